@@ -2,12 +2,12 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.strict_json import ParsedJson, number_from_text, parse_strict
 from rails.json_schema.coerce import BrokenText, Coercion, Conversion, SchemaParts, parts_of
+from tests.rows import walked
 
 
 def read(text, _schema):
@@ -26,7 +26,7 @@ def properties(**named):
     return {"type": "object", "properties": named}
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "sent", "meant"),
     [
         ({"type": "integer"}, "12", 12),
@@ -66,7 +66,7 @@ def test_references_lead_into_the_root():
     assert coerced({"n": "7"}, schema)[0] == {"n": 7}
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "sent"),
     [
         ({"type": "string"}, "12"),

@@ -1,12 +1,11 @@
 """Each fault of a value has its place, its sentence, what is allowed, and both in words for programs."""
 
-import pytest
-
 from rails.core import limits
 from rails.json_schema.explain import paired
 from rails.json_schema.metaschema import check_schema
 from rails.json_schema.quick_check import fits, surely_fits, types_of
 from rails.json_schema.validator import answer_faults, closed, faults
+from tests.rows import walked
 
 NAMED = {"properties": {"a": {"type": "string", "description": "what"}, "b": {"enum": ["x", "y"]}, "c": True}}
 ROWS = [
@@ -255,7 +254,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value", "place", "detail", "hint", "keyword", "expected", "received"), ROWS)
+@walked(("schema", "value", "place", "detail", "hint", "keyword", "expected", "received"), ROWS)
 def test_a_fault_says_where_what_and_what_is_allowed(schema, value, place, detail, hint, keyword, expected, received):
     (fault,) = answer_faults(schema, value)
     assert (fault.place, fault.detail, fault.hint) == (place, detail, hint)
@@ -281,7 +280,7 @@ def test_faults_stand_in_the_order_of_their_places():
     assert [fault.place for fault in answer_faults(schema, value)] == [(0, "a"), (0, "b"), (1, "a")]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "hint"),
     [
         ({"naam": 1}, "Did you mean `path`? Allowed: `path`."),
@@ -303,7 +302,7 @@ def test_only_names_of_the_same_object_are_paired():
     ]
 
 
-@pytest.mark.parametrize("about", ["", 5, None])
+@walked("about", ["", 5, None])
 def test_a_description_that_says_nothing_is_left_out(about):
     described = {"type": "string", "description": about, "pattern": "^a"}
     (missing,) = answer_faults({"properties": {"a": described}, "required": ["a"]}, {})
@@ -311,7 +310,7 @@ def test_a_description_that_says_nothing_is_left_out(about):
     assert (missing.hint, wrong.hint) == ("Add `a` (string).", "")
 
 
-@pytest.mark.parametrize("where", ["$defs", "definitions"])
+@walked("where", ["$defs", "definitions"])
 def test_a_part_of_a_schema_refers_into_the_whole_of_it(where):
     root = {where: {"n": {"type": "integer"}}, "properties": {"a": {"$ref": f"#/{where}/n"}}}
     assert [fault.place for fault in faults({"properties": root["properties"]}, {"a": "x"}, root=root)] == [("a",)]
@@ -326,7 +325,7 @@ def nested(keyword, inner, depth):
 ONE = {"properties": {"a": True}}
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "takes_more"),
     [
         (ONE, False),
@@ -345,7 +344,7 @@ def test_an_object_takes_no_property_that_none_of_its_parts_names(schema, takes_
     assert not answer_faults(schema, {"more": 1}), "an answer may hold more"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "types"),
     [
         ({"type": ["string", "null", 1]}, {"string", "null"}),
@@ -361,7 +360,7 @@ def test_the_types_that_a_schema_allows(schema, types):
     assert types_of(schema) == types
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "value", "good"),
     [
         (nested("anyOf", {"type": "string"}, 30), "a", True),
@@ -393,8 +392,8 @@ def test_whether_a_value_can_be_what_was_meant(schema, value, good):
 FLAT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
 
 
-@pytest.mark.parametrize("items", [FLAT, {**FLAT, "$comment": "so not the short way"}])
-@pytest.mark.parametrize(
+@walked("items", [FLAT, {**FLAT, "$comment": "so not the short way"}])
+@walked(
     ("value", "good"),
     [
         ([{"a": "x"}] * 3, True),
@@ -409,7 +408,7 @@ def test_many_small_objects_are_judged_as_each_alone(items, value, good):
     assert fits({"items": items}, value) == good
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "value", "sure"),
     [
         ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": "x"}, True),
@@ -428,7 +427,7 @@ def test_what_surely_fits_needs_no_full_check(schema, value, sure):
     assert surely_fits(schema, value) == sure
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "words"),
     [
         ({"multipleOf": 0}, "must be more than 0"),
@@ -447,7 +446,7 @@ def test_a_schema_that_could_not_be_checked_is_refused(schema, words):
     assert bool(told) == bool(words)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("key", "words"),
     [
         ("additionalItems", '"prefixItems" and "items"'),

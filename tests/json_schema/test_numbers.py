@@ -2,20 +2,20 @@
 
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.json_schema.metaschema import check_schema
 from rails.json_schema.quick_check import fits
 from rails.json_schema.validator import answer_faults
+from tests.rows import walked
 
 
 def good(schema, value):
     return not answer_faults(schema, value)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("items", "unique"),
     [
         ([1, 1.0], False),
@@ -40,7 +40,7 @@ def test_unique_items_compares_by_value_at_any_depth(items, unique):
     assert good({"uniqueItems": True}, items) is unique
 
 
-@pytest.mark.parametrize(
+@walked(
     ("one", "other", "same"),
     [
         (1, 1.0, True),
@@ -64,7 +64,7 @@ def test_const_and_enum_compare_by_value_at_any_depth(one, other, same):
         assert fits(schema, one) is same
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "step", "multiple"),
     [
         (1e308, 0.01, True),
@@ -93,7 +93,7 @@ def test_multiple_of_reckons_with_the_digits_as_they_are_written(value, step, mu
     assert good({"multipleOf": step}, value) is multiple
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+@walked("value", [float("inf"), float("-inf"), float("nan")])
 def test_what_is_no_number_of_json_is_no_multiple_and_no_error_of_ours(value):
     assert not good({"multipleOf": 0.01}, value)
     assert good({"uniqueItems": True}, [value, 1])
@@ -121,7 +121,7 @@ def test_a_reference_with_percent_signs_is_followed():
     assert not good(schema, "1")
 
 
-@pytest.mark.parametrize("step", [7, 0.1, 1e-300])
+@walked("step", [7, 0.1, 1e-300])
 def test_a_number_with_hundreds_of_digits_is_reckoned_with_and_never_a_fault_of_ours(step):
     assert good({"multipleOf": step}, 7 * 10**400)
     assert not good({"multipleOf": 7}, 10**400)

@@ -1,16 +1,15 @@
 """References lead to schemas only, and however often they are written, each is followed once."""
 
-import pytest
-
 from rails.json_schema.metaschema import check_schema
 from rails.json_schema.validator import MOST_FAULTS, answer_faults
+from tests.rows import walked
 
 
 def told(schema):
     return [problem.message for problem in check_schema(schema)]
 
 
-@pytest.mark.parametrize(
+@walked(
     "schema",
     [
         {"$ref": "#/anyOf", "anyOf": [{"type": "integer"}]},
@@ -20,13 +19,12 @@ def told(schema):
         {"$ref": "#/examples/0", "examples": [{}]},
         {"$ref": "#/required", "required": ["a"], "properties": {"a": True}},
     ],
-    ids=lambda schema: schema["$ref"],
 )
 def test_what_is_no_schema_cannot_be_referred_to(schema):
     assert told(schema) == [f"the reference {schema['$ref']!r} points to no schema of this file"]
 
 
-@pytest.mark.parametrize("ref", ["#/$defs/a~1b", "#/anyOf/0", "#/properties/x/items", "#/$defs/yes"])
+@walked("ref", ["#/$defs/a~1b", "#/anyOf/0", "#/properties/x/items", "#/$defs/yes"])
 def test_every_place_of_a_schema_can_be_referred_to(ref):
     inner = {"type": "integer"}
     rest = {"$defs": {"a/b": inner, "yes": True}, "anyOf": [dict(inner)], "properties": {"x": {"items": dict(inner)}}}

@@ -22,6 +22,7 @@ from rails.models.structured_output import ANTHROPIC, OPENAI, strict_tools
 from rails.testing import Reply, StubServer, says
 from rails.tools.loader import load_definitions
 from rails.tools.validate import validate
+from tests.rows import walked
 
 SHIPPED = load_definitions([builtin_folder("mcp_definitions")]).definitions
 ORIGINAL = load_definitions([Path(__file__).parent.parent / "tools" / "original_definitions"]).definitions
@@ -57,8 +58,8 @@ def without_words(schema):
     return [without_words(one) for one in schema] if isinstance(schema, list) else schema
 
 
-@pytest.mark.parametrize("name", DEFINED)
-@pytest.mark.parametrize("rules", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
+@walked("name", DEFINED)
+@walked("rules", [ANTHROPIC, OPENAI])
 def test_only_what_the_provider_takes_is_in_a_strict_schema(name, rules):
     schema = strict_schema(DEFINED[name].request_schema, rules)
     if schema is None:
@@ -88,7 +89,7 @@ def test_only_what_the_provider_takes_is_in_a_strict_schema(name, rules):
     Draft202012Validator.check_schema(schema)
 
 
-@pytest.mark.parametrize("name", [name for name, one in DEFINED.items() if one.examples])
+@walked("name", [name for name, one in DEFINED.items() if one.examples])
 def test_the_examples_of_a_tool_can_be_said_in_strict_mode(name):
     for rules in (ANTHROPIC, OPENAI):
         schema = strict_schema(DEFINED[name].request_schema, rules)
@@ -180,7 +181,7 @@ def defaults(schema):
     return {name: part["default"] for name, part in schema["properties"].items() if "default" in part}
 
 
-@pytest.mark.parametrize(
+@walked(
     "part",
     [
         {},
@@ -195,7 +196,6 @@ def defaults(schema):
         {"not": {"type": "string"}},
         {"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "string"}},
     ],
-    ids=str,
 )
 def test_a_shape_that_strict_mode_cannot_say_is_left_as_it_is(part):
     schema = {"type": "object", "properties": {"value": part}, "required": []}
@@ -244,7 +244,7 @@ def sent(provider, request):
     return [tool.get("function", tool) for tool in request.body["tools"]]
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@walked("provider", ["anthropic", "openai"])
 def test_over_the_wire_a_fitting_tool_is_strict_and_another_is_sent_whole(provider):
     with StubServer([says("Hi.")]) as stub:
         list(opened(provider, stub.url, True).stream(**ASK, tools=[spec("plain", 1), MAP]))
@@ -256,7 +256,7 @@ def test_over_the_wire_a_fitting_tool_is_strict_and_another_is_sent_whole(provid
     assert tags[key] == json.loads(MAP.schema)
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@walked("provider", ["anthropic", "openai"])
 def test_a_request_that_is_refused_for_its_strict_tools_is_sent_again_without_and_so_are_all_others(provider):
     with StubServer([Reply(status=400, message=BIG), says("Hi."), says("Again.")]) as stub:
         model = opened(provider, stub.url, True)
@@ -266,7 +266,7 @@ def test_a_request_that_is_refused_for_its_strict_tools_is_sent_again_without_an
     assert strict == [True, False, False]
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@walked("provider", ["anthropic", "openai"])
 def test_another_refusal_is_told_at_once(provider):
     with StubServer([Reply(status=400, message="no such model"), says("Hi.")]) as stub:
         with pytest.raises(ModelError, match="no such model"):
@@ -274,7 +274,7 @@ def test_another_refusal_is_told_at_once(provider):
         assert len(stub.requests) == 1
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@walked("provider", ["anthropic", "openai"])
 def test_a_server_of_ones_own_is_sent_the_schema_as_it_is(provider):
     with StubServer([says("Hi.")]) as stub:
         list(opened(provider, stub.url, None).stream(**ASK, tools=[spec("plain", 1)]))
@@ -302,7 +302,7 @@ def test_a_null_for_an_optional_parameter_of_a_native_call_is_left_out():
     assert dict(request.parameters) == {"file_path": "a.py"}
 
 
-@pytest.mark.parametrize(
+@walked(
     ("parameters", "dialect"),
     [(NULLS, "s4"), ({"file_path": None}, "native"), ({"file_path": "a", "x": None}, "native")],
 )

@@ -3,9 +3,8 @@
 import json
 import re
 
-import pytest
-
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 F = "```"
 
@@ -20,14 +19,14 @@ def test_c2_01_valid_json_with_a_known_tool_is_a_call(tools):
     assert request.repairs == ()
 
 
-@pytest.mark.parametrize("value", [{"result": 42}, [1, 2], "text", 5, None, True, {}, [], {"tools": ["x"]}])
+@walked("value", [{"result": 42}, [1, 2], "text", 5, None, True, {}, [], {"tools": ["x"]}])
 def test_c2_02_valid_json_without_a_tool_is_ignored(tools, value):
     found = parse(fenced(value), tools)
     assert (found.requests, found.refusals) == ((), ())
     assert len(found.ignored) == 1
 
 
-@pytest.mark.parametrize(
+@walked(
     "body",
     [
         '{"tool": "run_code", "arguments": {"code": oops}}',
@@ -44,7 +43,7 @@ def test_c2_03_broken_json_with_a_tool_key_is_an_error(tools, body):
     assert len(found.refusals) == 1
 
 
-@pytest.mark.parametrize(
+@walked(
     "body",
     [
         '{"result": 42, "note": "this is an example"}}',
@@ -72,7 +71,7 @@ def test_c2_05_good_calls_and_errors_stand_side_by_side(tools):
     assert len(found.ignored) == 1
 
 
-@pytest.mark.parametrize(
+@walked(
     "value",
     [
         {"tool": "hammer", "price": 3},
@@ -89,7 +88,7 @@ def test_c2_07_an_unknown_tool_without_the_shape_of_a_call_is_data(tools, value)
     assert found.ignored[0].reason
 
 
-@pytest.mark.parametrize(
+@walked(
     "value",
     [
         {"tool": "create_file", "path": "a.py", "content": "x"},
@@ -102,7 +101,7 @@ def test_c2_07_an_unknown_tool_with_the_shape_of_a_call_is_passed_on_to_be_refus
     assert request.tool_name in ("create_file", "hammer", "NoSuchMCP")
 
 
-@pytest.mark.parametrize(
+@walked(
     "body",
     [
         '{"kind": "tool", "n": 1,, }}',
@@ -116,7 +115,7 @@ def test_c2_08_broken_json_with_tool_as_a_value_is_not_an_error(tools, body):
     assert (found.requests, found.refusals) == ((), ())
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "said"),
     [
         ({"tool": 5, "arguments": {}}, "integer"),
@@ -134,7 +133,7 @@ def test_c2_09_a_wrong_type_is_an_error_that_names_the_type(tools, value, said):
     assert said in found.refusals[0].message
 
 
-@pytest.mark.parametrize("alias", ["args", "params", "parameters", "arguments"])
+@walked("alias", ["args", "params", "parameters", "arguments"])
 def test_c2_10_aliases_of_arguments_are_accepted(tools, alias):
     (request,) = parse(fenced({"tool": "run_code", alias: {"code": "1"}, "explanation": "why"}), tools).requests
     assert dict(request.parameters) == {"code": "1"}
@@ -196,7 +195,7 @@ def test_s0_explanation_is_a_parameter_only_where_the_tool_has_one(tools):
     assert (own.parameters["explanation"], own.explanation) == ("why", "")
 
 
-@pytest.mark.parametrize(
+@walked(
     "value",
     [
         {"type": "tool_use", "id": "x", "name": "run_code", "input": {"code": "1"}},

@@ -4,6 +4,7 @@ import pytest
 
 from rails.core.errors import UsageError
 from rails.parsing.parse import AnswerParser, parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -22,7 +23,7 @@ MESSAGES = {
 }
 
 
-@pytest.mark.parametrize("dialect", MESSAGES)
+@walked("dialect", MESSAGES)
 def test_a_dialect_is_read_when_named_and_only_then(dialect):
     found = parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
     assert [(r.tool_name, dict(r.parameters), r.dialect) for r in found.requests] == [
@@ -38,8 +39,8 @@ def test_a_closing_tag_in_a_text_of_the_second_call_ends_nothing():
     assert found.prose == "bye"
 
 
-@pytest.mark.parametrize("dialect", MESSAGES)
-@pytest.mark.parametrize("size", [1, 3, 11])
+@walked("dialect", MESSAGES)
+@walked("size", [1, 3, 11])
 def test_chunking_makes_no_difference(dialect, size):
     text, whole = MESSAGES[dialect], parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
     reader, signals = AnswerParser(SHAPES, dialects=[dialect]), []
@@ -50,7 +51,7 @@ def test_chunking_makes_no_difference(dialect, size):
     assert (*signals, *intake.late) == whole.late
 
 
-@pytest.mark.parametrize(
+@walked(
     ("dialect", "text"),
     [
         ("hermes", '<tool_call>{"name": "run_code", "arguments": {"code": oops}}</tool_call>'),

@@ -6,6 +6,7 @@ import pytest
 
 from rails.core.conversation import NativeCall
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 F = "```"
 WRITE = {"tool": "write_file", "path": "a.py", "content": "x = 1\n"}
@@ -16,9 +17,9 @@ def fenced(body, fence=F, info="json", end="\n"):
     return f"{fence}{info}\n{text}{end}{fence}"
 
 
-@pytest.mark.parametrize("info", ["json", "JSON", "Json", " json", "jsonc", "json5"])
-@pytest.mark.parametrize("end", ["\n", ""])
-@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@walked("info", ["json", "JSON", "Json", " json", "jsonc", "json5"])
+@walked("end", ["\n", ""])
+@walked("eol", ["\n", "\r\n"])
 def test_c1_01_finds_every_json_fence_in_any_case_and_line_ending(tools, info, end, eol):
     found = parse(("Here:\n" + fenced(WRITE, info=info, end=end) + "\nDone.").replace("\n", eol), tools)
     assert [dict(r.parameters) for r in found.requests] == [{"path": "a.py", "content": "x = 1\n"}]
@@ -35,15 +36,15 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize("token", TOKENS)
-@pytest.mark.parametrize("between", ["", "Then:\n\n", "```python\nx\n```<|im_end|>\n"])
+@walked("token", TOKENS)
+@walked("between", ["", "Then:\n\n", "```python\nx\n```<|im_end|>\n"])
 def test_a_template_token_behind_a_closing_fence_is_no_part_of_a_block(tools, token, between):
     found = parse(f"{fenced(WRITE)}{token}\n{between}{fenced(WRITE)}{token}\n", tools)
     assert [dict(r.parameters) for r in found.requests] == [{"path": "a.py", "content": "x = 1\n"}] * 2
     assert not found.refusals
 
 
-@pytest.mark.parametrize("words", ["</tool_call>", "</think>", "<|end_of_thought|>", ".", "// end"])
+@walked("words", ["</tool_call>", "</think>", "<|end_of_thought|>", ".", "// end"])
 def test_what_keeps_a_fence_from_closing_its_block_is_named(tools, words):
     refusal = parse(f"A:\n{fenced(WRITE)}{words}\n{fenced(WRITE)}\n", tools).refusals[0]
     assert refusal.message.startswith("Line 4 of the answer: The closing fence")
@@ -67,7 +68,7 @@ def test_c1_02_several_blocks_come_in_order_with_positions(tools):
     assert [text.count("\n", 0, request.start) + 1 for request in (first, second)] == [2, 6]
 
 
-@pytest.mark.parametrize(
+@walked(
     "content",
     [
         "`x`",
@@ -77,7 +78,7 @@ def test_c1_02_several_blocks_come_in_order_with_positions(tools):
         "``",
     ],
 )
-@pytest.mark.parametrize("indent", [None, 2])
+@walked("indent", [None, 2])
 def test_c1_03_backticks_and_fences_inside_strings_are_content(tools, content, indent):
     block = json.dumps({"tool": "write_file", "path": "a.md", "content": content}, indent=indent)
     found = parse(fenced(block), tools)
@@ -85,7 +86,7 @@ def test_c1_03_backticks_and_fences_inside_strings_are_content(tools, content, i
     assert parse(fenced(block, end=""), tools).requests[0].parameters["content"] == content
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         "1. Do this:\n\n   ```json\n   {block}\n   ```\n2. Next",
@@ -101,7 +102,7 @@ def test_c1_04_indented_longer_and_tilde_fences_are_found(tools, text):
     assert [r.tool_name for r in found.requests] == ["write_file"]
 
 
-@pytest.mark.parametrize("cut", range(9, 60, 7))
+@walked("cut", range(9, 60, 7))
 def test_c1_05_an_unterminated_call_is_an_error_and_never_runs(tools, cut):
     text = f"{F}json\n{json.dumps(WRITE)}"[:-1][: 8 + cut]
     found = parse(text, tools, finish="max_tokens")
@@ -118,7 +119,7 @@ def test_c1_05_a_complete_call_in_an_open_fence_runs_only_after_a_normal_stop(to
         assert found.refusals[0].code == "unterminated"
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         'x = {"tool": "delete_file", "path": "a"}',
@@ -153,7 +154,7 @@ def test_c1_10_prose_is_the_text_around_the_blocks(tools):
     assert found.prose == "before\nbetween\n" + fenced('{"a": 1}') + "\nafter"
 
 
-@pytest.mark.parametrize("text", ["", None, b"", "\n", " ", "\x00", b"\xff\xfe", "\ud800"])
+@walked("text", ["", None, b"", "\n", " ", "\x00", b"\xff\xfe", "\ud800"])
 def test_c1_12_odd_input_gives_an_empty_result(tools, text):
     found = parse(text, tools)
     assert not found.requests
@@ -165,7 +166,7 @@ def test_c1_12_what_is_not_text_is_a_clear_error(tools):
         parse(5, tools)
 
 
-@pytest.mark.parametrize("language", ["python", "js", "javascript", "jsonl", "json-schema", "xml", "", "text"])
+@walked("language", ["python", "js", "javascript", "jsonl", "json-schema", "xml", "", "text"])
 def test_c2_06_fences_in_other_languages_are_ignored(tools, language):
     found = parse(fenced(WRITE, info=language), tools)
     assert not found.requests
@@ -183,7 +184,7 @@ def test_a_same_length_markdown_fence_quotes_with_its_inner_fence_counted(tools)
     assert [r.tool_name for r in found.requests] == ["delete_file"]
 
 
-@pytest.mark.parametrize("tag", ["thinking", "think", "THINKING"])
+@walked("tag", ["thinking", "think", "THINKING"])
 def test_calls_inside_thinking_are_ignored(tools, tag):
     found = parse(
         f"<{tag}>\nMaybe:\n{fenced(WRITE)}\n</{tag}>\nOk.\n" + fenced({"tool": "delete_file", "path": "b"}), tools
@@ -197,7 +198,7 @@ def test_a_quoting_block_that_never_ends_refuses_the_calls_in_it(tools):
     assert found.refusals[0].code == "unterminated"
 
 
-@pytest.mark.parametrize("finish", ["tool_use", "end_turn"])
+@walked("finish", ["tool_use", "end_turn"])
 def test_c8_07_native_calls_are_parsed_once_and_strictly(tools, finish):
     calls = [
         NativeCall("a", "run_code", '{"code": "1"}'),
@@ -217,7 +218,7 @@ def test_c8_07_native_calls_are_parsed_once_and_strictly(tools, finish):
     assert found.native_ids == {f"t3.{n}": letter for n, letter in enumerate("abcdefg", 1)}
 
 
-@pytest.mark.parametrize("finish", ["max_tokens", "cut", "refusal", "pause_turn", "stop_sequence"])
+@walked("finish", ["max_tokens", "cut", "refusal", "pause_turn", "stop_sequence"])
 def test_native_calls_never_run_after_another_stop_reason(tools, finish):
     found = parse("", tools, finish=finish, calls=[NativeCall("a", "run_code", '{"code": "1"}')])
     assert not found.requests

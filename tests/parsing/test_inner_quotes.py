@@ -1,8 +1,7 @@
 """Unescaped quotation marks inside strings: read where one reading alone is a call, refused otherwise."""
 
-import pytest
-
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 F = "```"
 TEXT = {"type": "string"}
@@ -55,7 +54,7 @@ def blocks(text):
         yield f'{{\n  "tool": "write_file",\n  "arguments": {{"path": "a.md", "content": "{raw}"}}\n}}'
 
 
-@pytest.mark.parametrize("text", READ)
+@walked("text", READ)
 def test_c4_05_inner_quotes_are_read_where_one_reading_alone_is_a_call(text):
     for block in blocks(text):
         found = parse(f"{F}json\n{block}\n{F}\n", SHAPES)
@@ -63,7 +62,7 @@ def test_c4_05_inner_quotes_are_read_where_one_reading_alone_is_a_call(text):
         assert "inner_quotes" in [note.name for note in found.requests[0].repairs]
 
 
-@pytest.mark.parametrize("text", REFUSED)
+@walked("text", REFUSED)
 def test_c4_05_inner_quotes_that_could_mean_something_else_are_refused(text):
     for block in blocks(text):
         found = parse(f"{F}json\n{block}\n{F}\n", SHAPES)
@@ -127,7 +126,7 @@ FRAGMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "raw", "text"), FRAGMENTS)
+@walked(("path", "raw", "text"), FRAGMENTS)
 def test_marks_of_a_fragment_are_read_where_each_of_its_lines_pairs_them_up_in_one_way(path, raw, text):
     for key in ("old_string", "new_string"):
         other = "new_string" if key == "old_string" else "old_string"

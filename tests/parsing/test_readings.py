@@ -2,12 +2,12 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.source import language_of, parses
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -39,7 +39,7 @@ ONE = {
 }
 
 
-@pytest.mark.parametrize("name", TWO)
+@walked("name", TWO)
 def test_backslashes_with_two_readings_are_refused_with_the_remedy(name):
     requests, (refusal,) = read(written(*TWO[name]))
     assert not requests
@@ -49,13 +49,13 @@ def test_backslashes_with_two_readings_are_refused_with_the_remedy(name):
     assert '<tool name="write_file">' in refusal.hint
 
 
-@pytest.mark.parametrize("name", ONE)
+@walked("name", ONE)
 def test_the_reading_that_parses_in_the_targets_language_is_taken(name):
     inside, path, content = ONE[name]
     assert read(written(inside, path)) == ([{"path": path, "content": content}], [])
 
 
-@pytest.mark.parametrize(
+@walked(
     "tail",
     [
         *("\nThis writes {x}.", " // writes { and }", "\n[/TOOL_CALLS]", "<|im_end|>", "\n# a {b} c", "\n(see {docs})"),
@@ -66,14 +66,14 @@ def test_prose_and_tokens_behind_a_block_may_hold_braces(tail):
     assert read(written("x") + tail)[0] == [{"path": "a.py", "content": "x"}]
 
 
-@pytest.mark.parametrize("tail", ['\nfoo {y} bar"}', "\nit {x", '\n, "path": "b"', "\n... rest {x}"])
+@walked("tail", ['\nfoo {y} bar"}', "\nit {x", '\n, "path": "b"', "\n... rest {x}"])
 def test_what_could_be_the_rest_of_the_block_is_no_remark(tail):
     requests, refusals = read(written("x") + tail)
     assert not requests
     assert refusals
 
 
-@pytest.mark.parametrize(
+@walked(
     ("block", "content"),
     [
         ('{"tool": "write_file", "path": "a.py", "content": `print("x")\ny`}', 'print("x")\ny'),
@@ -116,7 +116,7 @@ def test_every_refusal_names_place_and_remedy():
     assert 'Write \\" for every quotation mark' in refusal.hint
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "good", "bad"),
     [
         ("a.py", "x = 1\n", "x = = 1"),
@@ -151,7 +151,7 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(("block", "content"), FOUND)
+@walked(("block", "content"), FOUND)
 def test_further_faults_with_one_reading_are_repaired(block, content):
     assert read(block) == ([{"path": "a.py", "content": content}], [])
 
@@ -169,7 +169,7 @@ def test_a_string_that_should_be_json_may_hold_unescaped_quotation_marks():
         assert request == {"config": json.loads(inner), "path": "a"}
 
 
-@pytest.mark.parametrize(
+@walked(
     "block",
     [
         '{“tool”: “write_file”, “path”: “a.json”, “content”: “{"a": "b", "c": 1}”}',
@@ -203,8 +203,8 @@ QUOTED = {
 MAY_BE_REFUSED = ("a text behind tabs", "a list of marks", "an object's keys")
 
 
-@pytest.mark.parametrize("name", QUOTED)
-@pytest.mark.parametrize("how", ["escaped lines", "raw lines", "the first pair only"])
+@walked("name", QUOTED)
+@walked("how", ["escaped lines", "raw lines", "the first pair only"])
 def test_unescaped_marks_in_a_text_of_a_language_are_read_or_refused(name, how):
     path, text = QUOTED[name]
     inside = text if "\\" in text or how == "raw lines" else text.replace("\n", "\\n").replace("\t", "\\t")

@@ -8,6 +8,7 @@ import pytest
 
 from rails.parsing.parse import parse
 from rails.session.project import registry_of
+from tests.rows import walked
 
 from .conftest import SHAPES
 from .test_corpus import ROWS
@@ -75,7 +76,7 @@ BROKEN_QUOTES = {
 }
 
 
-@pytest.mark.parametrize("tool", BROKEN_QUOTES)
+@walked("tool", BROKEN_QUOTES)
 def test_the_template_of_any_edit_can_be_filled_in_and_is_read(tool):
     shipped = registry_of(Path(__file__).parent).shapes()
     inner = SAID.replace("\n", "\\n")
@@ -100,9 +101,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("members", FAULTS)
-@pytest.mark.parametrize("eol", ["\n", "\r\n"])
-@pytest.mark.parametrize("before", ["", "Prose 😀\n\n", "````md\n```json\n{}\n```\n````\n\n", "<think>\na</think>\n"])
+@walked("members", FAULTS)
+@walked("eol", ["\n", "\r\n"])
+@walked("before", ["", "Prose 😀\n\n", "````md\n```json\n{}\n```\n````\n\n", "<think>\na</think>\n"])
 def test_a_fault_is_named_with_its_line_its_column_and_its_own_remedy(members, eol, before):
     at, words = FAULTS[members]
     block = f'{{\n\t"tool": "write_file",\n\t{members}\n}}'
@@ -137,8 +138,8 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("what", PLACES)
-@pytest.mark.parametrize("before", ["", "A\n\nline 3\n\n", "~~~py\nx\n~~~\n\n"])
+@walked("what", PLACES)
+@walked("before", ["", "A\n\nline 3\n\n", "~~~py\nx\n~~~\n\n"])
 def test_every_place_is_counted_from_the_answers_beginning(what, before):
     answer = before + PLACES[what]
     shipped = registry_of(Path(__file__).parent).shapes()
@@ -168,7 +169,7 @@ HARD = [
 ]
 
 
-@pytest.mark.parametrize("text", HARD)
+@walked("text", HARD)
 def test_the_template_takes_any_text_byte_for_byte(text):
     block = '{"tool": "write_file", "path": "a.md", "content": "say "hi" and "bye", "content": "x"}'
     (refusal,) = parse(f"```json\n{block}\n```\n", SHAPES).refusals

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from rails.parsing import readings
 from rails.parsing.lenient_tokens import CONFIDENCE
 from rails.parsing.parse import parse
 from rails.parsing.repairs import repair
+from tests.rows import walked
 
 F = "```"
 
@@ -26,7 +26,7 @@ def repaired(text, **options):
     return found.value, [note.name for note in found.repairs]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "value", "names"),
     [
         ('{"a": 1,}', {"a": 1}, ["trailing_comma"]),
@@ -73,7 +73,7 @@ def test_c4_06_every_repair_has_a_confidence_and_its_place():
     assert all(0 < value <= 1 for value in CONFIDENCE.values())
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "code"),
     [
         ('{"a": ...}', "elision"),
@@ -125,7 +125,7 @@ def test_c4_05_what_has_no_single_reading_is_refused_with_a_code(text, code):
     assert 0 <= found.offset <= len(text)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "value"),
     [
         ('{"a": {"b": 1}', {"a": {"b": 1}}),
@@ -140,9 +140,7 @@ def test_closers_are_added_only_when_nothing_was_cut(text, value):
     assert isinstance(repair(text), JsonFault)
 
 
-@pytest.mark.parametrize(
-    "text", ['{"a": "x', '{"a": 12', '{"a": tru', '{"a": 1,', '{"a":', '{"a"', "{", '{"a": [1, 2}, "b": 3}']
-)
+@walked("text", ['{"a": "x', '{"a": 12', '{"a": tru', '{"a": 1,', '{"a":', '{"a"', "{", '{"a": [1, 2}, "b": 3}'])
 def test_cut_off_text_is_never_closed(text):
     found = repair(text, closers=True)
     assert isinstance(found, JsonFault) or text in ("{",) or text.endswith(",")
@@ -176,7 +174,7 @@ def test_missing_closers_wait_for_the_stop_reason(tools):
     assert found.refusals[0].code == "unterminated"
 
 
-@pytest.mark.parametrize(
+@walked(
     "body",
     [
         '{"tool": "write_file", "path": "a", }',
@@ -197,7 +195,7 @@ def test_c4_09_a_missing_content_is_never_set(tools):
     assert not parse(fenced("{'tool': 'write_file', 'path': 'a'}"), tools).requests
 
 
-@pytest.mark.parametrize(
+@walked(
     ("inner", "exact"),
     [
         ('print("hello")', True),
@@ -225,7 +223,7 @@ def test_inner_quotes_are_settled_by_the_schema_or_refused(tools, inner, exact):
         assert found.refusals
 
 
-@pytest.mark.parametrize("wanted", [{"x": 1}, [{"path": "a", "oldString": "b", "newString": "c"}]])
+@walked("wanted", [{"x": 1}, [{"path": "a", "oldString": "b", "newString": "c"}]])
 def test_text_becomes_an_array_only_where_the_schema_asks_for_one(tools, wanted):
     call = json.dumps({"tool": "multi_edit", "edits": json.dumps(wanted)})
     (request,) = parse(fenced(call), tools).requests
@@ -234,7 +232,7 @@ def test_text_becomes_an_array_only_where_the_schema_asks_for_one(tools, wanted)
     assert parse(fenced(text), tools).requests[0].parameters["content"] == json.dumps(wanted)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("name", "given", "wanted"),
     [
         ("limit", "5", 5),
@@ -325,7 +323,7 @@ def test_c4_06_a_block_whose_repairs_leave_too_much_doubt_is_refused(tools, monk
     assert not parse(fenced(block), tools).requests
 
 
-@pytest.mark.parametrize(
+@walked(
     ("body", "wanted"),
     [
         ('{\n "tool": "create_file",\n "path": "test.txt",\n "content": "hello"\n}', ("create_file", None)),

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from rails.parsing.call_formats.s0 import validate_json_tool_block
+from tests.rows import walked
 
 F = "```"
 
@@ -16,7 +15,7 @@ def check(block):
 WRITE = {"tool": "write_file", "path": "a", "content": "x"}
 
 
-@pytest.mark.parametrize(
+@walked(
     "block",
     [
         WRITE,
@@ -29,7 +28,7 @@ def test_c3_16_a_good_block_is_valid(block):
     assert check(block) == {"isValid": True, "errors": [], "parsedJson": block}
 
 
-@pytest.mark.parametrize(
+@walked(
     ("block", "errors"),
     [
         ("", ["Empty JSON content"]),
@@ -79,7 +78,7 @@ BY_LINE = {
 }
 
 
-@pytest.mark.parametrize("line", BY_LINE)
+@walked("line", BY_LINE)
 def test_each_line_of_the_validators_table(line):
     block, said = BY_LINE[line]
     found = check(block)

@@ -3,9 +3,8 @@
 import html
 import json
 
-import pytest
-
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -26,17 +25,17 @@ def calls(message, finish="end_turn"):
     return [(one.tool_name, one.parameters) for one in found.requests], found
 
 
-@pytest.mark.parametrize(
+@walked(
     "info",
     ["json", "JSON", "Json", "json5", "jsonc", " json", "\tjson ", "jsonc title=x", 'json title="a.json"',
      "json {highlight}", "json {1,3}", "json {.numbered}", "{.json}", "json:a.json"],
 )  # fmt: skip
-@pytest.mark.parametrize("mark", [F, "````", "~~~"])
+@walked("mark", [F, "````", "~~~"])
 def test_c1_01_a_fence_says_json_in_many_ways(info, mark):
     assert calls(fence(CALL, info, mark))[0] == [WRITE]
 
 
-@pytest.mark.parametrize(
+@walked(
     "message",
     [
         f"{F}json {CALL}\n{F}\n",
@@ -59,9 +58,7 @@ def test_c1_01_a_call_is_found_wherever_it_stands(message):
     assert calls(message)[0] == [WRITE]
 
 
-@pytest.mark.parametrize(
-    "body", [f"{CALL}\n{OTHER}", f"{CALL},\n{OTHER}", f"[{CALL},\n{OTHER}]", f"[{CALL}, {OTHER},]"]
-)
+@walked("body", [f"{CALL}\n{OTHER}", f"{CALL},\n{OTHER}", f"[{CALL},\n{OTHER}]", f"[{CALL}, {OTHER},]"])
 def test_c1_09_several_calls_in_one_fence_are_all_read(body):
     assert calls(fence(body))[0] == [WRITE, DELETE]
 
@@ -74,7 +71,7 @@ def test_an_openai_message_written_as_text_is_its_calls():
     assert calls(fence(json.dumps(message)))[1].ignored
 
 
-@pytest.mark.parametrize(
+@walked(
     "opening",
     ["<tool name='write_file'>", '<tool  name = "write_file" >', "<tool name=write_file>",
      '<tool id="1" name="write_file">', '<tool name="write_file" id="1">'],
@@ -105,7 +102,7 @@ def test_an_unknown_parameter_in_an_xml_call_is_named():
     assert "content" in refusal.message.partition("known:")[2]
 
 
-@pytest.mark.parametrize(
+@walked(
     "body",
     [CALL.replace('"', "&quot;", 3), CALL.replace(": ", "= "), "const call = " + CALL,
      CALL.replace("{", "｛").replace("write_file", 'write"_"file')],
@@ -120,7 +117,7 @@ CODE = 'if a < b && c > "d":\n    x = f"{{y}}"\n'
 MEMBERS = {"path": "a.py", "content": CODE}
 
 
-@pytest.mark.parametrize(
+@walked(
     "frame",
     [
         {"tool": "write_file", "arguments": MEMBERS},
@@ -128,7 +125,7 @@ MEMBERS = {"path": "a.py", "content": CODE}
         {"type": "tool_request", "tool_name": "write_file", "parameters": MEMBERS},
     ],
 )
-@pytest.mark.parametrize("indent", [None, 2])
+@walked("indent", [None, 2])
 def test_a_block_whose_marks_are_entities_is_the_block_that_they_stand_for(frame, indent):
     block = json.dumps(frame, indent=indent)
     requests, found = calls(fence(html.escape(block)))
@@ -140,13 +137,13 @@ def test_a_block_whose_marks_are_entities_is_the_block_that_they_stand_for(frame
         assert found.refusals
 
 
-@pytest.mark.parametrize("before", ["tool_call:\n", "Call: ", "tool_calls:\n["])
+@walked("before", ["tool_call:\n", "Call: ", "tool_calls:\n["])
 def test_a_label_before_the_block_is_no_member_of_it(before):
     requests, _ = calls(fence(before + CALL + ("]" if "[" in before else "")))
     assert requests == [("write_file", {"path": "a.py", "content": "x = 1\n"})]
 
 
-@pytest.mark.parametrize("end", range(len(fence(CALL)) - len(CALL) - 5, len(CALL) + 8))
+@walked("end", range(len(fence(CALL)) - len(CALL) - 5, len(CALL) + 8))
 def test_a_call_that_was_cut_off_never_runs(end):
     requests, found = calls(fence(CALL)[:end], "max_tokens")
     assert not requests
@@ -154,6 +151,6 @@ def test_a_call_that_was_cut_off_never_runs(end):
         assert found.refusals
 
 
-@pytest.mark.parametrize("end", range(3, len(XML) - 8, 3))
+@walked("end", range(3, len(XML) - 8, 3))
 def test_an_xml_call_that_was_cut_off_never_runs(end):
     assert not calls(XML[:end], "max_tokens")[0]

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.strict_json import JsonFault, ParsedJson, balance, explain_json_fault, parse_strict, read_json
+from tests.rows import walked
 
 CASES = json.loads((Path(__file__).parent.parent / "cases/strict_json.json").read_text("utf-8"))
 LONG = ["9" * 5000, "[" * 100_000, '{"a":' * 100_000]
@@ -23,7 +23,7 @@ def test_c3_19_nothing_else_is_accepted_as_strictly_valid():
     assert not [text for text, fault in read.items() if not (isinstance(fault, JsonFault) and fault.code)]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "code", "offset"),
     [
         ('{"a": 1, "a": 2}', "duplicate_key", 9),
@@ -55,7 +55,7 @@ def test_the_explanation_counts_lines_and_brackets_outside_strings():
     assert "]" not in said.partition("(1 closing")[2]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "said"),
     [
         ("{}", ""),

@@ -1,8 +1,7 @@
 """C4.05: content that ends a block too early (a quotation mark, a bracket and a fence line) is never written short."""
 
-import pytest
-
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -31,9 +30,9 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("after", ["", "\nThen.\n", f"\nThen.\n{NEXT}"], ids=["end", "prose", "call"])
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", CONTENTS)
+@walked("after", ["", "\nThen.\n", f"\nThen.\n{NEXT}"])
+@walked("form", FORMS)
+@walked("kind", CONTENTS)
 def test_a_torn_block_is_refused_and_what_it_quotes_does_not_run(kind, form, after):
     answer = f"Now:\n{F}json\n{FORMS[form].format(CONTENTS[kind])}\n{F}{after}"
     found = parse(answer, SHAPES, report_unread_calls=True)
@@ -41,14 +40,14 @@ def test_a_torn_block_is_refused_and_what_it_quotes_does_not_run(kind, form, aft
     assert found.refusals
 
 
-@pytest.mark.parametrize("form", FORMS)
+@walked("form", FORMS)
 def test_a_torn_block_of_an_answer_that_was_cut_off_is_refused(form):
     text = f"Now:\n{F}json\n{FORMS[form].format(CONTENTS['with a quoted call'])}\n{F}\n"
     for cut in range(text.index("As in"), len(text)):
         assert not parse(text[:cut], SHAPES, finish="max_tokens").requests, text[:cut]
 
 
-@pytest.mark.parametrize(
+@walked(
     "after",
     [
         "",
@@ -65,7 +64,7 @@ def test_a_torn_block_of_an_answer_that_was_cut_off_is_refused(form):
         '"Quoted," he said.\n',
     ],
 )
-@pytest.mark.parametrize("content", ["", "x", "a\\nb", '{\\"a\\": 1}'])
+@walked("content", ["", "x", "a\\nb", '{\\"a\\": 1}'])
 def test_what_stands_behind_a_good_block_does_not_make_it_doubtful(content, after):
     block = f'{F}json\n{{"tool": "write_file", "path": "a", "content": "{content}"}}\n{F}\n'
     found = parse(block + after, SHAPES)
@@ -80,8 +79,8 @@ def test_a_strict_data_block_with_its_tool_key_torn_off_is_refused():
     assert [one.code for one in found.refusals] == ["unread"]
 
 
-@pytest.mark.parametrize("key", ["arguments", "parameters", "input"])
-@pytest.mark.parametrize("end", [f"\n{F}\n", ""])
+@walked("key", ["arguments", "parameters", "input"])
+@walked("end", [f"\n{F}\n", ""])
 def test_a_torn_call_of_a_tool_that_is_not_known_is_refused_and_never_passed_over(key, end):
     found = parse(f'{F}json\n{{"name": "launch_probe", "{key}": {{"target": "a.py", "mode": {end}', SHAPES)
     assert found.requests == ()

@@ -1,8 +1,7 @@
 """Blocks that two writers would have meant differently are refused; the only text that a language takes is read."""
 
-import pytest
-
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -14,7 +13,7 @@ def read(content, path="a.py", tool="write_file", key="content"):
     return [one.parameters.get(key) for one in found.requests], found.refusals
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "content"),
     [
         ("a.py", r"""'# they''re here\nx = 1\n'"""),  # doubled, as in SQL
@@ -38,7 +37,7 @@ def test_two_readings_that_the_language_takes_are_refused(path, content):
     assert read(content, path)[1]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "content", "text"),
     [
         ("a.js", r'''"const x = \`a\${b}\`;\n"''', "const x = `a${b}`;\n"),
@@ -59,7 +58,7 @@ def test_a_path_keeps_no_stray_quotation_mark_whatever_the_text_beside_it_is():
     assert not parse(f"```json\n{block}\n```\n", SHAPES).requests
 
 
-@pytest.mark.parametrize("between", [" .. ", " & ", " ~ ", " || ", " <> ", " \\\n", " . ", " + ", " ", "\n"])
+@walked("between", [" .. ", " & ", " ~ ", " || ", " <> ", " \\\n", " . ", " + ", " ", "\n"])
 def test_strings_that_an_expression_joins_are_never_one_string(between):
     for key in ("old_string", "new_string"):
         other = "new_string" if key == "old_string" else "old_string"
@@ -82,20 +81,20 @@ REMARKS = [
 ]
 
 
-@pytest.mark.parametrize("remark", REMARKS)
+@walked("remark", REMARKS)
 def test_a_remark_with_braces_behind_the_block_is_left_out(remark):
     block = '{"tool": "write_file", "path": "a.py", "content": "x = {1: 2}\\n"}'
     (request,) = parse(f"```json\n{block}\n{remark}\n```\n", SHAPES).requests
     assert request.parameters == {"path": "a.py", "content": "x = {1: 2}\n"}
 
 
-@pytest.mark.parametrize("rest", [', "path": "b"}', "{note: x}", '} "x": {', "{x}, [y", "= {x}", '"a" {x}'])
+@walked("rest", [', "path": "b"}', "{note: x}", '} "x": {', "{x}, [y", "= {x}", '"a" {x}'])
 def test_what_may_be_more_of_the_block_is_no_remark(rest):
     block = '{"tool": "write_file", "path": "a.py", "content": "x = 1\\n"}'
     assert not parse(f"```json\n{block}\n{rest}\n```\n", SHAPES).requests
 
 
-@pytest.mark.parametrize(
+@walked(
     "block",
     [
         """{"tool': "write_file", "path": "a.py", "content": "x"}""",

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 EDITS = [
     {
@@ -26,8 +25,8 @@ def edit(text, *, named=True, action=False):
     return f"Now:\n<action>\n{body}\n</action>\n" if action else f"Now:\n{body}\nDone.\n"
 
 
-@pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("action", [True, False])
+@walked("named", [True, False])
+@walked("action", [True, False])
 def test_c6_01_both_forms_parse_inside_and_outside_action(tools, named, action):
     found = parse(edit(WRITTEN, named=named, action=action), tools)
     (request,) = found.requests
@@ -41,7 +40,7 @@ def test_c6_01_an_opening_tag_may_follow_action_on_its_line(tools):
     assert found.requests[0].parameters["edits"] == EDITS
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         WRITTEN,
@@ -87,7 +86,7 @@ def test_c6_04_a_single_object_instead_of_a_list_is_refused_clearly(tools):
     assert "expected array, got object" in refusal.message
 
 
-@pytest.mark.parametrize(
+@walked(
     "value",
     [
         "a < b && c > d << 2",
@@ -122,7 +121,7 @@ def test_crlf_around_a_value_is_taken_off_as_a_pair(tools):
     assert parse(text, tools).requests[0].parameters["content"] == "x\r\ny"
 
 
-@pytest.mark.parametrize("given", ["5", " 5 ", "\n5\n"])
+@walked("given", ["5", " 5 ", "\n5\n"])
 def test_c6_06_numbers_are_read_where_the_schema_asks_for_them(tools, given):
     (request,) = parse(f'<tool name="read_file"><path>5</path><limit>{given}</limit></tool>', tools).requests
     assert request.parameters == {"path": "5", "limit": 5}
@@ -143,7 +142,7 @@ def test_c6_09_an_unknown_tool_is_passed_on_to_be_refused_by_name(tools):
     assert parse("<no_such>\n<a>1</a>\n</no_such>", tools).requests == ()
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         '<tool name="write_file"><content>use </content></tool> here</content></tool>',
@@ -160,14 +159,14 @@ def test_a_value_that_could_end_in_two_places_is_refused(tools, text):
     assert found.refusals
 
 
-@pytest.mark.parametrize("finish", ["end_turn", "max_tokens"])
+@walked("finish", ["end_turn", "max_tokens"])
 def test_an_unclosed_call_is_an_error_and_hides_nothing_silently(tools, finish):
     found = parse('<tool name="write_file">\n<path>a</path>\n<content>\nabc\n', tools, finish=finish)
     assert not found.requests
     assert "Unclosed tool tag at end of input" in found.refusals[0].message
 
 
-@pytest.mark.parametrize(
+@walked(
     "text", ["<write_file> is a tool.\n", 'Use `<tool name="x">`.\n', "a <write_file> b\n", "<write_file>\nis it.\n"]
 )
 def test_a_mention_of_a_tag_is_prose_and_hides_no_call(tools, text):
