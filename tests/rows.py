@@ -6,7 +6,7 @@ import inspect
 
 def walked(names, rows):
     """Return a decorator like ``pytest.mark.parametrize`` that makes one case of all rows; fixtures are shared."""
-    keys = [names] if isinstance(names, str) else names
+    keys, rows = [names] if isinstance(names, str) else names, list(rows)
 
     def decorate(test):
         @functools.wraps(test)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.json_document import JsonError, parse_document
+from tests.rows import walked
 
 JSON = st.recursive(
     st.none()
@@ -36,7 +37,7 @@ def test_each_value_has_its_line():
     ]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "line", "said"),
     [
         ('{\n // note\n "a": 1}', 2, "no comments"),
@@ -63,7 +64,7 @@ def test_each_slip_is_told_with_its_line_and_what_to_do(text, line, said):
     assert said in caught.value.fix
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "message", "column"),
     [
         ('{"a" 1}', "a colon should follow the key 'a'", 6),

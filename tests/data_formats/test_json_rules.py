@@ -3,16 +3,16 @@
 import json
 import sys
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.data_formats.strict_json import STRICT, JsonFault, JsonRules, ParsedJson, parse_strict, read_json
+from tests.rows import walked
 
 LOOSE = JsonRules(repeated=True, surrogates=True, any_number=True, depth=sys.maxsize)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "rules", "value"),
     [
         ('{"a": 1, "a": 2}', JsonRules(repeated=True), {"a": 2}),
@@ -35,7 +35,7 @@ def test_each_rule_lets_its_own_through_and_nothing_else(text, rules, value):
     assert rules.depth != STRICT.depth or isinstance(read_json(text, others), JsonFault)
 
 
-@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "{'a': 1}", "[1,]", "", "\ufeff1", "[1] 2", '"\n"', "01"])
+@walked("text", ["NaN", "[Infinity]", "{'a': 1}", "[1,]", "", "\ufeff1", "[1] 2", '"\n"', "01"])
 def test_what_is_not_json_is_refused_by_any_rules(text):
     assert isinstance(read_json(text, LOOSE), JsonFault)
 

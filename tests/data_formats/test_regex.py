@@ -10,11 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rails.data_formats.regex import RegexError, compile_pattern, fill_in, find_all
+from tests.rows import walked
 
 
-@pytest.mark.parametrize(
-    "pattern", ["^(a+)+$", "^(a|a)*$", "^(a?){200}a{200}$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$"]
-)
+@walked("pattern", ["^(a+)+$", "^(a|a)*$", "^(a?){200}a{200}$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_patterns_that_explode_elsewhere_take_linear_time(pattern, cpu_seconds):
     compiled = compile_pattern(pattern)
 
@@ -25,7 +24,7 @@ def test_patterns_that_explode_elsewhere_take_linear_time(pattern, cpu_seconds):
     assert seconds(20_000) < 20 * seconds(5_000) + 0.05
 
 
-@pytest.mark.parametrize(
+@walked(
     ("pattern", "text", "expected"),
     [
         ("^a$", "a\n", False),
@@ -43,7 +42,7 @@ def test_what_patterns_of_a_schema_mean(pattern, text, expected):
     assert compile_pattern(pattern).search(text) is expected
 
 
-@pytest.mark.parametrize(
+@walked(
     "pattern",
     [
         *[
@@ -114,7 +113,7 @@ def by_re(pattern, text, ignore_case=False):
     return [(*match.span(), match.groups()) for match in re.finditer(pattern, text, flags) if match[0]]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("pattern", "text"),
     [
         (r"(\w+) (\w+)", "Hello hello, name_1 x"),
@@ -130,7 +129,7 @@ def by_re(pattern, text, ignore_case=False):
         (r"(?s)a.b", "a\nb"),
     ],
 )
-@pytest.mark.parametrize("ignore_case", [False, True])
+@walked("ignore_case", [False, True])
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_replacement_finds_what_re_finds(pattern, text, ignore_case):
     assert found(pattern, text, ignore_case) == by_re(pattern, text, ignore_case)

@@ -11,6 +11,7 @@ from rails.core.errors import ModelError, ModelRetryable
 from rails.models.anthropic import AnthropicModel
 from rails.models.providers import open_model
 from rails.testing import Reply, StubServer, call, says
+from tests.rows import walked
 
 HELLO = [Message("user", (TextPart("Say hello."),))]
 
@@ -74,7 +75,7 @@ def test_a_conversation_with_calls_and_results_goes_back_in_the_apis_form():
     assert sent[4]["content"][-1]["cache_control"] == {"type": "ephemeral"}
 
 
-@pytest.mark.parametrize("raw", ['{"path": a.py}', '{"a": 1, "a": 2}', '{"a": NaN}', "[1]", '{"a": ', "[" * 100_000])
+@walked("raw", ['{"path": a.py}', '{"a": 1, "a": 2}', '{"a": NaN}', "[1]", '{"a": ', "[" * 100_000])
 def test_a_call_that_is_not_one_json_object_is_echoed_as_what_it_was(raw):
     messages = [*HELLO, Message("assistant", (NativeCall("c1", "t", raw),)), Message("user", (TextPart("?"),))]
     with StubServer([says("ok")]) as stub:
@@ -104,8 +105,8 @@ BROKEN_CALLS = {
 }
 
 
-@pytest.mark.parametrize("raw", BROKEN_CALLS.values(), ids=BROKEN_CALLS)
-@pytest.mark.parametrize("chunk_chars", [1, 5, 1000])
+@walked("raw", BROKEN_CALLS.values())
+@walked("chunk_chars", [1, 5, 1000])
 def test_the_arguments_of_a_call_are_kept_as_the_text_that_came(raw, chunk_chars):
     reply = says("Before. ", NativeCall("toolu_9", "write_file", raw), "After.", chunk_chars=chunk_chars)
     with StubServer([reply]) as stub:
@@ -127,7 +128,7 @@ def test_a_call_sent_whole_as_an_object_becomes_text():
         assert answer_of(stub).message.calls == (NativeCall("toolu_1", "t", '{"path": "ü.py"}'),)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("sent", "stop", "note"),
     [
         ("end_turn", "end_turn", ""),
@@ -157,7 +158,7 @@ def test_a_body_that_ends_without_a_stop_is_a_cut_answer_that_keeps_its_text():
         assert "Hello there".startswith(answer.message.text)
 
 
-@pytest.mark.parametrize("cut", ["close", "reset"])
+@walked("cut", ["close", "reset"])
 def test_a_connection_lost_in_the_middle_is_retryable_and_the_pieces_before_it_count(cut):
     pieces = []
     with StubServer([says("Hello there", chunk_chars=4, cut_after=4, cut=cut, pause_s=0.02)]) as stub:
@@ -167,7 +168,7 @@ def test_a_connection_lost_in_the_middle_is_retryable_and_the_pieces_before_it_c
     assert "".join(piece.text for piece in pieces) in ("Hello th", "Hell")
 
 
-@pytest.mark.parametrize(
+@walked(
     ("kind", "error", "words"),
     [
         ("overloaded_error", ModelRetryable, "overloaded"),
@@ -188,7 +189,7 @@ def test_an_error_event_inside_the_stream_is_told_by_its_type(kind, error, words
     assert "so it is" in str(caught.value)
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
+@walked("status", [408, 409, 429, 500, 502, 503, 504, 529])
 def test_a_passing_status_is_retryable_and_names_the_pause(status):
     with (
         StubServer([Reply(status=status, message="slow down", retry_after=2.5)]) as stub,
@@ -207,7 +208,7 @@ def test_a_pause_that_is_too_long_to_wait_is_cut_to_a_bound():
     assert caught.value.retry_after == limits.MODEL_PAUSE_SECONDS
 
 
-@pytest.mark.parametrize("header", ["Wed, 21 Oct 2026 07:28:00 GMT", "-4", "nan", "1e99", ""])
+@walked("header", ["Wed, 21 Oct 2026 07:28:00 GMT", "-4", "nan", "1e99", ""])
 def test_an_odd_retry_after_is_no_pause(header):
     with (
         StubServer([Reply(status=429, retry_after=header)]) as stub,
@@ -217,7 +218,7 @@ def test_an_odd_retry_after_is_no_pause(header):
     assert caught.value.retry_after is None
 
 
-@pytest.mark.parametrize(
+@walked(
     ("status", "remedy"),
     [(400, "model name"), (401, "API key"), (403, "another model"), (404, "base URL"), (413, "new session")],
 )
@@ -262,7 +263,7 @@ def test_a_server_that_answers_with_the_whole_message_is_understood():
     assert (answer.stop_reason, answer.usage.input_tokens, answer.model) == ("tool_use", 9, "m")
 
 
-@pytest.mark.parametrize(
+@walked(
     "raw",
     [
         b"event: message_start\ndata: {not json}\n\n",

@@ -11,6 +11,7 @@ from rails.core.errors import ModelError, ModelRetryable
 from rails.models.providers import open_model
 from rails.parsing.parse import parse
 from rails.testing import Reply, StubServer, call
+from tests.rows import walked
 
 SHAPES = {
     "write_file": {
@@ -55,10 +56,8 @@ ELSE = {
 }
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
-@pytest.mark.parametrize(
-    ("raw", "words"), ELSE.items(), ids=["page", "endless page", "text", "json", "indented", "list"]
-)
+@walked("provider", ["anthropic", "openai"])
+@walked(("raw", "words"), ELSE.items())
 def test_a_body_that_is_something_else_is_named_and_not_asked_for_again(provider, raw, words):
     with pytest.raises(ModelError) as caught:
         read_back(provider, Reply(raw=raw))
@@ -76,8 +75,8 @@ def read_back(provider, reply):
     return answer, parse(answer.message.text, SHAPES, finish=answer.stop_reason, calls=answer.message.calls)
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
-@pytest.mark.parametrize(("raw", "fault"), BROKEN.values(), ids=BROKEN)
+@walked("provider", ["anthropic", "openai"])
+@walked(("raw", "fault"), BROKEN.values())
 def test_a_broken_call_is_refused_and_its_text_is_kept(provider, raw, fault):
     fault = {name: value[provider] if isinstance(value, dict) else value for name, value in fault.items()}
     answer, found = read_back(provider, call("write_file", raw, chunk_chars=64, **fault))
@@ -86,7 +85,7 @@ def test_a_broken_call_is_refused_and_its_text_is_kept(provider, raw, fault):
     assert answer.message.calls[0].arguments == raw
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@walked("provider", ["anthropic", "openai"])
 def test_a_good_call_becomes_exactly_one_request(provider):
     answer, found = read_back(provider, call("write_file", GOOD, chunk_chars=5, call_id="c1"))
     assert answer.message.calls == (NativeCall("c1", "write_file", GOOD),)
@@ -94,7 +93,7 @@ def test_a_good_call_becomes_exactly_one_request(provider):
     assert found.refusals == ()
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@walked("provider", ["anthropic", "openai"])
 def test_what_a_server_says_of_an_error_in_several_lines_is_one_sentence(provider):
     with pytest.raises(ModelError, match=r"It says: The first line\. The second\. "):
         read_back(provider, Reply(status=400, message="The first line.\n  The second.\n"))

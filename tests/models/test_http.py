@@ -11,11 +11,12 @@ from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.models import http as wire
 from rails.models.http import ModelServer, status_error
 from rails.models.reading import native_call, text_in
+from tests.rows import walked
 
 WRONG = "The request was refused as wrong; a model name, a limit or a tool definition may not suit this server."
 
 
-@pytest.mark.parametrize(
+@walked(
     ("status", "detail", "kind", "said"),
     [
         (400, "", ModelError, f"S refused the request (HTTP 400). {WRONG}"),
@@ -41,8 +42,8 @@ def test_a_status_says_what_is_wrong_and_whether_another_try_may_help(status, de
     assert said in str(error)
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
-@pytest.mark.parametrize(
+@walked("status", [400, 413, 422])
+@walked(
     ("detail", "most"),
     [
         ("This model's maximum context length is 8192 tokens, you sent 9000", 8_192),
@@ -59,7 +60,7 @@ def test_a_prompt_that_is_too_long_is_told_apart_with_the_limit_that_is_named(st
     assert str(error).startswith(f"S finds the prompt too long. It says: {detail}")
 
 
-@pytest.mark.parametrize(("status", "detail"), [(401, "too many tokens"), (400, "the name is too long"), (400, "")])
+@walked(("status", "detail"), [(401, "too many tokens"), (400, "the name is too long"), (400, "")])
 def test_another_refusal_is_no_prompt_that_is_too_long(status, detail):
     assert type(status_error("S", status, detail)) is ModelError
 
@@ -75,7 +76,7 @@ def test_a_quota_that_is_spent_is_not_asked_for_again_and_one_of_a_minute_is():
     assert type(status_error("S", 429, "Rate limit reached for tokens per minute")) is ModelRetryable
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "pause", "said"),
     [
         ("3", 3, ", and asks to wait 3 s."),
@@ -91,7 +92,7 @@ def test_how_long_a_server_asks_to_wait_is_told_and_bounded(value, pause, said):
     assert said in str(error)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("url", "reason", "kind", "said"),
     [
         (
@@ -152,7 +153,7 @@ class Reading:
         return ModelAnswer(Message("assistant", (TextPart("x"),)), "end_turn")
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
+@walked("scheme", ["http", "https"])
 def test_a_port_where_nothing_listens_is_said_with_and_without_encryption(scheme):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -165,7 +166,7 @@ def events(*pieces):
     return [json.loads(data) for data in wire._data_of(pieces, "U", "choices") if data]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("pieces", "found"),
     [
         ([b'data: {"a": 1}\n\ndata: {"a": 2}\n'], [{"a": 1}, {"a": 2}]),
@@ -184,7 +185,7 @@ def test_an_answer_comes_in_pieces_of_any_size_as_a_stream_or_whole(pieces, foun
     assert events(*pieces) == found
 
 
-@pytest.mark.parametrize(
+@walked(
     ("body", "said"),
     [
         (b"<html><title>Log  in</title>", "sent a web page instead of an answer: “Log in”. Check the base URL"),
@@ -225,14 +226,14 @@ def test_what_comes_after_the_last_event_is_not_waited_for():
     assert (texts, answer.stop_reason) == (["one", "last"], "end_turn")
 
 
-@pytest.mark.parametrize("data", ["[1]", "{", '{"b": 1}', "1", "[" * 100_000])
+@walked("data", ["[1]", "{", '{"b": 1}', "1", "[" * 100_000])
 def test_an_event_of_another_form_is_shown_and_may_pass(data):
     with pytest.raises(ModelRetryable, match="U sent something that is not its protocol: “") as raised:
         list(wire.answer_of_events([f"data: {data}\n".encode()], "U", "choices", Reading()))
     assert data[:100] in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("error", "status", "detail"),
     [
         ({"type": "overloaded_error", "message": "m"}, 529, "m"),
@@ -262,7 +263,7 @@ def test_an_error_inside_a_stream_has_the_status_of_its_code_or_its_type(error, 
     assert str(raised.value) == str(status_error("The model server U", status, detail))
 
 
-@pytest.mark.parametrize(
+@walked(
     ("data", "text"),
     [
         (b'{"error": {"message": "m", "code": 1}}', "m"),
@@ -280,7 +281,7 @@ def test_the_message_of_an_error_s_body_is_found_wherever_it_stands(data, text):
     assert wire.error_text(data) == text
 
 
-@pytest.mark.parametrize(
+@walked(
     ("raw", "value"),
     [
         ('{"a": 1}', {"a": 1}),
@@ -304,7 +305,7 @@ def test_a_call_without_an_id_that_can_be_used_gets_one_of_its_number():
     assert native_call("a", 0, "n" * (most + 1), "{}").name == "n" * most
 
 
-@pytest.mark.parametrize(
+@walked(
     ("content", "text"),
     [
         (None, ""),
@@ -316,7 +317,7 @@ def test_the_text_of_a_piece_is_what_its_parts_of_text_say(content, text):
     assert text_in(content) == text
 
 
-@pytest.mark.parametrize("content", [1, [{"text": 1}], {"text": "a"}])
+@walked("content", [1, [{"text": 1}], {"text": "a"}])
 def test_what_stands_where_text_belongs_is_an_error(content):
     with pytest.raises(TypeError, match="is where text belongs"):
         text_in(content)

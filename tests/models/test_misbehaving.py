@@ -14,6 +14,7 @@ from rails.models.anthropic import AnthropicModel
 from rails.models.openai import OpenAIModel
 from rails.testing import Reply, StubServer
 from rails.testing.wire import anthropic_events, openai_events
+from tests.rows import walked
 
 ASK = {"system": "s", "messages": [Message("user", (TextPart("?"),))], "tools": []}
 PARTS = ["Some words.", NativeCall("c1", "read_file", '{"file_path": "a.txt"}')]
@@ -158,8 +159,8 @@ def stub():
         yield server
 
 
-@pytest.mark.parametrize("kind", [wrong_values, wrong_orders, wrong_bytes], ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("provider", WIRES)
+@walked("kind", [wrong_values, wrong_orders, wrong_bytes])
+@walked("provider", WIRES)
 def test_what_is_not_the_protocol_is_one_clear_error_or_a_whole_answer(stub, provider, kind):
     tried = 0
     for body in kind(provider):
@@ -237,7 +238,7 @@ def raw():
     listening.close()
 
 
-@pytest.mark.parametrize("provider", WIRES)
+@walked("provider", WIRES)
 def test_what_is_not_http_is_one_clear_error(raw, provider):
     sent, url = raw
     for answer in HTTP:
@@ -262,8 +263,8 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("provider", WIRES)
-@pytest.mark.parametrize(("answer", "words"), SAID.items(), ids=range(len(SAID)))
+@walked("provider", WIRES)
+@walked(("answer", "words"), SAID.items())
 def test_what_a_server_refuses_with_is_told_in_its_own_words(raw, provider, answer, words):
     sent, url = raw
     sent[:] = [answer]
@@ -271,8 +272,8 @@ def test_what_a_server_refuses_with_is_told_in_its_own_words(raw, provider, answ
     assert words in said or (answer[:3] == b"SSH" and "could not be reached" in said)
 
 
-@pytest.mark.parametrize("provider", WIRES)
-@pytest.mark.parametrize("code", [300, 301, 302, 303, 307, 308])
+@walked("provider", WIRES)
+@walked("code", [300, 301, 302, 303, 307, 308])
 def test_a_redirect_is_never_followed_and_says_where_to(raw, provider, code):
     sent, url = raw
     with StubServer([Reply(PARTS[:1])]) as other:
@@ -282,8 +283,8 @@ def test_a_redirect_is_never_followed_and_says_where_to(raw, provider, code):
     assert f"redirects to {other.url}/v1/messages (HTTP {code})" in said
 
 
-@pytest.mark.parametrize("provider", WIRES)
-@pytest.mark.parametrize(
+@walked("provider", WIRES)
+@walked(
     ("body", "words"),
     {
         b"": "ended its answer before anything of it came.",
@@ -296,7 +297,6 @@ def test_a_redirect_is_never_followed_and_says_where_to(raw, provider, code):
         b'{"model": "m", "done": false}\n{"done": true}\n': "sent something else instead of an answer: “{",
         b'data: {"error": ["a", "b"]}\n\n': '(HTTP 500). It says: ["a", "b"].',
     }.items(),
-    ids=range(9),
 )
 def test_an_answer_of_nothing_or_of_something_else_is_a_fault_of_the_server_and_shown(stub, provider, body, words):
     stub.requests.clear()
@@ -306,14 +306,14 @@ def test_an_answer_of_nothing_or_of_something_else_is_a_fault_of_the_server_and_
     assert len(said) < 400
 
 
-@pytest.mark.parametrize("provider", WIRES)
+@walked("provider", WIRES)
 def test_an_event_without_data_is_no_event(stub, provider):
     stub.requests.clear()
     stub._replies = [Reply(raw=b"data:\n\ndata: \n\n" + stream(whole(provider)).replace(b"\n\n", b"\n\ndata:\n\n"))]
     assert heard(provider, stub.url).message.parts == (TextPart(PARTS[0]), *PARTS[1:])
 
 
-@pytest.mark.parametrize("provider", WIRES)
+@walked("provider", WIRES)
 def test_a_call_with_an_endless_name_or_id_is_cut_to_what_can_be_sent_again(provider):
     long = [NativeCall("i" * 100_000, "n" * 100_000, "{}"), NativeCall("c" * 200, "n" * 200, "{}")]
     with StubServer([Reply(tuple(long), "tool_use")]) as server:
@@ -322,7 +322,7 @@ def test_a_call_with_an_endless_name_or_id_is_cut_to_what_can_be_sent_again(prov
     assert 0 < len(first.id) < 20
 
 
-@pytest.mark.parametrize("provider", WIRES)
+@walked("provider", WIRES)
 def test_a_server_of_this_machine_is_asked_without_a_proxy(monkeypatch, provider):
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -332,7 +332,7 @@ def test_a_server_of_this_machine_is_asked_without_a_proxy(monkeypatch, provider
         assert isinstance(heard(provider, server.url), ModelAnswer)
 
 
-@pytest.mark.parametrize("provider", WIRES)
+@walked("provider", WIRES)
 def test_a_proxy_that_cannot_be_reached_is_named_and_its_password_is_not(monkeypatch, provider):
     monkeypatch.setenv("http_proxy", "http://me:sesame@127.0.0.1:9")
     monkeypatch.setenv("HTTP_PROXY", "http://me:sesame@127.0.0.1:9")

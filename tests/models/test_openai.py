@@ -11,6 +11,7 @@ from rails.models.model import ModelOptions
 from rails.models.openai import OpenAIModel
 from rails.models.providers import open_model
 from rails.testing import Reply, StubServer, call, says
+from tests.rows import walked
 
 HELLO = [Message("user", (TextPart("Say hello."),))]
 
@@ -72,7 +73,7 @@ def test_a_conversation_with_calls_and_results_goes_in_the_apis_form():
     assert broken == {"INVALID_JSON": '{"a": '}
 
 
-@pytest.mark.parametrize("raw", ['{"path": a.py}', '{"items": ["a", "b"', "", "[1,2]", '{"a":1}{"b":2}', '{"a":NaN}'])
+@walked("raw", ['{"path": a.py}', '{"items": ["a", "b"', "", "[1,2]", '{"a":1}{"b":2}', '{"a":NaN}'])
 def test_the_arguments_of_a_call_are_kept_as_the_text_that_came(raw):
     with StubServer([says("hm", NativeCall("c1", "t", raw), NativeCall("c2", "t", raw), chunk_chars=2)]) as stub:
         answer = answer_of(stub)
@@ -94,7 +95,7 @@ def test_arguments_as_an_object_become_text_and_a_missing_id_is_made_up():
         assert answer_of(stub).message.calls == (NativeCall("call_0", "t", '{"path": "ü"}'),)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("finish", "stop", "note"),
     [
         ("stop", "end_turn", ""),
@@ -112,7 +113,7 @@ def test_every_finish_reason_is_mapped_and_said_in_words(finish, stop, note):
     assert note in answer.note
 
 
-@pytest.mark.parametrize("status", [429, 500, 503, 529])
+@walked("status", [429, 500, 503, 529])
 def test_a_passing_status_is_retryable(status):
     with (
         StubServer([Reply(status=status, message="slow down", retry_after=3)]) as stub,
@@ -122,14 +123,14 @@ def test_a_passing_status_is_retryable(status):
     assert caught.value.retry_after == 3
 
 
-@pytest.mark.parametrize("status", [302, 400, 401, 404])
+@walked("status", [302, 400, 401, 404])
 def test_a_lasting_status_is_not(status):
     with StubServer([Reply(status=status)]) as stub, pytest.raises(ModelError, match=f"HTTP {status}") as caught:
         answer_of(stub)
     assert not isinstance(caught.value, ModelRetryable)
 
 
-@pytest.mark.parametrize("body", [b"<html>gone</html>", b'{"error": "gone"}', b'{"message": "gone"}', b"[1]", b""])
+@walked("body", [b"<html>gone</html>", b'{"error": "gone"}', b'{"message": "gone"}', b"[1]", b""])
 def test_any_error_body_gives_a_message(body):
     from rails.models.http import error_text
 
@@ -159,7 +160,7 @@ def test_a_body_that_ends_early_is_a_cut_answer():
     assert (answer.stop_reason, answer.message.text) == ("cut", "Hello th")
 
 
-@pytest.mark.parametrize(
+@walked(
     ("error", "kind"),
     [
         ({"message": "busy", "code": 503}, ModelRetryable),
@@ -174,7 +175,7 @@ def test_an_error_inside_the_stream_is_told(error, kind):
     assert type(caught.value) is kind
 
 
-@pytest.mark.parametrize("raw", [b"data: {not json}\n\n", b"data: []\n\n", b'data: {"choices": 5}\n\n', b""])
+@walked("raw", [b"data: {not json}\n\n", b"data: []\n\n", b'data: {"choices": 5}\n\n', b""])
 def test_a_body_that_is_not_the_protocol_is_never_an_answer(raw):
     with StubServer([Reply(raw=raw)]) as stub:
         try:
@@ -224,7 +225,7 @@ def test_a_steady_model_asks_for_temperature_0_1_and_the_others_ask_for_none():
         assert [request.body.get("temperature") for request in stub.requests] == [None, 0.1]
 
 
-@pytest.mark.parametrize("kind", ["anthropic", "openai"])
+@walked("kind", ["anthropic", "openai"])
 def test_c4_01_a_model_that_refuses_the_temperature_is_asked_again_without_it(kind):
     refused = Reply(status=400, message="Unsupported value: 'temperature' does not support 0.1 with this model.")
     with StubServer([refused, says("two")]) as stub:
@@ -276,7 +277,7 @@ def test_a_server_that_lists_no_models_says_nothing_of_the_window():
         assert model.served_window() == 0
 
 
-@pytest.mark.parametrize(
+@walked(
     ("said", "limit"),
     [
         ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.", 8192),

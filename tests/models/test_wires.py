@@ -22,6 +22,7 @@ from rails.testing import (
     responses_events,
     says,
 )
+from tests.rows import walked
 
 WIRES = {
     "anthropic": anthropic_events,
@@ -144,8 +145,8 @@ def json_as_utf8(body):
     return b"\n".join(lines)
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("wire", WIRES)
+@walked("shape", SHAPES.values())
+@walked("wire", WIRES)
 def test_one_answer_is_read_alike_in_every_shape(wire, shape):
     answer = answer_of(wire, Reply(raw=shape(wire)))
     assert answer.message.text == PARTS[0]
@@ -156,7 +157,7 @@ def test_one_answer_is_read_alike_in_every_shape(wire, shape):
     assert (answer.model, answer.usage.input_tokens, answer.usage.output_tokens) == ("m", 11, 7)
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@walked("wire", WIRES)
 def test_letters_that_the_network_tears_are_whole(wire):
     from rails.models.http import answer_of_events
 
@@ -169,7 +170,7 @@ def test_letters_that_the_network_tears_are_whole(wire):
         assert (answer.message.text, len(answer.message.calls)) == (PARTS[0], 1)
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@walked("wire", WIRES)
 def test_an_error_behind_text_is_an_error_and_one_that_passes_may_be_tried_again(wire):
     error = {"error": {"message": "too busy", "type": "overloaded_error", "code": 529}}
     head = b"".join(list(WIRES[wire](["Hello there"], "end_turn", "m", 4))[:-2])
@@ -254,8 +255,8 @@ PARALLEL = {
 }
 
 
-@pytest.mark.parametrize("together", [False, True], ids=["chunks", "one chunk"])
-@pytest.mark.parametrize("pieces", PARALLEL.values(), ids=PARALLEL)
+@walked("together", [False, True])
+@walked("pieces", PARALLEL.values())
 def test_parallel_calls_are_told_apart_by_id_or_index_or_a_whole_value(pieces, together):
     sent = chunk(*pieces) if together else "".join(map(chunk, pieces))
     answer = answer_of("openai", Reply(raw=f"{sent}{chunk(finish='tool_calls')}data: [DONE]\n\n".encode()))
@@ -270,7 +271,7 @@ WORDS = ["", None, "eos", "STOP", "tool_use", "end_turn", "eos_token", "complete
 WORDS += ["tool_call", "normal", "done", "finished", "complete", "FINISH_REASON_STOP", "<|im_end|>", "tired"]
 
 
-@pytest.mark.parametrize("word", WORDS)
+@walked("word", WORDS)
 def test_an_answer_that_is_whole_counts_as_whole_whatever_the_server_calls_its_end(word):
     for content in ({"tool_calls": [piece(A, name="t", id="x")]}, {"content": "Hello."}):
         sent = chunk(**content) + chunk(finish=word)
@@ -295,7 +296,7 @@ BROKEN_OFF = {
 }
 
 
-@pytest.mark.parametrize("word", BROKEN_OFF)
+@walked("word", BROKEN_OFF)
 def test_a_word_for_an_answer_that_was_broken_off_is_believed(word):
     body = chunk(piece(A, name="t", id="x")) + chunk(finish=word) + "data: [DONE]\n\n"
     assert answer_of("openai", Reply(raw=body.encode())).stop_reason == BROKEN_OFF[word]
@@ -328,7 +329,7 @@ BAD_CALLS = {
 }
 
 
-@pytest.mark.parametrize(("wire", "words", "status", "body"), BAD_CALLS.values(), ids=BAD_CALLS)
+@walked(("wire", "words", "status", "body"), BAD_CALLS.values())
 def test_a_call_that_the_server_could_not_read_is_said_to_the_model(wire, words, status, body):
     head = "data: " if status == 200 else ""
     answer = answer_of(wire, Reply(status=status, raw=f"{head}{json.dumps(body)}\n\n".encode()))
@@ -423,13 +424,13 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize(("wire", "parts", "holds"), KEPT.values(), ids=KEPT)
+@walked(("wire", "parts", "holds"), KEPT.values())
 def test_what_a_provider_sent_goes_back_to_it_as_it_came(wire, parts, holds):
     sent = asked(wire, *parts)
     assert holds(sent), sent
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@walked("wire", WIRES)
 def test_what_one_provider_sent_no_other_gets(wire):
     own = [Opaque("else", json.dumps({"type": "thinking", "signature": "OPAQUE", "beside": {"x": "OPAQUE"}}))]
     own += [Opaque("openai@elsewhere", '{"reasoning_content": "OPAQUE"}'), Opaque(wire, "not JSON OPAQUE")]
@@ -494,7 +495,7 @@ def test_gemini_takes_the_call_of_another_model_and_results_under_the_names_of_t
 # The request.
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@walked("wire", WIRES)
 def test_without_tools_a_request_has_no_such_field_and_with_some_has_each_once(wire):
     with StubServer([says("ok"), says("ok")]) as stub:
         for tools in ((), (TOOL, ToolSpec("list_files", "List.", '{"type": "object"}'))):
@@ -512,7 +513,7 @@ def unmarked(value):
     return [unmarked(one) for one in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@walked("wire", WIRES)
 def test_what_was_sent_before_is_the_same_from_turn_to_turn(wire):
     history = [*HELLO]
     with StubServer([says("a", PARTS[1]), says({**thought(wire)}, "b"), says("c")]) as stub:
@@ -551,7 +552,7 @@ USAGE = {
 }
 
 
-@pytest.mark.parametrize("wire", USAGE)
+@walked("wire", USAGE)
 def test_tokens_from_the_cache_are_counted_apart_from_fresh_ones(wire):
     bodies = {
         "openai": {"choices": [], "usage": USAGE[wire]},
@@ -635,7 +636,7 @@ SERVED = {
 }
 
 
-@pytest.mark.parametrize(("documents", "window"), SERVED.values(), ids=SERVED)
+@walked(("documents", "window"), SERVED.values())
 def test_a_local_server_is_asked_for_the_window_of_its_model(documents, window):
     with StubServer(documents=documents) as stub:
         assert model_of("openai", stub).served_window() == window
@@ -647,7 +648,7 @@ def test_gemini_is_asked_for_the_window_of_its_model():
         assert model_of("gemini", stub).served_window() == 1_048_576
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@walked("wire", WIRES)
 def test_one_call_and_its_usage_go_over_every_interface(wire):
     answer = answer_of(wire, call("read_file", '{"file_path": "a.py"}', call_id="c9"))
     assert answer.message.calls == (NativeCall("c9", "read_file", '{"file_path": "a.py"}'),)

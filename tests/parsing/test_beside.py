@@ -7,6 +7,7 @@ from rails.core.conversation import NativeCall
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.quoted import Closed, Container, Strays, find_element, find_indented, find_mark, has_mark
 from rails.parsing.results import CallStarted
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -54,7 +55,7 @@ def test_an_answer_of_exactly_the_bound_is_whole_and_one_of_a_character_more_is_
     assert [one.code for one in found.refusals] == ["unterminated", "limit"]
 
 
-@pytest.mark.parametrize("pieces", [["x" * 30], ["x" * 25, "y" * 3, "z" * 9], ["x" * 20, "y"], list("x" * 20 + "yz")])
+@walked("pieces", [["x" * 30], ["x" * 25, "y" * 3, "z" * 9], ["x" * 20, "y"], list("x" * 20 + "yz")])
 def test_nothing_behind_the_bound_is_read_however_it_comes(fed, pieces):
     found = fed(pieces, 20)
     assert found.prose == "x" * 20
@@ -124,7 +125,7 @@ def test_a_patch_a_named_block_and_a_call_beside_a_request_are_told_and_not_take
         assert [one.message[: len(what)] for one in found.refusals] == ([what] if what else [])
 
 
-@pytest.mark.parametrize(
+@walked(
     ("name", "file"),
     [('"My flow, no. 1!"', "My-flow-no-1"), (f'"{"a b" * 40}"', ("a-b" + "a-b" * 40)[3:63]), ("7", ""), ('"?!"', "")],
 )
@@ -148,7 +149,7 @@ def test_a_providers_answer_in_a_block_asks_for_its_calls_and_what_was_left_alon
     assert len(parse(f"{DATA}{block(READ)}", SHAPES, report_unread_calls=True).ignored) == 1
 
 
-@pytest.mark.parametrize("lacks", ['"nodes": {}, "connections": {}', '"nodes": []', '"connections": {}'])
+@walked("lacks", ['"nodes": {}, "connections": {}', '"nodes": []', '"connections": {}'])
 def test_what_has_no_list_of_nodes_or_no_connections_is_no_workflow(lacks):
     text = block(f'{{"name": "x", {lacks}}}')
     found = parse(text, SHAPES, report_unread_calls=True)
@@ -158,7 +159,7 @@ def test_what_has_no_list_of_nodes_or_no_connections_is_no_workflow(lacks):
 # -- marks, one by one ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "place"),
     [
         ("<think>", 0),
@@ -181,7 +182,7 @@ FRAMES = """action actions answer assistant_response b body calls commands div f
 main message p reply request requests response section solution step steps task tools turn"""
 
 
-@pytest.mark.parametrize("name", FRAMES.split())
+@walked("name", FRAMES.split())
 def test_an_element_around_an_answer_frames_it_and_one_with_a_name_of_its_own_quotes(name):
     assert find_element(f"<{name}>\n", ()) is find_element(f"<{name.upper()} class='x'>\n", ()) is None
     assert find_element(f"<{name} name='x'>\n", ()).label == name
@@ -195,7 +196,7 @@ def test_an_element_of_any_other_name_begins_on_its_line_and_a_tool_is_none():
         assert find_element(f"{line}\n", ("other",)) is None, line
 
 
-@pytest.mark.parametrize(
+@walked(
     ("line", "start"),
     [
         ("`<think>` <example>", 10),
@@ -216,7 +217,7 @@ def test_a_mark_stands_behind_mentions_and_right_behind_no_word(line, start):
     assert (mark and mark.start) == start
 
 
-@pytest.mark.parametrize(
+@walked(
     ("line", "before", "shown"),
     [
         ("    x", "Text\n", True),
@@ -284,7 +285,7 @@ def test_a_stretch_that_was_closed_ends_before_what_follows_it():
 # -- what is said while a call is being written --------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walked(
     ("pieces", "when", "started"),
     [
         (["Hm.\n<write_file>\n", "<path>a</path>\n", "<content>\n", "x\n"], 1, ("write_file", "a", 4)),

@@ -7,6 +7,7 @@ import pytest
 from rails.core import limits
 from rails.data_formats.strict_json import balance, parse_strict
 from rails.parsing.parse import AnswerParser, parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -48,7 +49,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@walked("kind", HOSTILE)
 def test_time_grows_with_the_size_and_not_faster(kind, cpu_seconds):
     small, large = HOSTILE[kind](40_000), HOSTILE[kind](160_000)
     once = cpu_seconds(lambda: parse(small, SHAPES), enough=0.004)
@@ -56,7 +57,7 @@ def test_time_grows_with_the_size_and_not_faster(kind, cpu_seconds):
     assert cpu_seconds(lambda: parse(large, SHAPES), enough=bound) < bound
 
 
-@pytest.mark.parametrize("kind", ["fence lines in a string", "quotation marks", "prose", "open tags"])
+@walked("kind", ["fence lines in a string", "quotation marks", "prose", "open tags"])
 def test_small_chunks_cost_no_more_than_their_number(kind, cpu_seconds):
     text = HOSTILE[kind](60_000)
 
@@ -107,7 +108,7 @@ def test_a_reader_is_used_once():
         reader.flush("end_turn")
 
 
-@pytest.mark.parametrize(
+@walked(
     "read",
     [
         lambda text: balance('{"a": "' + text),

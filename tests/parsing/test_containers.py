@@ -5,12 +5,12 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.results import CallWithdrawn
+from tests.rows import walked
 
 SPEC = importlib.util.spec_from_file_location(
     "parsing_containers", Path(__file__).parent.parent / "benchmarks" / "parsing_containers.py"
@@ -29,7 +29,7 @@ def test_the_corpus_is_what_its_templates_say():
     assert len({row["form"] for row in ROWS}) >= 15
 
 
-@pytest.mark.parametrize("size", [0, 1, 7])
+@walked("size", [0, 1, 7])
 def test_no_quoted_call_runs_and_no_wanted_one_is_silent(size):
     bad = [(row["form"], row["name"], said) for row in ROWS if (said := corpus.verdict(row, size)) != "ok"]
     assert not bad
@@ -52,7 +52,7 @@ def test_a_call_in_any_container_in_any_company_never_runs(name, outer, pieces):
     assert not [one for one in found.requests if one.parameters.get("path") == "/etc/passwd"]
 
 
-@pytest.mark.parametrize(
+@walked(
     "name",
     [
         "thought_process",
@@ -79,13 +79,13 @@ def test_an_element_that_is_never_closed_hides_nothing_and_one_that_is_closed_do
     assert not parse(f"<T>\n<email>\n{corpus.REAL}</email>\n", corpus.TOOLS).requests
 
 
-@pytest.mark.parametrize("text", ["<rethink-button>\n", "<thoughtful>\n", "<app-reasonable/>\n", "List<thinker>\n"])
+@walked("text", ["<rethink-button>\n", "<thoughtful>\n", "<app-reasonable/>\n", "List<thinker>\n"])
 def test_a_name_that_only_resembles_one_is_none(text):
     (request,) = parse(f"{text}{corpus.REAL}", corpus.TOOLS).requests
     assert request.tool_name == "read_file"
 
 
-@pytest.mark.parametrize("name", ["patch", "file", "document", "blockquote"])
+@walked("name", ["patch", "file", "document", "blockquote"])
 def test_a_container_may_begin_behind_text_on_its_line(name):
     opening, closing = CONTAINERS[name]
     for payload in corpus.PAYLOADS.values():
@@ -133,14 +133,14 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@walked("text", HOSTILE)
 def test_time_grows_with_the_size_and_not_faster(text, cpu_seconds):
     small = cpu_seconds(lambda: parse(text * 20_000, corpus.TOOLS), enough=0.01)
     bound = 10 * max(small, 0.01)
     assert cpu_seconds(lambda: parse(text * 80_000, corpus.TOOLS), enough=bound) < bound
 
 
-@pytest.mark.parametrize(
+@walked(
     ("above", "below"),
     [
         ("++++", "++++"),
@@ -154,7 +154,7 @@ def test_what_the_lines_around_a_call_look_like_decides_nothing(above, below):
     assert request.tool_name == "read_file"
 
 
-@pytest.mark.parametrize("lead", ["> ", "# ", "| ", "12 | ", "$ ", "a.md:12:", "2026-01-01 10:00:00 INFO  ", "REM "])
+@walked("lead", ["> ", "# ", "| ", "12 | ", "$ ", "a.md:12:", "2026-01-01 10:00:00 INFO  ", "REM "])
 def test_a_call_between_tokens_behind_anything_but_a_sentence_on_its_line_is_held(lead):
     call = '<|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a.py"}<|tool_call_end|>'
     call = f"<|tool_calls_section_begin|>{call}<|tool_calls_section_end|>"
@@ -164,7 +164,7 @@ def test_a_call_between_tokens_behind_anything_but_a_sentence_on_its_line_is_hel
         assert len(parse(before + call, corpus.TOOLS, dialects=["kimi"]).requests) == 1
 
 
-@pytest.mark.parametrize("dialect", ["hermes", "mistral", "kimi", "gemini"])
+@walked("dialect", ["hermes", "mistral", "kimi", "gemini"])
 def test_a_call_of_a_dialect_in_indented_code_is_held(dialect):
     call = {
         "hermes": '<tool_call>\n{"name": "read_file", "arguments": {"path": "a.py"}}\n</tool_call>\n',
@@ -187,7 +187,7 @@ ADDED = {
 }
 
 
-@pytest.mark.parametrize("name", ADDED)
+@walked("name", ADDED)
 def test_a_change_that_a_fence_only_shows_is_not_proposed(name):
     def found(text):
         return parse(text, EDITOR, report_unread_calls=True).requests
@@ -199,7 +199,7 @@ def test_a_change_that_a_fence_only_shows_is_not_proposed(name):
     assert not found(f"{F}``bash\ncat > notes.md <<'EOF'\n{ADDED[name]}EOF\n{F}``\n")
 
 
-@pytest.mark.parametrize("command", ["apply_patch", "git apply", "patch -p1"])
+@walked("command", ["apply_patch", "git apply", "patch -p1"])
 def test_a_patch_that_a_command_in_a_fence_is_given_is_proposed(command):
     text = f"{F}bash\n{command} <<'EOF'\n{ADDED['*** Begin Patch']}EOF\n{F}\n"
     assert [one.tool_name for one in parse(text, EDITOR, report_unread_calls=True).requests] == ["write_file"]

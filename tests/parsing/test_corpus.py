@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 
 import jsonschema
-import pytest
 
 from rails.parsing.parse import AnswerParser, parse
+from tests.rows import walked
 
 SPEC = importlib.util.spec_from_file_location(
     "parsing_corpus", Path(__file__).parent.parent / "benchmarks" / "parsing_corpus.py"
@@ -38,7 +38,7 @@ def outcome(row):
     return "wrong" if calls else "refused" if found.refusals else "lost"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("expect", "allowed"),
     [
         ("exact", {"exact"}),
@@ -62,7 +62,7 @@ def test_most_inner_quotes_are_recovered():
     assert results["exact"] / sum(results.values()) > 0.7
 
 
-@pytest.mark.parametrize(("size", "step"), [(1, 16), (4, 8), (37, 4)])
+@walked(("size", "step"), [(1, 16), (4, 8), (37, 4)])
 def test_c1_06_the_corpus_reads_the_same_in_every_chunking(size, step):
     for row in ROWS[::step]:
         whole = parse(row.message, corpus.SHAPES, finish=row.finish)
@@ -74,7 +74,7 @@ def test_c1_06_the_corpus_reads_the_same_in_every_chunking(size, step):
             assert (found.requests, found.refusals, found.ignored) == (whole.requests, whole.refusals, whole.ignored)
 
 
-@pytest.mark.parametrize("path", sorted(CASES.glob("*.json")), ids=lambda path: path.stem)
+@walked("path", sorted(CASES.glob("*.json")))
 def test_messages_that_once_went_wrong_stay_right(path):
     case = json.loads(path.read_text(encoding="utf-8"))
     found = parse(case["message"], corpus.SHAPES, finish=case["finish"])

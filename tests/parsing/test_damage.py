@@ -9,6 +9,7 @@ import pytest
 
 from rails.data_formats.source import within_strings
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -44,7 +45,7 @@ def written(content, path="a.py"):
     return parse(f'~~~json\n{{"tool": "write_file", "path": "{path}", "content": "{content}"}}\n~~~\n', SHAPES)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("content", "path", "wanted"),
     [
         (r'print(\"a\")\nprint("b")\n', "a.py", 'print("a")\nprint("b")\n'),
@@ -58,7 +59,7 @@ def test_the_targets_language_settles_quotation_marks_and_backslashes(content, p
     assert request.parameters["content"] == wanted
 
 
-@pytest.mark.parametrize(
+@walked(
     ("content", "wanted"),
     [
         (r'const a = \"x\";\nlet b = "c";\n', 'const a = "x";\nlet b = "c";\n'),
@@ -72,7 +73,7 @@ def test_typescript_settles_them_too(content, wanted):
     assert request.parameters["content"] == wanted
 
 
-@pytest.mark.parametrize(
+@walked(
     ("content", "path"),
     [
         (r'print(\"a\")\nprint("b")\n', "a.md"),

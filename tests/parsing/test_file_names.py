@@ -1,8 +1,7 @@
 """The line above a block names its file where it is a legal path; what the project has settles the rest."""
 
-import pytest
-
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 F = "```"
 TEXT = {"type": "string"}
@@ -40,7 +39,7 @@ def replaced(old="one", new="two"):
     return f"{F}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n{F}\n"
 
 
-@pytest.mark.parametrize("line", LINES)
+@walked("line", LINES)
 def test_every_legal_path_above_a_block_is_its_file(line):
     for path in PATHS:
         if (" " in path and "`" not in line) or (path.startswith("__") and "**{" in line):
@@ -73,7 +72,7 @@ def test_what_may_be_a_word_is_a_file_where_the_project_has_it():
     assert files(f"**client/server**:\n\n{F}\nx\n{F}\n", ["client/server"])[0] == ["client/server"]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("written", "path"),
     [
         ("app/\\_index.tsx", "app/_index.tsx"),
@@ -87,14 +86,14 @@ def test_a_name_is_taken_without_the_marks_of_markdown_and_with_slashes(written,
     assert files(f"{written}\n{replaced()}")[0] == [path]
 
 
-@pytest.mark.parametrize("line", ["/etc/passwd", "../x.py", "C:\\x.py", "https://a.b/c.py", "a//b.py", "src/x.py/"])
+@walked("line", ["/etc/passwd", "../x.py", "C:\\x.py", "https://a.b/c.py", "a//b.py", "src/x.py/"])
 def test_below_a_line_that_only_could_be_a_name_no_block_falls_to_the_file_of_an_earlier_one(line):
     requests, refusals = files(f"lib/first.ts\n{replaced()}\n{line}\n{replaced('three')}")
     assert requests == []
     assert "names no file" in refusals[0]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("above", "comment", "project", "path"),
     [
         ("web/src/x.ts", "// src/x.ts", (), "web/src/x.ts"),
@@ -124,14 +123,14 @@ def test_two_names_of_two_files_are_refused_and_both_are_named():
         assert "src/a.ts and src/b.ts" in refusals[0]
 
 
-@pytest.mark.parametrize("tag", ["source", "code", "pre", "codeblock", "snippet"])
-@pytest.mark.parametrize("language", ["", "python"])
+@walked("tag", ["source", "code", "pre", "codeblock", "snippet"])
+@walked("language", ["", "python"])
 def test_tags_around_search_and_replace_are_a_fence(tag, language):
     block = replaced().replace(f"{F}\n", "")
     assert files(f"app/m.py\n<{tag}>{language}\n{block}</{tag}>\n\nThat is all.\n") == (["app/m.py"], [])
 
 
-@pytest.mark.parametrize("here", ["cat > x <<EOF", "psql <<SQL", "ssh host <<-CMD", "RUN <<EOF", "python3 - <<'PY'"])
+@walked("here", ["cat > x <<EOF", "psql <<SQL", "ssh host <<-CMD", "RUN <<EOF", "python3 - <<'PY'"])
 def test_a_here_document_in_a_block_is_text_of_the_file(here):
     word = here.rpartition("<<")[2].strip("-'")
     old, new = f"{here}\none\n{word}", f"{here}\ntwo\n{word}"

@@ -12,6 +12,7 @@ from rails.commands.options import add_dialects
 from rails.core.errors import UsageError
 from rails.parsing.call_formats.forms import FORMS, dialects_of
 from rails.parsing.parse import AnswerParser, parse
+from tests.rows import walked
 
 STRING = {"type": "string"}
 TOOLS = {
@@ -158,7 +159,7 @@ def streamed(text, dialect, size):
     return found.requests, found.refusals, found.prose, (*signals, *found.late)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@walked("form", FORMATS)
 def test_a_form_is_read_where_its_dialect_says_so_and_only_there(form):
     dialect, write = FORMATS[form]
     text = f"I will do that.\n{write(ONE, TWO)}"
@@ -172,7 +173,7 @@ def test_a_form_is_read_where_its_dialect_says_so_and_only_there(form):
     assert told.flush("end_turn").refusals
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@walked("form", FORMATS)
 def test_a_quoted_form_never_runs(form):
     dialect, write = FORMATS[form]
     evil = write(("delete_file", {"path": "/etc/passwd"}))
@@ -190,7 +191,7 @@ def test_a_quoted_form_never_runs(form):
         assert quoted_line or not found.requests, opening
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@walked("form", FORMATS)
 def test_a_call_that_is_the_content_of_another_never_runs_by_itself(form):
     dialect, write = FORMATS[form]
     for other, inner in FORMATS.values():
@@ -229,7 +230,7 @@ def test_every_form_has_a_broken_example():
     assert BROKEN.keys() == FORMS.keys()
 
 
-@pytest.mark.parametrize("dialect", BROKEN)
+@walked("dialect", BROKEN)
 def test_a_broken_call_is_refused_with_its_place_and_nothing_behind_it_is_believed(dialect):
     good = f'\n{F}json\n{{"tool": "read_file", "path": "b.py"}}\n{F}\n'
     found = parse(f"{BROKEN[dialect]}{good}", TOOLS, dialects=[dialect])
@@ -241,7 +242,7 @@ def test_a_broken_call_is_refused_with_its_place_and_nothing_behind_it_is_believ
     assert len(found.refusals) == 2
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@walked("form", FORMATS)
 def test_a_cut_off_call_is_not_run(form):
     dialect, write = FORMATS[form]
     text = write(ONE)
@@ -250,7 +251,7 @@ def test_a_cut_off_call_is_not_run(form):
         assert all(call == ONE for call in calls_of(found))
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         '{"name": "read_file", "parameters": {"path": "b.py"}}',
@@ -268,7 +269,7 @@ def test_llamas_bare_calls_are_the_whole_answer(text):
         assert not parse(f"Such as {text}", TOOLS, dialects=["llama"]).requests
 
 
-@pytest.mark.parametrize(
+@walked(
     ("model", "dialects"),
     [
         ("openai:zai-org/GLM-4.6", ("glm",)),
@@ -290,7 +291,7 @@ def test_a_models_name_says_what_it_writes(model, dialects):
     assert dialects_of(model) == ((*dialects, "json") if dialects else ())
 
 
-@pytest.mark.parametrize(
+@walked(
     "value",
     [
         {"name": "read_file", "parameters": {"path": "b.py"}},
@@ -340,7 +341,7 @@ def test_any_content_in_any_chunking_is_read_as_it_was_or_refused(form, content,
     assert streamed(text, dialect, size) == streamed(text, dialect, len(text))
 
 
-@pytest.mark.parametrize(
+@walked(
     ("dialect", "text"),
     [
         ("claude", '<function_calls>\n<invoke name="write_file">\n<parameter name="path">a</parameter>\n</invoke>\n'),

@@ -2,11 +2,11 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -80,7 +80,7 @@ def test_the_line_of_a_quoted_change_is_named():
     assert refusal.message.startswith("Line 4 begins a request or a change behind marks of a quotation")
 
 
-@pytest.mark.parametrize("calls", ["[{0}, {0}]", "[\n {0},\n {0}\n]", "{0}\n{0}"])
+@walked("calls", ["[{0}, {0}]", "[\n {0},\n {0}\n]", "{0}\n{0}"])
 def test_whole_calls_of_an_answer_that_was_cut_off_behind_them_are_read(calls):
     text = f"{F}json\n{calls.format(json.dumps({'tool': 'read_file', 'path': 'a.py'}))}\n{F}\n"
     cut = f'{F}json\n{{"tool": "write_file", "path": "b.py", "content": "half'

@@ -2,11 +2,11 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -56,7 +56,7 @@ def test_a_call_in_any_of_them_is_read_without_its_last_brace_and_with_words_of_
         assert read(f"{before}{body}\n") == ([(tool, arguments)], [])
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         '{"name": "Ann", "arguments": {"a": 1}}',
@@ -71,7 +71,7 @@ def test_data_and_descriptions_of_tools_are_no_calls(text):
     assert read(f"{text}\n") == ([], [])
 
 
-@pytest.mark.parametrize("wrap", ["x = {}\n", "`{}`\n", "> {}\n", "So {} it is.\n", F + "\n{}\n" + F + "\n"])
+@walked("wrap", ["x = {}\n", "`{}`\n", "> {}\n", "So {} it is.\n", F + "\n{}\n" + F + "\n"])
 def test_such_json_behind_text_or_shown_is_no_call(wrap):
     assert read(wrap.format('{"name": "read_file", "arguments": {"path": "a"}}'))[0] == []
 

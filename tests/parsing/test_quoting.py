@@ -2,10 +2,9 @@
 
 import json
 
-import pytest
-
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.quoted import find_mark, find_patch
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -37,14 +36,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("kind", EXACT)
+@walked("kind", EXACT)
 def test_quoted_calls_are_content(kind):
     found = parse(block(EXACT[kind]) + GOOD, SHAPES)
     assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
     assert found.requests[0].parameters["content"] == DOC
 
 
-@pytest.mark.parametrize("kind", SETTLED)
+@walked("kind", SETTLED)
 def test_quoted_calls_are_content_where_only_one_reading_is_a_call(kind):
     found = parse(block(SETTLED[kind]) + GOOD, SHAPES)
     assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
@@ -52,8 +51,8 @@ def test_quoted_calls_are_content_where_only_one_reading_is_a_call(kind):
     assert not parse(block(SETTLED[kind], after=""), SHAPES, finish="max_tokens").requests
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-@pytest.mark.parametrize("finish", ["end_turn", "max_tokens"])
+@walked("kind", REFUSED)
+@walked("finish", ["end_turn", "max_tokens"])
 def test_quoted_calls_in_a_broken_block_do_not_run(kind, finish):
     found = parse(block(REFUSED[kind]) + GOOD, SHAPES, finish=finish)
     assert "write_file" not in [r.tool_name for r in found.requests]
@@ -61,7 +60,7 @@ def test_quoted_calls_in_a_broken_block_do_not_run(kind, finish):
     assert found.refusals
 
 
-@pytest.mark.parametrize("kind", [*EXACT, *SETTLED, *REFUSED])
+@walked("kind", [*EXACT, *SETTLED, *REFUSED])
 def test_quoted_calls_in_a_cut_off_block_do_not_run(kind):
     text = block({**EXACT, **SETTLED, **REFUSED}[kind], after="")
     for cut in range(60, len(text) - 5):
@@ -69,7 +68,7 @@ def test_quoted_calls_in_a_cut_off_block_do_not_run(kind):
         assert not found.requests, text[:cut]
 
 
-@pytest.mark.parametrize(
+@walked(
     "broken",
     [
         '{"tool": "write_file", "path": "a.py, "content": "x"}',
@@ -179,7 +178,7 @@ def test_what_stands_between_tokens_of_a_template_never_runs_and_what_follows_do
         assert [r.tool_name for r in after.requests] == ["read_file"], opening
 
 
-@pytest.mark.parametrize(
+@walked(
     "closing",
     ["</think>", "</tool_call>", "[/THINK]", "◁/think▷", "<|end_of_thought|>", "<|END_THINKING|>", "assistantfinal"],
 )
@@ -193,7 +192,7 @@ def test_a_closing_mark_of_a_quote_takes_back_only_what_began_with_its_opening_o
     assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
 
 
-@pytest.mark.parametrize("name", ["function", "parameter"])
+@walked("name", ["function", "parameter"])
 def test_a_tag_that_is_also_a_word_is_one_with_a_name_behind_it_only(name):
     for rest in ("=x", " name=x", '= "x"'):
         assert find_mark(f"<{name}{rest}>").kind == "call"
@@ -201,7 +200,7 @@ def test_a_tag_that_is_also_a_word_is_one_with_a_name_behind_it_only(name):
         assert find_mark(f"<{name}{rest}>") is None
 
 
-@pytest.mark.parametrize(
+@walked(
     ("first", "last"),
     [
         ("*** Begin Patch", "*** End Patch"), ("<<<<<<< SEARCH", ">>>>>>> REPLACE"), ("<<<<<", ">>>>>"),
@@ -264,7 +263,7 @@ def test_a_refusal_within_a_thought_is_taken_back_and_one_within_a_call_format_s
     assert [(one.request_id, one.code) for one in found.refusals] == [("r1", "unread"), ("r2", "frame")]
 
 
-@pytest.mark.parametrize(("first", "second"), [("tool_call", "example"), ("example", "tool_call")])
+@walked(("first", "second"), [("tool_call", "example"), ("example", "tool_call")])
 def test_where_two_containers_went_on_the_last_closing_mark_says_what_a_call_was_part_of(first, second):
     text = f"<{first}>\n</{first}>\n<{second}>\n</{second}>\n{GOOD}x\n</{first}>\ny\n</{second}>\n{GOOD}"
     found = parse(text, SHAPES)
@@ -291,7 +290,7 @@ def only(text, **more):
     return one
 
 
-@pytest.mark.parametrize(
+@walked(
     ("body", "why"),
     [
         ('{"tool": "run_code", "timeout": 5,}', "'run_code': 'code' is missing, so what was meant is uncertain."),
@@ -352,7 +351,7 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSALS)
+@walked("what", REFUSALS)
 def test_a_refusal_names_its_kind_its_place_and_its_cause(what):
     body, (code, start, end, words) = REFUSALS[what]
     long = {"type": "object", "properties": {"k" * 61: {}}, "required": ["k" * 61]}
@@ -440,9 +439,7 @@ def test_lines_that_could_open_a_block_and_never_close_it_hide_nothing_however_m
     assert [r.tool_name for r in parse(f"{lines}{GOOD}", SHAPES).requests] == ["read_file"], "of different names, too"
 
 
-@pytest.mark.parametrize(
-    "unit", ['"""', "<<A>", "&lt;think ", "[a]\n", "(a)\n", "$$\n", "/*\n", "<a{n}>\n", "[a{n}]\n"]
-)
+@walked("unit", ['"""', "<<A>", "&lt;think ", "[a]\n", "(a)\n", "$$\n", "/*\n", "<a{n}>\n", "[a{n}]\n"])
 def test_what_could_open_a_block_costs_no_more_where_there_is_much_of_it(unit, cpu_seconds):
     texts = ["".join(unit.replace("{n}", str(number)) for number in range(count)) for count in (500, 4_000)]
     short, long = (cpu_seconds(lambda text=text: parse(text, SHAPES)) for text in texts)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from rails.parsing.parse import parse
+from tests.rows import walked
 
 STRING = {"type": "string"}
 TOOLS: dict[str, Any] = {
@@ -15,8 +14,8 @@ TOOLS: dict[str, Any] = {
 TEXT = "# A\n\n```sh\nls\n```\n"
 
 
-@pytest.mark.parametrize("tag", ["source", "sourcecode", "codeblock", "code", "pre"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@walked("tag", ["source", "sourcecode", "codeblock", "code", "pre"])
+@walked("end", ["\n", "\r\n"])
 def test_a_whole_file_between_tags_below_its_name_is_a_request(tag: str, end: str) -> None:
     """The text between the tags is the file, its own fences included; tags need lines of their own."""
     answer = f"I write it.\n\ndocs/a.md\n<{tag}>\n{TEXT}</{tag}>\n".replace("\n", end)
@@ -28,7 +27,7 @@ def test_a_whole_file_between_tags_below_its_name_is_a_request(tag: str, end: st
     assert unnamed.requests == ()
 
 
-@pytest.mark.parametrize("tag", ["source", "pre"])
+@walked("tag", ["source", "pre"])
 def test_a_tag_that_is_never_closed_is_refused(tag: str) -> None:
     """What may be cut off is not written."""
     found = parse(f"docs/a.md\n<{tag}>\n{TEXT}", TOOLS, report_unread_calls=True)

@@ -2,12 +2,12 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import parse
 from rails.parsing.unread_calls import find_unread_calls
+from tests.rows import walked
 
 TEXT = {"type": "string"}
 TOOLS = {
@@ -82,7 +82,7 @@ def refusals_of_calls(text):
     return [one.message for one in parse(text, TOOLS, report_unread_calls=True).refusals if one.code == "unread"]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "place"),
     [
         (f"{CALL}\n", "Line 1 holds a call of 'write_file' outside of any fence"),
@@ -108,7 +108,7 @@ def test_the_place_is_named(text, place):
     assert place in refusals(text)[0]
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         f"I sent `{CALL}` before.",

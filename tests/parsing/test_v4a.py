@@ -1,6 +1,5 @@
 """``*** Begin Patch`` as Codex's own reader takes it; a reader of patches never raises."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from rails.parsing.call_formats.begin_patch import patch_changes
 from rails.parsing.parse import parse
 from rails.session.project import registry_of
 from rails.tools.validate import validate
+from tests.rows import walked
 
 BEFORE = "alpha\nbeta\ngamma\ndelta\n"
 
@@ -27,7 +27,7 @@ def patched(folder, body):
     return " ".join(said) or planned.changes.changes[0].after.decode()
 
 
-@pytest.mark.parametrize(
+@walked(
     ("body", "after"),
     [
         ("@@\n\n@@\n-beta\n+BETA", "alpha\nBETA\ngamma\ndelta\n"),
@@ -56,7 +56,7 @@ def test_a_patch_is_read_as_codex_reads_it(tmp_path, body, after):
     assert patched(tmp_path, body) == after
 
 
-@pytest.mark.parametrize("body", ["", "@@", "@@\n\n", "@@\n alpha", "@@\n+new", "@@ alpha\n+new"])
+@walked("body", ["", "@@", "@@\n\n", "@@\n alpha", "@@\n+new", "@@ alpha\n+new"])
 def test_a_patch_that_changes_nothing_or_has_no_place_is_refused(tmp_path, body):
     assert "a.txt" in patched(tmp_path, body)
 
