@@ -40,7 +40,7 @@ from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
 from rails.session.opened import both, choose_protocol
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
-from rails.session.resume import ResumeState
+from rails.session.resume import AGAIN, ResumeState
 from rails.session.run import Session, where
 
 _Number = TypeVar("_Number", int, float)
@@ -317,8 +317,8 @@ def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeSta
         before = [one.session_id for one in sessions(state) if one.size and one.session_id < session_id]
         hint = f" The session before it: ai-rails run --resume {before[-1]}" if before else ""
         raise UsageError(f"{error}{hint}") from error
-    if standing.ended and standing.stopped == "gave_up":
-        # The agent had given up; that a human resumes the session means that it must try again.
+    if standing.ended and standing.stopped in AGAIN:
+        # The agent had given up, or asked; that a human resumes the session means that it must try again.
         return log, replace(standing, ended=False, stopped="", again=True, advice=advice)
     if standing.ended:
         log.close()

@@ -138,7 +138,7 @@ def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) 
         words = {name: value for name, value in words.items() if name not in ("model", "base_url")}
     told = []
     for name, value in words.items():
-        if getattr(options, name) in (None, []):
+        if not getattr(options, name):
             setattr(options, name, list(value) if isinstance(value, tuple) else value)
             several = value if isinstance(value, tuple) else (value,)
             told += [f"--{name.replace('_', '-')} {one_line(one, 200)}" for one in several]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -40,6 +41,8 @@ from rails.session import feedback
 from rails.session.context_window import Measured, reduced
 from rails.session.feedback import RequestResult
 
+#: How an agent ended that a human may let try again, with a hint or an answer.
+AGAIN: Final = ("gave_up", "asked")
 #: Reads the SHA-256 of a project file, ``None`` where there is no file.
 HashOf = Callable[[str], "str | None"]
 
@@ -169,8 +172,8 @@ def _around(state: ResumeState, record: Record) -> ResumeState:
             return replace(state, talking=True, taken=0, codes=(), words="", rung="", begun={})
         case WorkflowEnd():
             return replace(state, ended=True)
-        case SessionResumed(advice=advice) if state.stopped == "gave_up" and state.ended:
-            # A human wants an agent that had given up to try again; any other session just goes on.
+        case SessionResumed(advice=advice) if state.stopped in AGAIN and state.ended:
+            # A human wants an agent that had given up to try again, or answers it; any other session just goes on.
             return replace(state, ended=False, stopped="", again=True, advice=advice)
         case _:
             return state

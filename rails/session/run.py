@@ -94,8 +94,8 @@ class Session(OpenSession):
         self.modes.check_rules((*RULES, "model"))
         if resumed:
             self.state.restore(resumed)
-            ended = (record.event for record in resumed.records)
-            self.reviews = sum(isinstance(one, AgentFinished) and one.outcome == "rejected" for one in ended)
+            outcomes = [getattr(record.event, "outcome", "") for record in resumed.records]
+            self.reviews = outcomes.count("rejected")
         ending: Ending | None = None
         try:
             with self.open():

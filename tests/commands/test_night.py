@@ -38,7 +38,7 @@ NIGHT = [
     ("is changed", [write("a.py"), "It is written."], (), 0, "changed"),
     ("is reviewed", [None, REVIEW.format("PASS")], ("--agent", "reviewer"), 0, ""),
     ("is right already", ["Nothing has to change: the file is right as it is."], (), 0, ""),
-    ("only asks", ["Which of the two files do you mean?"], (), 1, "asks you"),
+    ("only asks", ["Which of the two files do you mean?", write("o.py"), "o"], (), 1, "asks you"),
     ("asks by a tool", [call("ask_user", question="Which port?")], (), 1, "asks: which port?"),
     ("claims a change", ["I have updated leap.py."] * 2, (), 1, "claims"),
     ("claims tests", [write("t.py"), "All tests pass.", "All tests pass."], (), 1, "claims"),
@@ -59,6 +59,8 @@ def project(tmp_path, monkeypatch):
     (folder / ".git").mkdir(parents=True)
     own.mkdir(parents=True)
     (own / "policy.toml").write_text(POLICY)
+    (own / "agent_templates").mkdir()
+    (own / "agent_templates/poet.md").write_text("---\nname: poet\ndescription: x\ntools: wrte_file\n---\nWrite.\n")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(folder)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
@@ -100,7 +102,7 @@ def test_the_morning_after_twenty_sessions_names_each_rightly_and_nothing_is_gre
         with monkeypatch.context() as patch:
             patch.setattr(where, what, raising(error))
             assert run(task, ["x"]) == code
-    capsys.readouterr()
+    assert "the agent poet works without wrte_file: no tool has that name" in capsys.readouterr().out
     assert main(["review", "--since", "yesterday"]) == 0
     text = capsys.readouterr().out
     needs, _, rest = text.partition("\nChanged\n")
@@ -115,4 +117,6 @@ def test_the_morning_after_twenty_sessions_names_each_rightly_and_nothing_is_gre
     assert "applied.md" in changed
     for quiet in ("refused.md", "dry.md", "is stopped", "has a fault"):
         assert quiet not in changed
+    session = re.findall(r"(\S+) +asks you .*only asks", needs.lower())[0]
+    assert main(["run", "--resume", session, "--plain", "The first one."]) == 0, "a question in words is answered"
     assert "20 logs verified: nothing is missing or changed." in text

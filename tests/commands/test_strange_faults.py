@@ -182,7 +182,8 @@ def test_a_log_whose_disk_is_full_says_how_the_session_goes_on(project, said, mo
     assert "No space left on device" in text
     assert f"Once that is fixed: ai-rails run --resume {session}" in text
     assert not (project / "b.txt").exists()
-    assert said("run", "--resume", session)[0] == 0
+    assert main(["run", "--resume", session, "--plain"]) == 0, "its model and --approve policy are kept"
+    assert (project / "b.txt").read_text() == "new\n"
 
 
 @pytest.mark.parametrize(("debug", "shown"), [("", "which goes on: RuntimeError: no luck\n"), ("1", "Traceback")])
