@@ -31,34 +31,30 @@ def agreed(world):
     return world
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_a_changed_file_that_is_executed_is_a_new_question(agreed):
+    for name in (
         *("eslint.config.js", "lint/rules.js", "lint/deep/index.js", "lint/deep/data.json", "shared/all.mjs"),
         *("shared/typed.ts", "node_modules/.package-lock.json", "tools/words.py"),
         *("tools/helper.py", "tools/more/__init__.py", "tools/more/inner.py", "tools/more/two.py"),
-    ],
-)
-def test_a_changed_file_that_is_executed_is_a_new_question(agreed, name):
-    before = (agreed.project / name).read_bytes()
-    agreed.put(name, before + b"\n")
-    assert not executed_config.may_execute(agreed.project, SETTINGS)
-    agreed.put(name, before)
-    assert executed_config.may_execute(agreed.project, SETTINGS)
+    ):
+        before = (agreed.project / name).read_bytes()
+        agreed.put(name, before + b"\n")
+        assert not executed_config.may_execute(agreed.project, SETTINGS), name
+        agreed.put(name, before)
+        assert executed_config.may_execute(agreed.project, SETTINGS), name
 
 
-@pytest.mark.parametrize(
-    "name", ["lint/deep.js", "node_modules/.modules.yaml", "bun.lock", "tools/more.py", "eslint.config.ts"]
-)
-def test_a_new_file_that_would_be_executed_is_a_new_question(agreed, name):
-    agreed.put(name, "1")
-    assert not executed_config.may_execute(agreed.project, SETTINGS)
+def test_a_new_file_that_would_be_executed_is_a_new_question(agreed):
+    for name in ("lint/deep.js", "node_modules/.modules.yaml", "bun.lock", "tools/more.py", "eslint.config.ts"):
+        place = agreed.put(name, "1")
+        assert not executed_config.may_execute(agreed.project, SETTINGS), name
+        place.unlink()
 
 
-@pytest.mark.parametrize("name", ["src/unrelated.js", "node_modules/eslint/lib/index.js", "README.md"])
-def test_what_is_not_executed_is_no_question(agreed, name):
-    agreed.put(name, "changed")
-    assert executed_config.may_execute(agreed.project, SETTINGS)
+def test_what_is_not_executed_is_no_question(agreed):
+    for name in ("src/unrelated.js", "node_modules/eslint/lib/index.js", "README.md"):
+        agreed.put(name, "changed")
+        assert executed_config.may_execute(agreed.project, SETTINGS), name
 
 
 @pytest.mark.parametrize("code", ["require(name)", "import(`./${name}.js`)", "require('./' + name)", "import(name)"])

@@ -218,9 +218,8 @@ def test_the_command_line_asks_before_it_runs_commands_of_a_project(world):
     assert json.loads((config_folder() / "gate-trust.json").read_text()).keys() == {str(world.project)}
 
 
-@pytest.mark.parametrize(
-    ("path", "pattern", "fits"),
-    [
+def test_globs():
+    for path, pattern, fits in (
         ("a/b/c.py", "a/**", True),
         ("a/b/c.py", "a/*", False),
         ("a/b/c.py", "**/c.py", True),
@@ -230,7 +229,5 @@ def test_the_command_line_asks_before_it_runs_commands_of_a_project(world):
         ("a/b/c.py", "a/", True),
         ("ab/c.py", "a/", False),
         ("a/c+.py", "a/c+.py", True),
-    ],
-)
-def test_globs(path, pattern, fits):
-    assert options.matches(path, pattern) is fits
+    ):
+        assert options.matches(path, pattern) is fits, (path, pattern)

@@ -157,25 +157,25 @@ def test_a_comment_in_a_cell_of_a_notebook_is_one_of_python():
     assert new_ones("a.ipynb", b"", cell.replace(b"# noqa", rb"\\u0023 noqa")) == [], "no escape: one of a back-slash"
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("a.css", "/* stylelint-disable */"),
-        ("a.md", "<!-- markdownlint-disable-next-line MD001 -->"),
-        ("a.yaml", "# yamllint disable rule:x"),
-        ("a.sh", "# shellcheck disable=SC2086"),
-        ("a.jsonc", "// biome-ignore format: x"),
-        ("a.sql", "select 1 -- noqa"),
-        ("a.c", "int a; // NOLINT"),
-        ("a.go", "package a //nolint:x"),
-        ("Dockerfile", "# hadolint ignore=DL3006"),
-        ("a.toml", "# taplo: ignore"),
-    ],
-)
-def test_a_comment_for_a_linter_of_another_language_is_told(path, text):
-    (found,) = new_ones(path, b"", f"x\n{text}\n".encode())
-    assert (found.line, found.rule) == (2, "new-suppression")
-    assert new_ones(path, b"", re.sub(r"<!--|/\*|//|--|#", "", text).encode()) == [], "no comment"
+ELSEWHERE = [
+    ("a.css", "/* stylelint-disable */"),
+    ("a.md", "<!-- markdownlint-disable-next-line MD001 -->"),
+    ("a.yaml", "# yamllint disable rule:x"),
+    ("a.sh", "# shellcheck disable=SC2086"),
+    ("a.jsonc", "// biome-ignore format: x"),
+    ("a.sql", "select 1 -- noqa"),
+    ("a.c", "int a; // NOLINT"),
+    ("a.go", "package a //nolint:x"),
+    ("Dockerfile", "# hadolint ignore=DL3006"),
+    ("a.toml", "# taplo: ignore"),
+]
+
+
+def test_a_comment_for_a_linter_of_another_language_is_told():
+    for path, text in ELSEWHERE:
+        (found,) = new_ones(path, b"", f"x\n{text}\n".encode())
+        assert (found.line, found.rule) == (2, "new-suppression"), text
+        assert new_ones(path, b"", re.sub(r"<!--|/\*|//|--|#", "", text).encode()) == [], "no comment"
 
 
 def test_a_suppression_is_one_whole_finding_whose_words_are_bounded():
@@ -323,18 +323,18 @@ def test_where_a_check_is_not_switched_on_again_what_follows_is_hidden(gone):
     assert new_ones("a.js", off + on, off + b"x\n" + on) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "ruff", "flake8"),
-    [
+WHOLE = [
         ("# ruff: noqa\n", True, False), ("# flake8: noqa\n", True, True), ("# FLAKE8=NOQA # why\n", True, True),
         ("# ruff: noqa: F401\n", False, False), ("x = 1  # noqa\n", False, False),
         ("s = '# ruff: noqa'\n", False, False),
         ("x = 1\n\n#ruff:noqa\n", True, False), ("", False, False),
         ("x = 1  # noqa\ny = 1  # noqa: E501\n# ruff: noqa\n", True, False),
-    ],
-)  # fmt: skip
-def test_a_whole_file_is_excused_by_a_comment_of_its_own_only(text, ruff, flake8):
-    assert (excuses_whole_file(text.encode(), "ruff"), excuses_whole_file(text.encode(), "flake8")) == (ruff, flake8)
+]  # fmt: skip
+
+
+def test_a_whole_file_is_excused_by_a_comment_of_its_own_only():
+    for text, *expected in WHOLE:
+        assert [excuses_whole_file(text.encode(), tool) for tool in ("ruff", "flake8")] == expected, text
 
 
 def tools():
