@@ -260,12 +260,6 @@ class Output(Struct, frozen=True):
     seconds: float
 
 
-class Step(Struct, frozen=True):
-    """A checkpoint."""
-
-    number: int
-
-
 class Folded(Struct, frozen=True):
     """A text to open on demand; a terminal shows it where it is ``open``."""
 
@@ -318,7 +312,6 @@ Block: TypeAlias = (
     | Answer
     | Written
     | Output
-    | Step
     | Folded
     | Group
 )

@@ -107,8 +107,6 @@ def block_lines(block: blocks.Block) -> Iterator[str]:  # noqa: PLR0912, PLR0915
                 yield f"- {_sign(block.ok)} {kind} {inline(path)}"
         case blocks.Output():
             yield f"- {_sign(block.ok)} {inline(f'{block.tool} finished' if block.ok else block.text or block.tool)}"
-        case blocks.Step():
-            yield f"- Step {block.number}"
         case blocks.Folded():
             yield from collapsible(block.title, fenced_block(block.text))
         case blocks.Group():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 from rails.core.change_summary import ChangeSummary
-from rails.core.text import counted, one_line, printable
+from rails.core.text import counted, head_and_tail, one_line, printable
 from rails.render import blocks
 from rails.render.lines import draw, draw_summary, styled
 from rails.render.terminal import wrap
@@ -15,6 +15,7 @@ from rails.render.terminal import wrap
 DIFF_LINES: Final = 120
 _LISTED: Final = 20
 _TEXT_LINES: Final = 12
+_TEXT_CHARS: Final = 20_000
 _INK: Final[dict[blocks.Tone, str]] = {"": "", "good": "good", "bad": "risk", "open": "finding", "dim": "dim"}
 
 
@@ -55,10 +56,9 @@ class TextRenderer:
             case blocks.Counts():
                 totals = ", ".join(f"{count:,} {name}" for name, count in block.items if count)
                 yield from self.field("totals", totals, limit=1000)
-            case blocks.Times(items=items) if items:
-                yield from self.field("time", ", ".join(f"{stage} {spent:.1f} s" for stage, spent in items))
             case blocks.Times():
-                pass
+                if block.items:
+                    yield from self.field("time", ", ".join(f"{stage} {spent:.1f} s" for stage, spent in block.items))
             case blocks.Remark():
                 told = wrap(one_line(block.text, 1000), self.width)
                 yield from (self.line(piece.rstrip(), _INK[block.tone]) for piece in told)
@@ -104,8 +104,6 @@ class TextRenderer:
             case blocks.Output():
                 head = f"{one_line(block.tool, 80)} {'ok' if block.ok else 'failed'}"
                 yield from self.texts("result", [head, *_few_lines(block.text)], _ok(block.ok))
-            case blocks.Step():
-                yield from self.field("step", f"{block.number} (ai-rails undo goes back to before it)", "dim")
             case blocks.Folded():
                 if block.open:
                     yield from self.texts(block.name, _few_lines(block.text), "dim")
@@ -196,6 +194,7 @@ def _small(words: str) -> str:
 
 
 def _few_lines(text: str) -> list[str]:
-    lines = [printable(line).expandtabs(4) for line in text.strip().split("\n")]
+    shown, _ = head_and_tail(text.strip(), _TEXT_CHARS)
+    lines = [printable(line).expandtabs(4) for line in shown.split("\n")]
     cut = len(lines) - _TEXT_LINES
     return lines if cut <= 0 else [*lines[: _TEXT_LINES - 3], f"[… {counted(cut, 'more line')} …]", *lines[-3:]]

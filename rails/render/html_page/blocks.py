@@ -113,9 +113,6 @@ class HtmlRenderer:
                 return el("ul", [_written(kind, path) for kind, path in block.changes], class_="written")
             case blocks.Output():
                 return _output(block)
-            case blocks.Step():
-                words = f"Step {block.number}; ai-rails undo goes back to before it."
-                return el("p", html_text(words), class_="meta")
             case blocks.Folded():
                 return folded(block.title, block.text, open_=block.open)
             case blocks.Group():

@@ -10,7 +10,7 @@ from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.text import counted, one_line
 from rails.log.session_stats import SessionStats
-from rails.projections.common import ApprovalView, SessionView, TurnView
+from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Block, Cell, Remark, Table, cells
 from rails.render.units import minute_text
 from rails.review.reports.grouped import ReviewReport
@@ -60,7 +60,7 @@ def _needs_table(needs: Sequence[tuple[SessionStats, str]]) -> Table:
     rows = []
     for card, need in needs:
         name = Cell(card.session_id, "head", session=card.session_id, record=card.waiting)
-        why = f"{_NEEDS[need][0]}: {card.question}" if card.question else _NEEDS[need][0]
+        why = ": ".join(filter(None, (_NEEDS[need][0], card.question)))
         rows.append(cells(name, Cell(why, ending_badge(card.ending).tone), _agents(card), card.task))
     there = dict.fromkeys(need for _, need in needs)
     notes = tuple(f"{_NEEDS[need][0]}: {_NEEDS[need][1]}" for need in there) or ("Nothing needs you.",)
@@ -159,12 +159,10 @@ def denied_answer(view: SessionView) -> str:
 
     Calls that were carried out are left out; "" where nothing was denied so.
     """
-    denied = [turn for turn in view.turns if any(map(_nobody_was_there, turn.approvals))]
-    return "\n".join(_calls(denied[-1])) if denied else ""
-
-
-def _nobody_was_there(approval: ApprovalView) -> bool:
-    return (approval.answer, approval.by) == ("deny", "headless")
+    for turn in reversed(view.turns):
+        if any((asked.answer, asked.by) == ("deny", "headless") for asked in turn.approvals):
+            return "\n".join(_calls(turn))
+    return ""
 
 
 def _calls(turn: TurnView) -> Iterator[str]:

@@ -79,7 +79,8 @@ def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
     for result in turn.results:
         action = actions.get(result.ids[0], "") if result.ids else ""
         yield _result(result, action or result.tool)
-    yield from map(blocks.Step, turn.checkpoints)
+    for step in turn.checkpoints:
+        yield blocks.Facts((("step", (f"{step} (ai-rails undo goes back to before it)",)),))
     for error in turn.errors:
         yield blocks.AlertBlock("error", error, f"Error: {error}")
     if turn.feedback:
