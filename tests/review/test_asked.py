@@ -42,7 +42,6 @@ HOW = "Answer with: ai-rails answer 20261126-010000-aaaa WORDS."
 def test_every_form_has_the_question_and_how_to_answer(paused, capsys, words):
     assert main([*words, "--project", str(paused)]) == 0
     out = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "ask" in out
     assert "Which port? It goes into a.py." in out
     assert HOW in out
     assert "nfinished" not in out
