@@ -262,30 +262,6 @@ def test_an_approval_is_widened_for_the_session_and_taken_back_with_one_key(runs
     assert decisions == [first, second, ("deny", "human in the page"), first]
 
 
-def test_a_server_that_is_started_anew_shows_what_waits(runs, tabs, served):
-    run = runs(write())
-    with served.other() as first:
-        page = tabs(run, first)
-        armed(page)
-    says(page, "trying again")
-    page.keyboard.press("a")
-    says(page, "cannot be reached; nothing was decided")
-    refused = len(page.problems)
-    while len(page.problems) == refused:  # it tries again
-        page.wait_for_timeout(50)
-    says(page, "cannot be reached; nothing was decided")
-    assert run.events("HUMAN_DECISION") == []
-    page.problems.clear()  # Chromium tells the console that the connection was refused
-    with served.other() as second:
-        again = tabs(run, second)
-        armed(again)
-        again.keyboard.press("a")
-        assert is_good(run.end().outcome)
-        page.goto("about:blank")
-        page.problems.clear()
-        again.goto("about:blank")
-
-
 def test_of_two_tabs_one_decides_and_the_other_is_told(runs, tabs):
     run = runs(write())
     one, other = tabs(run), tabs(run)
