@@ -1,9 +1,36 @@
-"""Lists of n8n's own, as its packages of version 2.41 have them: keys, types, operations, names. Data without rules."""
+"""What n8n's packages of version 2.41 list (keys, types, operations, names), and what each of our rules is and says.
+
+Ids of rules are grouped by tens: 00 the file, 01 nodes, 02 connections, 03 ports, 04 node types, 05 parameters,
+06 expressions, 07 code, 08 triggers, 09 credentials and secrets, 10 the public API.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-FACTS: Final[dict[str, Any]] = json.loads(Path(__file__).with_name("facts.json").read_text("utf-8"))
+from msgspec import Struct
+
+from rails.core.verdict import Severity
+
+
+class WorkflowRule(Struct, frozen=True):
+    """One rule: the severity on ``import``, the reason in one line, and an example of the fault."""
+
+    id: str
+    severity: Severity
+    reason: str
+    example: str
+
+
+def _read(name: str) -> Any:  # noqa: ANN401 - any JSON value
+    return json.loads(Path(__file__).parent.joinpath(name).read_text("utf-8"))
+
+
+FACTS: Final[dict[str, Any]] = _read("facts.json")
+#: Rule id → rule.
+RULES: Final[Mapping[str, WorkflowRule]] = {row[0]: WorkflowRule(*row) for row in _read("rules/rules.json")}
+#: What a rule says: its id, and a letter where it has several texts → message and remedy.
+RULE_TEXTS: Final[Mapping[str, tuple[str, str]]] = _read("rules/texts.json")

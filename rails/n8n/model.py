@@ -7,11 +7,12 @@ and never reported twice.
 from __future__ import annotations
 
 import re
+import string
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from rails.core.similarity import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json, json_type
 from rails.core.verdict import Severity
-from rails.n8n.facts import FACTS
+from rails.n8n.facts import FACTS, RULE_TEXTS, RULES
 
 JsonPath: TypeAlias = "tuple[str | int, ...]"
 
@@ -49,6 +50,39 @@ class Issue(Struct, frozen=True):
     on_key: bool = False
     start: int = -1
     end: int = -1
+
+
+class _Words(string.Formatter):
+    """Fills in what a rule says: ``!q`` is a value in quotes, ``!l`` a list of names."""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:  # noqa: ANN401 - any value
+        how: Any = {"q": shown_value, "l": listed}.get(conversion)
+        return super().convert_field(value, conversion) if how is None else how(value)
+
+
+_FORMATTER: Final = _Words()
+
+
+def issue(
+    text: str,
+    path: JsonPath,
+    /,
+    *,
+    severity: Severity | None = None,
+    code: str = "",
+    on_key: bool = False,
+    start: int = -1,
+    end: int = -1,
+    **words: object,
+) -> Issue:
+    """Return what a rule says of a place, with ``words`` filled in.
+
+    ``text`` is the rule's id, and a letter where it has several texts (``texts.json``). Without a ``severity`` it is
+    that which the rule has on import.
+    """
+    rule = text[:6]
+    message, remedy = (_FORMATTER.vformat(one, (), words) for one in RULE_TEXTS[text])
+    return Issue(rule, path, message, remedy, severity or RULES[rule].severity, code, on_key, start, end)
 
 
 def format_path(path: JsonPath) -> str:
@@ -126,6 +160,23 @@ STICKY: Final = "n8n-nodes-base.stickyNote"
 SETTINGS_OF_NODES: Final[list[str]] = FACTS["node_settings"]
 #: What a node may do where it fails.
 ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
+#: What a node is besides its name, type and parameters, each with its type.
+NODE_VALUES: Final[Mapping[str, Any]] = {
+    "alwaysOutputData": bool,
+    "continueOnFail": bool,
+    "credentials": dict,
+    "disabled": bool,
+    "executeOnce": bool,
+    "maxTries": float,
+    "notes": str,
+    "notesInFlow": bool,
+    "onError": Literal[ON_ERROR],
+    "position": tuple[float, float],
+    "retryOnFail": bool,
+    "typeVersion": float,
+    "waitBetweenTries": float,
+    "webhookId": str,
+}
 
 
 class Node(Struct, frozen=True):
@@ -188,6 +239,11 @@ class Workflow(Struct, frozen=True):
     def names(self) -> Names:
         """Return the names that code and connections may use: all but those of sticky notes."""
         return Names(node.name for node in self.nodes if not node.is_sticky)
+
+
+def parameter_issue(node: Node, text: str, path: JsonPath, **words: Any) -> Issue:  # noqa: ANN401 - as ``issue``
+    """Return what a rule says of a parameter of a node, or of something in one."""
+    return issue(text, (*node.path, "parameters", *path), node=node, **words)
 
 
 def build(value: Mapping[str, Json]) -> Workflow:

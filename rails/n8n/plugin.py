@@ -9,12 +9,12 @@ from rails.core.text import one_line
 from rails.core.verdict import Fixed
 from rails.n8n.check import check_workflow, unjudged, version
 from rails.n8n.draw.picture import stylesheet, svg
+from rails.n8n.facts import RULES
 from rails.n8n.formatting import canonical, tidied
 from rails.n8n.info.describe import answer
 from rails.n8n.nodes.build import build_catalogue, catalogue_info
 from rails.n8n.nodes.catalogue import current as current_catalogue
 from rails.n8n.recognise import looks_like_workflow
-from rails.n8n.rules.all_rules import RULES
 from rails.n8n.rules.destination import PROFILES
 from rails.n8n.summary import workflow_summary
 from rails.n8n.whole_file import workflow_edit

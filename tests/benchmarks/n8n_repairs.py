@@ -33,7 +33,7 @@ SPOKEN |= {"equals": "isEqual", "notEquals": "not_equals", "startsWith": "starts
 
 
 def conditions_of(node):
-    from rails.n8n.nodes.operators import filters_in
+    from rails.n8n.nodes.given import filters_in
 
     for _, value in filters_in(node["parameters"]):
         yield value

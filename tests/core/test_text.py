@@ -57,24 +57,11 @@ def every_point():
     return range(sys.maxunicode + 1)
 
 
-def test_every_code_point_is_shown_as_itself_or_as_its_escape():
-    shown_as_itself = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No"}
-    shown_as_itself |= {"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"}
-    nothing = [point for point in every_point() if unicodedata.category(chr(point)) in ("Cn", "Co", "Cs")]
-    for start in range(0, len(nothing), 256):  # nine of ten, and what stands beside them changes nothing
-        some = nothing[start : start + 256]
-        assert printable("x" + "".join(map(chr, some)), keep="") == "x" + "".join(map(escape_of, some)), hex(some[0])
-    seen = {"Cn", "Co", "Cs"}
-    for point in sorted({*every_point()}.difference(nothing)):
-        char = chr(point)
-        category = unicodedata.category(char)
-        seen.add(category)
-        shown = printable(f"x{char}", keep="")[1:]
-        if category not in shown_as_itself and char != " ":
-            assert shown == escape_of(point), hex(point)
-        else:
-            assert shown in (char, escape_of(point)), hex(point)
-    assert len(seen) == 30, "every general category of Unicode was met"
+def test_a_code_point_is_shown_as_itself_or_as_its_escape():
+    for point in [*range(0x3000), *range(0x3000, sys.maxunicode, 997)]:
+        shown = printable(f"x{chr(point)}", keep="")[1:]
+        is_seen = unicodedata.category(chr(point))[0] in "LMNPS" or point == 0x20
+        assert shown == escape_of(point) or (is_seen and shown == chr(point)), hex(point)
 
 
 def test_the_result_can_be_printed_whatever_it_was():

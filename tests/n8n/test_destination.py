@@ -224,21 +224,6 @@ def test_every_way_to_handle_an_error_is_known_and_another_is_told_with_them():
     assert remedy == 'Use one of "stopWorkflow", "continueRegularOutput", "continueErrorOutput".'
 
 
-def test_pinned_data_of_each_node_that_is_not_there_is_told_at_its_key():
-    value = chain("A", pinData={"A": [], "Gone": [], "Lost": []})
-    said = "`pinData` is for the node %s, which does not exist"
-    remedy = "Remove it, or use the node's name."
-    assert told(value, "N8N104", "import") == [
-        ("warning", "pinData.Gone", said % '"Gone"', remedy),
-        ("warning", "pinData.Lost", said % '"Lost"', remedy),
-    ]
-    lines = json.dumps(value, indent=2).splitlines()
-    for found, key in zip((f for f in findings(value) if f.rule == "N8N104"), ('"Gone"', '"Lost"'), strict=True):
-        assert lines[found.line - 1][found.column - 1 : found.end_column - 1] == key
-    for pinned in ([], None, "x"):
-        assert told(chain("A", pinData=pinned), "N8N104", "import") == []
-
-
 def test_a_profile_raises_the_warnings_that_stop_it_and_no_others():
     issues = [
         Issue(rule, ("x",), "m", "r", severity)

@@ -30,6 +30,11 @@ def test_for_all_items_a_list_of_objects_is_given_back():
         "return;",
         "return [null];",
         "return items.length;",
+        "return a ? 'x' : 'y';",
+        "return 'a' + items.length;",
+        "return !items.length;",
+        "return [{ json: {}, binary: 'x' }];",
+        "return [{ json: null }];",
     ]:
         assert told(code) == ["error"], code
 
@@ -38,6 +43,9 @@ def test_what_a_name_or_a_call_gives_is_told_as_likely():
     for code in [
         "const a = ['x'];\nreturn a;",
         "return JSON.stringify(items);",
+        "return items.map(i => { return 'x' });",
+        "return Object.keys(items[0].json);",
+        "return items[0].json.name.toUpperCase();",
         "return items.map((item) => 'x');",
         "const f = () => 1;\nreturn f;",
     ]:
@@ -52,12 +60,10 @@ def test_for_all_items_what_n8n_takes_or_what_is_computed_is_not_told():
         "return { a: 1 };",
         "return { a: 1, json: {} };",
         "return $input.all();",
-        "return items.map(i => { return 'x' });",
         "return [{ ...item, json: 'x' }];",
         "return [{ [key]: 'x', json: 1 }];",
         "return [{ json: {}, pairedItem: 0, binary: {} }];",
         "function f() { return 'a' } return [f()];",
-        "return a ? 'x' : 'y';",
     ]:
         assert told(code) == [], code
 

@@ -13,12 +13,12 @@ from n8n_workflows import chain, findings, node
 
 from rails.n8n import formatting
 from rails.n8n.check import check_workflow
+from rails.n8n.facts import RULES
 from rails.n8n.nodes.build import compact
 from rails.n8n.nodes.catalogue import catalogue_from_json
 from rails.n8n.nodes.packages import Package
 from rails.n8n.recognise import looks_like_workflow
 from rails.n8n.rules import structure
-from rails.n8n.rules.all_rules import RULES
 from rails.n8n.rules.destination import PROFILES
 
 HUGE = st.sampled_from([10**30, -(10**290), 1e308, 10**299])

@@ -6,7 +6,7 @@ import pytest
 from n8n_workflows import chain, findings, node, to, workflow
 
 from rails.n8n.formatting import tidied
-from rails.n8n.rules.shapes import cron_fault
+from rails.n8n.rules.schedules import cron_fault
 
 OPERATOR = {"type": "string", "operation": "equals"}
 CONDITION = {"leftValue": "={{ $json.a }}", "rightValue": "x", "operator": OPERATOR}
@@ -202,14 +202,61 @@ SOUND = [
     "0  9 * * *",
     "@daily",
 ]
-SOUND += ["@secondly", "5/2 * * * *", "1,2-3/2 * * * *", "*/99 * * * *", " 0 9 * * *", "0 9 31 2 *"]
+SOUND += ["@secondly", "5/2 * * * *", "1,2-3/2 * * * *", "*/99 * * * *", " 0 9 * * *", "0 9 29 2 *", "0 9 31 2,3 *"]
 BROKEN = ["0 99 * *", "60 * * * *", "0 24 * * *", "0 9 0 * *", "0 9 * 13 *", "0 9 * * 8", "0 9 * * 5-2", "0 9 L * *"]
 BROKEN += ["every day", "0 9 ? * *", "*/0 * * * *", "0 9 * * MON#1", "-5 * * * *", "0 9 * * 1 2026", "0 9 * * sunday"]
+
+
+#: The package takes these and runs on another day: nobody means that.
+BROKEN += ["0 9 31 2 *", "0 0 31 4,6 *", "0 0 0 30 2 *"]
 
 
 def test_a_schedule_is_judged_as_the_package_of_n8n_judges_it():
     for text, is_sound in [*((one, True) for one in SOUND), *((one, False) for one in BROKEN)]:
         assert (cron_fault(text) == "") == is_sound, text
+
+
+def trigger(type, version, **parameters):
+    nodes = [node("Go", f"n8n-nodes-base.{type}", version, parameters=parameters), node("End")]
+    return workflow(*nodes, connections={"Go": {"main": [[to("End")]]}})
+
+
+def test_the_numbers_and_expressions_of_every_kind_of_schedule_are_judged():
+    """Those of polling triggers and of the old Cron node, too, and what is no list of rows."""
+    wrong = [
+        {"rule": {"interval": [row]}}
+        for row in (
+            {"triggerAtHour": 25},
+            {"field": "hours", "triggerAtMinute": 60},
+            {"field": "weeks", "triggerAtDay": ["monday"]},
+            {"field": "months", "triggerAtDayOfMonth": 0},
+            {"field": "seconds", "secondsInterval": 0},
+            {"field": "cronExpression"},
+        )
+    ]
+    wrong += [{"rule": {"interval": {"field": "hours"}}}, {"rule": "0 9 * * *"}]
+    for parameters in wrong:
+        assert ("N8N084", "warning") in told(trigger("scheduleTrigger", 1.2, **parameters)), parameters
+    for row in ({"mode": "custom", "cronExpression": "every hour"}, {"mode": "everyDay", "hour": 24}):
+        assert ("N8N084", "warning") in told(trigger("gmailTrigger", 1.2, pollTimes={"item": [row]})), row
+        assert ("N8N084", "warning") in told(trigger("cron", 1, triggerTimes={"item": [row]})), row
+    for row in ({}, {"field": "weeks", "triggerAtDay": [1, 5]}, {"triggerAtHour": "={{ 1 }}"}):
+        assert told(trigger("scheduleTrigger", 1.2, rule={"interval": [row]})) == [], row
+
+
+def test_a_filter_or_a_rule_that_compares_nothing_is_a_warning():
+    for value in (
+        flow("if", 2.2, options={}),
+        flow("filter", 2.2),
+        flow("switch", 3.2, rules={"values": [{"outputKey": "a"}]}),
+    ):
+        assert told(value) == [("N8N057", "warning")]
+    assert told(flow("switch", 3.2, rules={"values": ["a"]})) == [("N8N055", "error")]
+
+
+def test_a_setting_inside_of_options_is_one_too():
+    assert told(flow("slack", 2.2, otherOptions={"retryOnFail": True})) == [("N8N059", "error")]
+    assert told(flow("hubspot", 2.1, additionalFields={"notes": "a"})) == []
 
 
 def test_a_schedule_that_cannot_be_is_a_warning_and_stops_publishing():

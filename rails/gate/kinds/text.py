@@ -51,7 +51,7 @@ def _outcome(job: CheckJob) -> CheckResult:
         what = f".{ending} files" if dot and stem else "files of this name"
         why = f"there is no check for {what}"
         if f".{ending}" in _PARSED:
-            why = f"{what} are parsed with the extra grammars: pip install 'ai-rails[grammars]'"
+            why = f"{what} are parsed with the extra grammars of ai-rails"
         missing = (NotChecked(job.path, "syntax", why, False),)
     return CheckResult(job.path, job.after, found, before, not_checked=missing, ran=_RAN)
 

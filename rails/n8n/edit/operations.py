@@ -10,7 +10,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -18,7 +18,7 @@ from rails.core.errors import Refusal
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.javascript import expressions
-from rails.n8n.model import ON_ERROR, Names, listed, shown_value
+from rails.n8n.model import NODE_VALUES, ON_ERROR, Names, listed, shown_value
 from rails.n8n.rules.expressions import parameter_texts
 
 #: More outputs than a person means.
@@ -29,21 +29,7 @@ _PART: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
 #: Fields that hold code without a leading "=".
 _CODE_FIELDS: Final = frozenset({"jsCode", "functionCode"})
-#: What ``set_node`` and ``set_workflow`` may set, each with its type.
-_NODE_VALUES: Final[Mapping[str, Any]] = {
-    "alwaysOutputData": bool,
-    "credentials": dict,
-    "disabled": bool,
-    "executeOnce": bool,
-    "maxTries": float,
-    "notes": str,
-    "notesInFlow": bool,
-    "onError": Literal[ON_ERROR],
-    "position": tuple[float, float],
-    "retryOnFail": bool,
-    "typeVersion": float,
-    "waitBetweenTries": float,
-}
+#: What ``set_workflow`` may set, each with its type.
 _WORKFLOW_VALUES: Final[Mapping[str, Any]] = {
     "name": Annotated[str, msgspec.Meta(min_length=1, max_length=128)],
     "settings": dict,
@@ -143,7 +129,7 @@ class _SetNode(_Operation):
 
     def apply(self, workflow: _Workflow) -> None:
         node = _node_named(workflow, self.name)
-        _set_values(node, self.values, _NODE_VALUES, "use set_parameter for parameters, rename_node for the name")
+        _set_values(node, self.values, NODE_VALUES, "use set_parameter for parameters, rename_node for the name")
 
 
 class _SetWorkflow(_Operation):

@@ -1,12 +1,22 @@
-"""One walk over what a file gives for a node's parameters, beside what n8n keeps of it."""
+"""What a file gives for a node's parameters: a walk beside what n8n keeps of it, and the filters in it.
+
+The comparisons of filters are those of n8n-workflow's ``filter-parameter``; anything else is never true.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
+from rails.core.tool_request import Json
+from rails.n8n.facts import FACTS
 from rails.n8n.model import JsonPath
 from rails.n8n.nodes.parameters import Context, Level, Property
+
+#: Type of comparison → its operations.
+FILTER_OPERATIONS: Final[Mapping[str, list[str]]] = FACTS["filter_operations"]
+#: What compares with nothing: `singleValue` is true in the operator.
+ONE_SIDED: Final = frozenset(FACTS["one_sided_operations"])
 
 
 class Spot(NamedTuple):
@@ -43,3 +53,17 @@ def _each(spot: Spot, root: Any, context: Context) -> Iterator[tuple[Spot, str, 
                     yield from _each(Spot(level, row, one, (*here, group, index)), root, context)
             else:
                 yield from _each(Spot(level, entries, held, (*here, group)), root, context)
+
+
+def filters_in(value: Json, path: JsonPath = ()) -> Iterator[tuple[JsonPath, dict[str, Json]]]:
+    """Yield every filter in a node's parameters with its place: what has conditions, or one, that compare."""
+    if isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from filters_in(one, (*path, index))
+    elif isinstance(value, dict):
+        rows = value.get("conditions")
+        listed = rows if isinstance(rows, list) else [rows]
+        if any(isinstance(row, dict) and {"leftValue", "operator"} & row.keys() for row in listed):
+            yield path, value
+        for name, one in value.items():
+            yield from filters_in(one, (*path, name))

@@ -11,7 +11,7 @@ from typing import Any, Final
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.facts import FACTS
-from rails.n8n.nodes.operators import filters_in
+from rails.n8n.nodes.given import filters_in
 from rails.n8n.repair import operators
 from rails.n8n.rules.shapes import has_bare_workflow
 

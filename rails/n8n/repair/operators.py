@@ -9,7 +9,7 @@ from typing import Final
 
 from rails.core.tool_request import Json
 from rails.n8n.model import plain_name
-from rails.n8n.nodes.operators import FILTER_OPERATIONS, ONE_SIDED
+from rails.n8n.nodes.given import FILTER_OPERATIONS, ONE_SIDED
 
 #: What the first versions, other programs and plain English call an operation. Each has one meaning.
 _SYNONYMS: Final[Mapping[str, list[str]]] = json.loads(Path(__file__).with_name("synonyms.json").read_text("utf-8"))

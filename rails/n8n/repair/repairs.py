@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from rails.core.tool_request import Json
 from rails.n8n import model
-from rails.n8n.model import ON_ERROR, SETTINGS_OF_NODES, Issue, Node
+from rails.n8n.model import NODE_VALUES, SETTINGS_OF_NODES, Issue, Node
 from rails.n8n.nodes.catalogue import Catalogue
 from rails.n8n.repair import misplaced, old_shapes
 from rails.n8n.rules import parameters as rule
@@ -64,13 +65,13 @@ def _lifted(node: Node) -> tuple[Node, list[WorkflowRepair]]:
 
 def _is_setting(node: Node, name: str, value: Json) -> bool:
     """Say whether a value can be a setting. A node is never disabled by a repair."""
-    if name == "onError":
-        return value in ON_ERROR
-    if name == "notes":
-        return isinstance(value, str)
-    if name in {"maxTries", "waitBetweenTries"}:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, bool) and name != "disabled" and not (name == "executeOnce" and "Command" in node.type)
+    if name == "disabled" or (name == "executeOnce" and "Command" in node.type):
+        return False
+    try:
+        msgspec.convert(value, NODE_VALUES[name])
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _mended(node: Node, known: Catalogue | None) -> tuple[Node, list[WorkflowRepair]]:

@@ -13,9 +13,9 @@ from rails.core.verdict import Severity
 from rails.data_formats.python_code import parse_tree
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.syntax import JavaScriptFault
-from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, listed, shown_value
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, issue, shown_value
 from rails.n8n.rules.expressions import FROM_AI, is_tool, outside_tool
-from rails.n8n.rules.returns import wrong_returns
+from rails.n8n.rules.returns import returns
 
 CodeLanguage = Literal["javaScript", "python"]
 
@@ -29,6 +29,8 @@ _SCRIPT_FIELDS: Final = {
     "n8n-nodes-base.aiTransform": ("jsCode",),
 }
 _LONGEST: Final = 400_000
+#: Code that ends so gives back nothing, on purpose.
+_ENDS_BY_ERROR: Final = re.compile(r"\b(?:throw|raise)\b")
 _F_STRING: Final = re.compile(r"""\b[rR]?[fF][rR]?['"]""")
 
 
@@ -78,12 +80,9 @@ def _language(node: Node) -> Iterator[Issue]:
     if isinstance(chosen, str) and chosen.startswith("="):
         return
     if chosen == "python":
-        message = f'{node.title}: the language "python" (Pyodide) is gone from n8n 2'
-        remedy = 'Use "pythonNative", whose items are `_items` and `_item["json"]`, or "javaScript".'
-        yield Issue("N8N072", path, message, remedy, "warning")
+        yield issue("N8N072", path, severity="warning", node=node)
     elif chosen not in _LANGUAGES:
-        message = f"{node.title}: n8n has no code language {shown_value(chosen)}"
-        yield Issue("N8N072", path, message, f"The languages are {listed(_LANGUAGES[:2])}.")
+        yield issue("N8N072b", path, node=node, chosen=chosen, value=_LANGUAGES[:2])
 
 
 def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
@@ -106,15 +105,16 @@ def _result(node: Node, code: _Code) -> Iterator[Issue]:
     each = node.parameters.get("mode") == "runOnceForEachItem"
     wrapped = "{ json: { a: 1 } }" if code.language == "javaScript" else '{"json": {"a": 1}}'
     example = f"return {wrapped}" if each else f"return [{wrapped}]"
-    if "return" not in code.text:
-        message = f"{node.title}: the code in `{code.path[-1]}` returns nothing, and n8n needs items"
-        yield Issue("N8N073", code.path, message, f"End it with, for example, {example}", "warning")
-        return
-    for wrong in wrong_returns(code.text, code.language, each=each):
-        message = f"{node.title}: the run fails at `{code.path[-1]}`: {wrong.said}"
-        how: Severity = "error" if wrong.is_sure else "warning"
-        remedy = f"Write, for example, {example}"
-        yield Issue("N8N074", code.path, message, remedy, how, start=wrong.start, end=wrong.end)
+    found = list(returns(code.text, code.language, each=each))
+    if not found and not _ENDS_BY_ERROR.search(code.text):
+        yield issue("N8N073", code.path, node=node, last=code.path[-1], example=example)
+    for one in found:
+        if one.said:
+            message = f"{node.title}: the run fails at `{code.path[-1]}`: {one.said}"
+            how: Severity = "error" if one.is_sure else "warning"
+            yield Issue(
+                "N8N074", code.path, message, f"Write, for example, {example}", how, start=one.start, end=one.end
+            )
 
 
 def _javascript(text: str) -> JavaScriptFault | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rails.n8n.model import Issue, Node, Wire, Workflow, listed, shown_value
+from rails.n8n.model import Issue, Node, Wire, Workflow, issue, listed, shown_value
 from rails.n8n.nodes import ports
 from rails.n8n.nodes.catalogue import Catalogue, Port
 from rails.n8n.nodes.parameters import context_of
@@ -69,8 +69,14 @@ def _of(found: _Ports | None, kind: str) -> _Ports | None:
 def _no_output(wire: Wire, outputs: _Ports, source: _Sides, target: _Sides) -> Issue:
     ends = f"from {wire.source} to {wire.target}"
     if outputs:
-        message = f"{wire.source.title} has {_numbered(outputs, 'output')}, so the connection {ends} is dropped"
-        return Issue("N8N032", wire.path, message, _output_remedy(wire, len(outputs)))
+        return issue(
+            "N8N032",
+            wire.path,
+            wire=wire,
+            numbered=_numbered(outputs, "output"),
+            ends=ends,
+            remedy=_output_remedy(wire, len(outputs)),
+        )
     message = (
         f"{wire.source.title} ({wire.source.type}) has no {shown_value(wire.source_type)} output: "
         f"n8n drops the connection {ends}"
@@ -101,24 +107,17 @@ def _output_remedy(wire: Wire, count: int) -> str:
 def _no_input(wire: Wire, inputs: _Ports, target: _Sides) -> Issue:
     where = (*wire.path, "index") if inputs else (*wire.path, "node")
     if inputs:
-        message = f"{wire.target.title} has {_numbered(inputs, 'input')}, but {wire.source} connects to {wire.input}"
-        remedy = "Connect to an input that exists, or raise the node's number of inputs."
-        return Issue("N8N033", where, message, remedy)
-    message = (
-        f"{wire.target.title} ({wire.target.type}) has no {shown_value(wire.target_type)} input: "
-        f"n8n drops the connection from {wire.source}"
-    )
+        return issue("N8N033b", where, wire=wire, numbered=_numbered(inputs, "input"))
     kinds = dict.fromkeys(port.type for port in target.inputs or ())
-    return Issue("N8N033", where, message, f"Its inputs are {listed(kinds)}." if kinds else "It has no inputs.")
+    return issue(
+        "N8N033", where, wire=wire, remedy=f"Its inputs are {listed(kinds)}." if kinds else "It has no inputs."
+    )
 
 
 def _filtered(wire: Wire, port: Port) -> Iterator[Issue]:
     if (port.only and wire.source.type not in port.only) or wire.source.type in port.never:
-        message = (
-            f"{wire.target.title} does not take {shown_value(wire.source.type)} at its {shown_value(port.type)} input"
-        )
         remedy = f"It takes {listed(port.only)}." if port.only else "Use another node, such as a chat model."
-        yield Issue("N8N034", (*wire.path, "node"), message, remedy)
+        yield issue("N8N034", (*wire.path, "node"), wire=wire, port=port, remedy=remedy)
 
 
 def _inputs(node: Node, inputs: _Ports, wires: tuple[Wire, ...]) -> Iterator[Issue]:
@@ -138,7 +137,4 @@ def _inputs(node: Node, inputs: _Ports, wires: tuple[Wire, ...]) -> Iterator[Iss
         numbers[port.type] += 1
         count = connected[port.type, number]
         if port.max_connections and count > port.max_connections:
-            message = (
-                f"{node.title} takes {port.max_connections} node at its {shown_value(port.type)} input, not {count}"
-            )
-            yield Issue("N8N047", node.path, message, "Remove the others.", "warning")
+            yield issue("N8N047", node.path, node=node, port=port, count=count)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n.facts import FACTS
-from rails.n8n.model import ON_ERROR, Issue, JsonPath, Names, json_kind, listed, shown_value
+from rails.n8n.model import ON_ERROR, Issue, JsonPath, Names, issue, json_kind, listed, shown_value
 
 PROFILES: Final = ("import", "api", "publish", "strict")
 
@@ -33,9 +33,9 @@ _STOPS_PUBLISHING: Final = frozenset({"N8N081", "N8N084", "N8N092"})
 
 def weigh(issues: Iterable[Issue], profile: str) -> Iterator[Issue]:
     """Give each issue the severity that it has at ``profile``."""
-    for issue in issues:
-        raised = profile == "strict" or (profile == "publish" and issue.rule in _STOPS_PUBLISHING)
-        yield replace(issue, severity="error") if raised and issue.severity == "warning" else issue
+    for one in issues:
+        raised = profile == "strict" or (profile == "publish" and one.rule in _STOPS_PUBLISHING)
+        yield replace(one, severity="error") if raised and one.severity == "warning" else one
 
 
 def check(workflow: Mapping[str, Json], profile: str) -> Iterator[Issue]:
@@ -56,9 +56,7 @@ def _name(workflow: Mapping[str, Json], severity: Severity) -> Iterator[Issue]:
     remedy = f'Write "name": "What the workflow does", 1 to {_NAME_CHARS} characters.'
     name = workflow.get("name")
     if name is None:
-        yield Issue(
-            "N8N100", ("name",), "The workflow has no `name`: n8n's command line and API refuse it", remedy, severity
-        )
+        yield issue("N8N100", ("name",), severity=severity, remedy=remedy)
     elif not isinstance(name, str) or not 1 <= len(name) <= _NAME_CHARS:
         found = f"{len(name)} characters long" if isinstance(name, str) else json_kind(name)
         message = (
@@ -75,15 +73,12 @@ def _around(workflow: Mapping[str, Json]) -> Iterator[Issue]:
     names = {name for node in objects.values() if isinstance(name := node.get("name"), str)}
     for name in pinned if isinstance(pinned, dict) else ():
         if name not in names:
-            message = f"`pinData` is for the node {shown_value(name)}, which does not exist"
-            remedy = "Remove it, or use the node's name."
-            yield Issue("N8N104", ("pinData", name), message, remedy, "warning", on_key=True)
+            yield issue("N8N104", ("pinData", name), on_key=True, name=name)
     for index, node in objects.items():
         chosen = node.get("onError")
         if chosen is not None and chosen not in ON_ERROR:
-            message = f"Node {shown_value(node.get('name'))}: n8n has no `onError` {shown_value(chosen)}"
             remedy = f"Use one of {listed(ON_ERROR)}."
-            yield Issue("N8N046", ("nodes", index, "onError"), message, remedy, "warning")
+            yield issue("N8N046", ("nodes", index, "onError"), get=node.get("name"), chosen=chosen, remedy=remedy)
 
 
 def _unknown(owner: Mapping[str, Json], path: JsonPath, known: Collection[str], what: str) -> Iterator[Issue]:
@@ -93,22 +88,20 @@ def _unknown(owner: Mapping[str, Json], path: JsonPath, known: Collection[str], 
             names = names or Names(sorted(known))
             nearest = names.nearest(key)
             remedy = f"Did you mean {shown_value(nearest)}?" if nearest else f"Remove {shown_value(key)}."
-            message = f"The public API does not know the key {shown_value(key)} of {what} and refuses the workflow"
-            yield Issue("N8N102", (*path, key), message, remedy, on_key=True)
+            yield issue("N8N102", (*path, key), severity="error", on_key=True, key=key, what=what, remedy=remedy)
 
 
 def _settings(workflow: Mapping[str, Json]) -> Iterator[Issue]:
     settings = workflow.get("settings")
     if not isinstance(settings, dict):
-        yield Issue("N8N101", ("settings",), "The public API needs `settings`, an object", 'Add "settings": {}.')
+        yield issue("N8N101", ("settings",), severity="error")
         return
     yield from _unknown(settings, ("settings",), _SETTINGS, "the settings")
     for key, value in settings.items():
         wanted, allowed = _SETTINGS.get(key), _SETTING_VALUES.get(key)
         if wanted is not None and json_kind(value) != wanted:
-            message = f"Setting `{key}` must be a {wanted}, not {json_kind(value)}"
-            remedy = f"Write a {wanted}, or remove the setting."
-            yield Issue("N8N103", ("settings", key), message, remedy)
+            yield issue(
+                "N8N103", ("settings", key), severity="error", key=key, wanted=wanted, json_kind=json_kind(value)
+            )
         elif allowed is not None and value not in allowed:
-            message = f"Setting `{key}` cannot be {shown_value(value)}"
-            yield Issue("N8N103", ("settings", key), message, f"Use one of {listed(allowed)}.")
+            yield issue("N8N103b", ("settings", key), severity="error", key=key, value=value, allowed=allowed)

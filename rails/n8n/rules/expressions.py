@@ -12,17 +12,22 @@ from rails.core.verdict import Severity
 from rails.n8n.javascript import expressions
 from rails.n8n.javascript.expressions import Reference, Segment
 from rails.n8n.javascript.syntax import JavaScriptFault
-from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, reachable, shown_value
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, issue, reachable
 from rails.n8n.rules import parameters
 
 #: ``{{ $json… }}`` in a text that does not start with "=".
 _LITERAL: Final = re.compile(r"\{\{\s*\$[A-Za-z_(]")
 #: A whole value that reads as an expression and is none: ``$json.a``, ``=$json.a``, ``={ $json.a }``.
 _BARE: Final = re.compile(
-    r"""=?\s*+\$?\(?\{?\s*+(?:\$(?:now|today|itemIndex|runIndex)|\$(?:json|binary|input|items?|node|now|today|vars|env|workflow|"""
-    r"""execution|prevNode)?(?:\??\.[A-Za-z_]\w*|\[(?:\d+|'[^'\]]*'|"[^"\]]*")\]|\((?:'[^']*'|"[^"]*"|\d*)\))+)\s*+\}?\)?\s*+"""
+    r"""=?\s*+\$?\(?\{?\s*+(?:\$(?:now|today|itemIndex|runIndex)|(?:\$(?=\()|\$(?:json|binary|input|items?|node|now|today|vars|env|"""
+    r"""workflow|execution|prevNode))(?:\??\.[A-Za-z_]\w*|\[(?:\d+|'[^'\]]*'|"[^"\]]*")\]|\((?:'[^']*'|"[^"]*"|\d*)\))+)\s*+\}?\)?\s*+"""
 )
-_REFERS: Final = re.compile(r"""\$(?:json|binary|input|node|vars|env)(?:\.|\[|\?\.)|\$\(['"]""")
+#: How an expression begins that only code can be, and where one is in a text that starts with "=".
+_REFERS: Final = re.compile(
+    r"""!*\$(?:(?:json|binary|input|node|vars|env|now|today|execution|workflow|prevNode)(?:\.|\[|\?\.)|\(['"]"""
+    r"""|(?:fromAI|if|ifEmpty|jmespath|max|min|items)\()"""
+)
+_REFERS_INSIDE: Final = re.compile(r"""=(?!=).*?\$(?:json\.[A-Za-z_]|json\[['"]|\(['"][^'"]+['"]\)\.)""", re.DOTALL)
 #: Nodes and fields that replace ``{{ … }}`` themselves, with or without "=".
 _RESOLVES_ITSELF: Final = frozenset({"html", "query", "jsCode", "pythonCode", "functionCode", "jsonOutput", "code"})
 #: Fields that hold code: n8n takes a leading "=" off them and evaluates nothing.
@@ -90,11 +95,11 @@ class _Checker:
 
     def text(self, path: JsonPath, text: str) -> Iterator[Issue]:
         if "{{" not in text and (_BARE.fullmatch(text) or _is_code(text)) and not self._resolves(path):
-            code = text.strip("=(){} ") if _BARE.fullmatch(text) else text
+            code = text.strip("=(){} ") if _BARE.fullmatch(text) else text.removeprefix("=")
             code = code.removeprefix("${")
-            message = f"{self._node.title}: `{path[-1]}` is {shown_value(text)}, which n8n keeps as text"
-            remedy = f'Write "={{{{ {code} }}}}" if the value is meant.'
-            yield Issue("N8N063", path, message, remedy, "warning", start=0, end=len(text))
+            yield issue(
+                "N8N063", path, start=0, end=len(text), title=self._node.title, last=path[-1], text=text, meant=code
+            )
             return
         if not text.startswith("="):
             yield from self._missing_sign(path, text)
@@ -112,9 +117,15 @@ class _Checker:
         found = _LITERAL.search(text)
         if not found or self._resolves(path):
             return
-        message = f'{self._node.title}: `{path[-1]}` has an expression but no leading "=", so n8n keeps it as text'
-        remedy = f'Start the value with "=": {shown_value("=" + text[:50])}'
-        yield Issue("N8N063", path, message, remedy, "warning", start=found.start(), end=len(text))
+        yield issue(
+            "N8N063b",
+            path,
+            start=found.start(),
+            end=len(text),
+            title=self._node.title,
+            last=path[-1],
+            value="=" + text[:50],
+        )
 
     def _resolves(self, path: JsonPath) -> bool:
         return path[-1] in _RESOLVES_ITSELF or _RESOLVING_TYPES.search(self._node.type) is not None
@@ -122,9 +133,17 @@ class _Checker:
     def _fault(self, path: JsonPath, fault: JavaScriptFault, shift: int, remedy: str) -> Issue:
         what = f"the expression in `{path[-1]}`"
         said = f"{what} is not valid JavaScript" if fault.is_syntax else f"n8n refuses {what}"
-        message = f"{self._node.title}: {said}: {fault.message}"
         end = max(fault.end, fault.start + 1)
-        return Issue("N8N060", path, message, remedy, start=shift + fault.start, end=shift + end)
+        return issue(
+            "N8N060",
+            path,
+            start=shift + fault.start,
+            end=shift + end,
+            title=self._node.title,
+            said=said,
+            fault=fault,
+            remedy=remedy,
+        )
 
     def _segment(self, path: JsonPath, segment: Segment, *, alone: bool) -> Iterator[Issue]:
         fault = expressions.syntax_fault(segment.code, alone=alone)
@@ -132,8 +151,7 @@ class _Checker:
             yield self._fault(path, fault, segment.start, _remedy(segment))
             return
         if not segment.closed:
-            message = f"{self._node.title}: an expression in `{path[-1]}` has no closing braces"
-            yield Issue("N8N064", path, message, 'Close it with "}}".', "warning", start=segment.start - 2)
+            yield issue("N8N064", path, start=segment.start - 2, title=self._node.title, last=path[-1])
         for reference in expressions.node_references(segment.code):
             yield from self.reference(path, reference, segment.start)
         for found in FROM_AI.finditer(segment.code) if not is_tool(self._node, self._workflow) else ():
@@ -146,22 +164,33 @@ class _Checker:
         start, end = shift + found.start, shift + found.end
         severity: Severity = "warning" if found.may_not_fail else "error"
         if found.name not in self._workflow.by_name:
-            message = (
-                f"{self._node.title}: `{path[-1]}` refers to the node {shown_value(found.name)}, which does not exist"
-            )
             remedy = self._names.hint(found.name, "nodes")
-            yield Issue("N8N061", path, message, remedy, severity, start=start, end=end)
-        elif self._upstream is not None and found.name not in self._upstream(self._node.name):
-            message = (
-                f"{self._node.title}: `{path[-1]}` refers to {shown_value(found.name)}, which does not run before it"
+            yield issue(
+                "N8N061",
+                path,
+                severity=severity,
+                start=start,
+                end=end,
+                title=self._node.title,
+                last=path[-1],
+                found=found,
+                remedy=remedy,
             )
-            remedy = f"Connect {shown_value(found.name)} so that it leads to this node, or refer to a node that does."
-            yield Issue("N8N062", path, message, remedy, "warning", start=start, end=end)
+        elif self._upstream is not None and found.name not in self._upstream(self._node.name):
+            yield issue("N8N062", path, start=start, end=end, title=self._node.title, last=path[-1], found=found)
 
     def _variable(self, path: JsonPath, found: Reference, shift: int) -> Issue:
-        message = f"{self._node.title}: n8n has no variable {found.name} (in `{path[-1]}`)"
         remedy = Names(sorted(expressions.VARIABLES)).hint(found.name, "variables")
-        return Issue("N8N065", path, message, remedy, "warning", start=shift + found.start, end=shift + found.end)
+        return issue(
+            "N8N065",
+            path,
+            start=shift + found.start,
+            end=shift + found.end,
+            title=self._node.title,
+            found=found,
+            last=path[-1],
+            remedy=remedy,
+        )
 
 
 def is_tool(node: Node, workflow: Workflow) -> bool:
@@ -173,14 +202,16 @@ def is_tool(node: Node, workflow: Workflow) -> bool:
 
 def outside_tool(node: Node, path: JsonPath, start: int) -> Issue:
     """Return the issue of a ``$fromAI`` that no model fills in."""
-    message = f"{node.title}: $fromAI (in `{path[-1]}`) has a value only in a tool that a model calls"
-    remedy = "Connect the node to an agent's ai_tool input as a tool, or name the value: $json.field."
-    return Issue("N8N067", path, message, remedy, "warning", start=start, end=start + 7)
+    return issue("N8N067", path, start=start, end=start + 7, node=node, last=path[-1])
 
 
 def _is_code(text: str) -> bool:
     """Return whether a text that starts as a reference does is one expression as a whole: ``$json.a + 1``."""
-    if len(text) > 500 or "\n" in text or not _REFERS.match(text):
+    if len(text) > 500 or "\n" in text:
+        return False
+    if text.startswith("="):
+        return _REFERS_INSIDE.match(text) is not None
+    if not _REFERS.match(text):
         return False
     return expressions.syntax_fault(text, alone=True) is None
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from rails.core.verdict import Severity
 from rails.n8n.facts import FACTS
-from rails.n8n.model import Issue, Names, Node, Wire, Workflow, listed, reachable, shown_value
+from rails.n8n.model import Issue, Names, Node, Wire, Workflow, issue, listed, reachable, shown_value
 from rails.n8n.nodes.catalogue import CORE_PACKAGES
 
 #: Core types that can send items elsewhere or hold them back. A community node may do so too.
@@ -23,9 +23,7 @@ def check_cycles(workflow: Workflow) -> Iterator[Issue]:
     """Yield a warning for each self-connection and each cycle without an exit."""
     for wire in workflow.wires:
         if wire.source is wire.target and wire.source_type == "main" and not wire.source.disabled:
-            message = f"{wire.source.title} is connected to itself"
-            remedy = "Remove the connection, or put a node with an exit between (If, Loop Over Items)."
-            yield Issue("N8N036", wire.path, message, remedy, "warning")
+            yield issue("N8N036", wire.path, wire=wire)
     yield from _loops(workflow)
     following = {node.name: _passed_on(workflow, node) for node in workflow.nodes if not _has_exit(workflow, node)}
     try:
@@ -33,9 +31,7 @@ def check_cycles(workflow: Workflow) -> Iterator[Issue]:
     except CycleError as error:
         cycle = {*error.args[1]}
         first = min((workflow.by_name[name] for name in cycle), key=lambda node: node.index)
-        message = f"The cycle of {listed(sorted(cycle), 5)} has no exit: it runs until the time-out"
-        remedy = "Let one node of the cycle choose between two outputs (If, Switch, Loop Over Items)."
-        yield Issue("N8N038", first.path, message, remedy, "warning")
+        yield issue("N8N038", first.path, listed=listed(sorted(cycle), 5))
 
 
 def _passed_on(workflow: Workflow, node: Node) -> list[str]:
@@ -56,13 +52,11 @@ def _loops(workflow: Workflow) -> Iterator[Issue]:
         back = [wire for wire in outputs[done] if node.name in _reached_along(workflow, wire)]
         looped = any(node.name in _reached_along(workflow, wire) for wire in outputs[loop])
         if outputs[loop] and not back and not looped:
-            message = f"{node.title}: nothing leads back to it, so the loop ends after its first batch"
-            remedy = f"Connect the last node of the body (output {loop}) to {node.title}."
-            yield Issue("N8N048", outputs[loop][0].path, message, remedy, "warning")
+            yield issue("N8N048", outputs[loop][0].path, node=node, loop=loop)
+        if outputs[done] and not outputs[loop]:
+            back = back or outputs[done]
         if back and not looped:
-            message = f"{node.title}: the body of the loop hangs on output {done} (done), which comes last"
-            remedy = f"Connect the body to output {loop} (loop), and what comes afterwards to output {done}."
-            yield Issue("N8N048", back[0].path, message, remedy, "warning")
+            yield issue("N8N048b", back[0].path, node=node, done=done, loop=loop)
 
 
 def _reached_along(workflow: Workflow, wire: Wire) -> set[str]:
@@ -140,19 +134,16 @@ def _other_type(wire: Wire) -> Issue:
     ends = f"from {wire.source} to {wire.target}"
     remedy = f'Write "type": {shown_value(wanted)}.'
     if given not in PORT_TYPES:
-        message = f"Connection type {shown_value(given)} {ends} is unknown to n8n"
-        return Issue("N8N030", path, message, remedy)
+        return issue("N8N030", path, given=given, ends=ends, remedy=remedy)
     kinds = f"leaves a {shown_value(wanted)} output but enters a {shown_value(given)} input"
-    message = f"The connection {ends} {kinds}: n8n drops it"
-    return Issue("N8N031", path, message, remedy)
+    return issue("N8N031", path, ends=ends, kinds=kinds, remedy=remedy)
 
 
 def _sticky_notes(wires: Iterable[Wire]) -> Iterator[Issue]:
     for wire in wires:
         note = next((node for node in (wire.source, wire.target) if node.is_sticky), None)
         if note is not None:
-            message = f"Sticky note {shown_value(note.name)} is connected, but a note has no inputs or outputs"
-            yield Issue("N8N035", (*wire.path, "node"), message, "Remove the connection.")
+            yield issue("N8N035", (*wire.path, "node"), note=note)
 
 
 def _starts(workflow: Workflow, *, whole: bool, stuck: Severity) -> Iterator[Issue]:
@@ -161,17 +152,14 @@ def _starts(workflow: Workflow, *, whole: bool, stuck: Severity) -> Iterator[Iss
         return
     triggers = [node for node in runnable if is_trigger(node) and not node.disabled]
     if not triggers:
-        message = "No enabled trigger: nothing can start this workflow"
-        remedy = 'Add one, for example "n8n-nodes-base.manualTrigger", "scheduleTrigger" or "webhook".'
-        yield Issue("N8N080", ("nodes",), message, remedy, stuck)
+        yield issue("N8N080", ("nodes",), severity=stuck)
         return
     if not whole:
         return
     reached = reached_from(workflow, triggers)
     for node in runnable:
         if node.name not in reached and not node.disabled and not is_trigger(node):
-            message = f"No trigger leads to {node}: it never runs"
-            yield Issue("N8N037", node.path, message, "Connect it to the flow, disable it or remove it.", "warning")
+            yield issue("N8N037", node.path, node=node)
 
 
 def never_runs(workflow: Workflow) -> set[int]:
@@ -201,15 +189,15 @@ def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
             first = served.setdefault((method, path), node)
             if first is not node:
                 route = f"{method} {shown_value(path)}"
-                message = f"{node.title} and {first} both serve {route}: n8n activates only one of them"
-                remedy = "Give one of them another path or method."
-                yield Issue("N8N081", (*node.path, "parameters", "path"), message, remedy, "warning")
+                yield issue("N8N081", (*node.path, "parameters", "path"), node=node, first=first, route=route)
 
 
 def routes(node: Node) -> Iterator[tuple[str, str]]:
     """Yield the method and path of each webhook that a node serves, as far as they are constants."""
     is_chat = node.type == _CHAT and node.parameters.get("public") is True
-    path = node.raw.get("webhookId") if is_chat else node.parameters.get("path")
+    options = node.parameters.get("options")
+    path = node.parameters.get("path") or (options.get("path") if isinstance(options, dict) else None)
+    path = node.raw.get("webhookId") if is_chat or not path else path
     if not isinstance(path, str) or path.startswith("=") or ":" in path or not path.strip("/"):
         return
     if node.type == "n8n-nodes-base.webhook":

@@ -9,7 +9,7 @@ from typing import Final
 
 from rails.core.similarity import most_alike
 from rails.n8n.facts import FACTS
-from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown_value
+from rails.n8n.model import Issue, Names, Node, Workflow, issue, listed, shown_value
 from rails.n8n.nodes.catalogue import Catalogue
 
 #: What n8n loads: community packages must be named so; ``CUSTOM`` are a user's own files.
@@ -30,24 +30,24 @@ def check(workflow: Workflow, catalogue: Catalogue) -> Iterator[Issue]:
         elif not node.disabled:
             yield _unknown(node, catalogue)
         if node.version is None and "typeVersion" not in node.raw and not node.is_sticky:
-            message = f"{node.title} has no `typeVersion`: n8n takes the newest, which may behave differently"
             newest = f"; the newest is {versions[-1]:g}" if versions else ""
-            remedy = f"Write the version that the parameters are meant for{newest}."
-            yield Issue("N8N043", node.path, message, remedy, "warning")
+            yield issue("N8N043", node.path, node=node, newest=newest)
 
 
 def _known(node: Node, versions: tuple[float, ...], catalogue: Catalogue) -> Iterator[Issue]:
     path = (*node.path, "type")
     if node.version is not None and node.version not in versions and not node.disabled:
-        message = f"{node.title}: type {shown_value(node.type)} has no version {node.version:g} in n8n {catalogue.n8n}"
-        remedy = f"Its versions are {listed((f'{version:g}' for version in versions), 20)}, without quotes."
-        yield Issue("N8N041", (*node.path, "typeVersion"), message, remedy)
+        yield issue(
+            "N8N041",
+            (*node.path, "typeVersion"),
+            node=node,
+            catalogue=catalogue,
+            listed=listed((f"{version:g}" for version in versions), 20),
+        )
     if node.type in _REPLACED:
-        message = f"{node.title}: type {shown_value(node.type)} is retired"
-        yield Issue("N8N044", path, message, f"Use {_REPLACED[node.type]}.", "warning")
+        yield issue("N8N044", path, node=node, value=_REPLACED[node.type])
     if node.type in _EXCLUDED and not node.disabled:
-        message = f"{node.title}: n8n leaves out {shown_value(node.type)} unless its operator allows it (NODES_EXCLUDE)"
-        yield Issue("N8N045", path, message, "Check that the n8n it goes to allows this node.", "warning")
+        yield issue("N8N045", path, node=node)
 
 
 def _unknown(node: Node, catalogue: Catalogue) -> Issue:

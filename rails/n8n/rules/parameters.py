@@ -10,10 +10,22 @@ from msgspec.structs import replace
 
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
-from rails.n8n.model import SETTINGS_OF_NODES, Issue, JsonPath, Names, Node, json_kind, listed, shown_value
+from rails.n8n.model import (
+    SETTINGS_OF_NODES,
+    Issue,
+    JsonPath,
+    Names,
+    Node,
+    issue,
+    json_kind,
+    listed,
+    parameter_issue,
+    shown_value,
+)
 from rails.n8n.nodes.catalogue import Description
 from rails.n8n.nodes.given import Spot, each_given
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, context_of, filled, levels
+from rails.n8n.rules import json_texts
 from rails.n8n.rules.required import Lack, lacks
 from rails.n8n.values import UNDEFINED, at_parts
 
@@ -54,8 +66,7 @@ def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, 
 
 def _malformed(node: Node, fault: Malformed) -> Issue:
     path = (*node.path, "parameters", *fault.path)
-    message = f"{node.title}: `{fault.path[-1]}` must be a list: n8n cannot open the workflow (is not iterable)"
-    return Issue("N8N055", path, message, f'Write a list of objects: "{fault.path[-1]}": [{{…}}].')
+    return issue("N8N055", path, node=node, last=fault.path[-1])
 
 
 def _lack(node: Node, lack: Lack) -> Issue:
@@ -91,32 +102,24 @@ class _Walker:
             else:
                 yield from self._value(item, found, value, (*spot.path, name))
 
-    def _issue(
-        self, rule: str, path: JsonPath, said: str, remedy: str, severity: Severity = "error", *, on_key: bool = False
-    ) -> Issue:
-        """Return the issue of the parameter at ``path``, which says which node it is of."""
-        place = (*self._node.path, "parameters", *path)
-        return Issue(rule, place, f"{self._node.title}: {said}", remedy, severity, on_key=on_key)
-
     def _unknown(
         self, level: Level, name: str, value: Json, kept: Mapping[str, Any], path: JsonPath
     ) -> Iterator[Issue]:
-        if is_of_the_editor(name) or (not path and name in SETTINGS_OF_NODES):
+        if is_of_the_editor(name) or (len(path) < 2 and name in SETTINGS_OF_NODES):
             return
-        of = f"{self._node.type} version {self._context.version:g}"
         where = f" in `{path[-1]}`" if path and isinstance(path[-1], str) else ""
-        said = f"{of} has no parameter `{name}`{where}: n8n drops it"
         names = [item.name for item in level.properties if item.type not in {"notice", "callout"}]
         visible = [known for known in dict.fromkeys(names) if known in kept] or names
         remedy = Names(dict.fromkeys([*visible, *names])).hint(name, "parameters here") if names else "Remove it."
         severity: Severity = "warning" if value in (None, "", [], {}) else "error"
-        yield self._issue("N8N051", (*path, name), said, remedy, severity, on_key=True)
+        words = {"version": self._context.version, "name": name, "where": where, "remedy": remedy}
+        yield parameter_issue(self._node, "N8N051", (*path, name), severity=severity, on_key=True, **words)
 
     def _hidden(self, found: list[Property], name: str, value: Json, path: JsonPath) -> Iterator[Issue]:
         if found[0].type in {"notice", "callout", "hidden"} or value in ("", [], {}, None) or value == found[0].default:
             return
-        said = f"parameter `{name}` does not apply with the other settings: n8n drops it"
-        yield self._issue("N8N052", (*path, name), said, self._applies(found), "warning", on_key=True)
+        applies = self._applies(found)
+        yield parameter_issue(self._node, "N8N052", (*path, name), on_key=True, name=name, applies=applies)
 
     def _applies(self, found: list[Property]) -> str:
         rule = found[0].raw.get("display") or {}
@@ -137,15 +140,19 @@ class _Walker:
                 yield replace(issue, severity="warning") if mild else issue
         elif item.type in {"number", "boolean"}:
             yield from self._scalar(item, value, path)
+        elif item.type == "json" and item.name not in json_texts.NAMES:
+            why = json_texts.json_fault(value) if isinstance(value, str) and value.strip() and value[0] != "=" else ""
+            if why:
+                yield parameter_issue(self._node, "N8N075", path, severity="warning", parameter=item.name, why=why)
 
     def _shape(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
         if value in (None, "", [], False) or (isinstance(value, str) and value.startswith("=")):
             return
-        said = f"`{item.name}` must be an object, not {json_kind(value)}: n8n drops its content"
         example = f'"{item.name}": {{…}}'
         if item.groups:
             example = f'"{item.name}": {{"{next(iter(item.groups))}": {"[{…}]" if item.multiple else "{…}"}}}'
-        yield self._issue("N8N055", path, said, f"Write {example}.")
+        words = {"item": item, "kind": json_kind(value), "example": example}
+        yield parameter_issue(self._node, "N8N055h", path, **words)
 
     def _fixed(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
         if not isinstance(value, dict):
@@ -155,15 +162,13 @@ class _Walker:
             if name not in item.groups:
                 yield from self._unknown_group(item, name, entry, path)
             elif item.multiple is not True and isinstance(entry, list) and entry:
-                said = f"`{name}` takes one object, not a list: n8n drops it"
-                yield self._issue("N8N055", (*path, name), said, f'Write "{name}": {{…}}.')
+                yield parameter_issue(self._node, "N8N055i", (*path, name), name=name)
 
     def _unknown_group(self, item: Property, name: str, entry: Json, path: JsonPath) -> Iterator[Issue]:
         if entry in (None, "", [], {}):
             return
         remedy = Names(item.groups).hint(name, f"groups of `{item.name}`")
-        said = f"`{item.name}` has no group `{name}`: n8n drops it"
-        yield self._issue("N8N053", (*path, name), said, remedy, on_key=True)
+        yield parameter_issue(self._node, "N8N053", (*path, name), on_key=True, item=item, name=name, remedy=remedy)
 
     def _options(self, item: Property, found: list[Property], value: Json, path: JsonPath) -> Iterator[Issue]:
         same = [one for one in found if one.type == item.type]
@@ -180,8 +185,8 @@ class _Walker:
             texts = [choice if isinstance(choice, str) else json.dumps(choice) for choice in allowed]
             remedy = Names(texts).nearest(one) if isinstance(one, str) else None
             meant = f"Did you mean {shown_value(remedy)}? " if remedy else ""
-            said = f"`{item.name}` cannot be {value}"
-            yield self._issue("N8N054", path, said, f"{meant}Allowed here: {listed(texts, 20)}.")
+            words = {"item": item, "value": value, "meant": meant, "allowed": listed(texts, 20)}
+            yield parameter_issue(self._node, "N8N054", path, **words)
 
     def _known_elsewhere(self, name: str, value: Json) -> bool:
         """Whether another list of choices of this name, anywhere in the node, has the value."""
@@ -193,8 +198,7 @@ class _Walker:
         if value is None or item.multiple or (isinstance(value, str) and (value.startswith("=") or not value.strip())):
             return
         if json_kind(value) != item.type:
-            said = f"`{item.name}` is a {item.type}, and {shown_value(value)} is a {json_kind(value)}"
-            yield self._issue("N8N058", path, said, f"Write a {item.type} without quotes.", "warning")
+            yield parameter_issue(self._node, "N8N058", path, item=item, value=value, kind=json_kind(value))
 
 
 def _one_of(values: Any) -> str:  # noqa: ANN401

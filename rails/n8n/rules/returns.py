@@ -1,41 +1,41 @@
 """What the code of a Code node gives back, as far as it is written out: n8n takes items, or one item.
 
-Anchor: n8n-nodes-base 2.41, ``Code/result-validation``. A value that is computed is not judged.
+Anchor: n8n-nodes-base 2.41, ``Code/result-validation``. A value that is computed is not judged, but what well-known
+functions give is known (``returned_by`` of the facts). A shape is a text, a number (any number), ``None``, a list or
+an object of shapes, or ``_UNKNOWN``.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from rails.data_formats.python_code import parse_tree
+from rails.n8n.facts import FACTS
 from rails.n8n.javascript import syntax
 from rails.n8n.javascript.early_errors import FUNCTIONS, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_Shape: TypeAlias = Any
 _ITEM_KEYS: Final = frozenset({"json", "binary", "pairedItem", "error", "index"})
 #: A value that is computed: of it nothing is known.
 _UNKNOWN: Final = object()
 _SCOPES: Final = FUNCTIONS | {"class_body", "generator_function_declaration"}
 _PLAIN: Final = {
-    "string": "text", "template_string": "text", "number": 0, "true": 0, "false": 0, "null": None,
-    "arrow_function": 0, "function_expression": 0, "await_expression": _UNKNOWN,
+    "string": "text", "template_string": "text", "number": 0, "true": 0, "false": 0, "null": None, "undefined": 0,
+    "arrow_function": 0, "function_expression": 0,
 }  # fmt: skip
-#: Functions that give back a text, and those that give back a list, by the end of their name.
-_TEXTS: Final = ("JSON.stringify", "String", ".join", ".toString", ".toISOString")
-_LISTS: Final = ("$input.all", ".map", ".filter")
+#: What a function gives, by its name, or by that of a method after a dot.
+_RETURNED_BY: Final[Mapping[str, _Shape]] = FACTS["returned_by"]
 _MOST: Final = 20_000
 
 
-#: What is given back, its character offsets, and whether every run that ends well comes to it.
-_Returned: TypeAlias = "tuple[Any, int, int, bool]"
-
-
-class WrongReturn(NamedTuple):
-    """A return that n8n refuses: character offsets into the code, what is wrong, and whether every run comes to it."""
+class Returned(NamedTuple):
+    """A return: character offsets, what n8n refuses of it ("" for nothing), and whether every run comes to it."""
 
     start: int
     end: int
@@ -43,107 +43,137 @@ class WrongReturn(NamedTuple):
     is_sure: bool
 
 
-def wrong_returns(code: str, language: str, *, each: bool) -> Iterator[WrongReturn]:
-    """Yield the returns that n8n refuses. ``each`` is whether the code runs once for each item."""
-    found = _javascript(code) if language == "javaScript" else _python(code)
-    for value, start, end, is_sure in found:
-        said = _fault(value, each=each)
-        if said:
-            yield WrongReturn(start, end, said, is_sure)
+def returns(code: str, language: str, *, each: bool) -> Iterator[Returned]:
+    """Yield the returns of code that parses. ``each`` is whether it runs once for each item."""
+    for shape, start, end, is_sure in _javascript(code) if language == "javaScript" else _python(code):
+        yield Returned(start, end, _fault(shape, each=each), is_sure)
 
 
-def _fault(value: Any, *, each: bool) -> str:  # noqa: ANN401 - any value
-    if isinstance(value, list) and each:
+def _fault(shape: _Shape, *, each: bool) -> str:
+    if isinstance(shape, list) and each:
         return "a list is given back, and in this mode n8n takes one item"
-    if isinstance(value, str | int):
+    if isinstance(shape, str | int):
         return "what is given back is no object and no list, and n8n takes items"
-    items = value if isinstance(value, list) else [value]
-    if isinstance(value, list) and any(item is None or isinstance(item, str | int | list) for item in items):
+    items = shape if isinstance(shape, list) else [shape]
+    if isinstance(shape, list) and any(item is None or isinstance(item, str | int | list) for item in items):
         return "the list holds what is no object, and n8n takes items"
     objects = [item for item in items if isinstance(item, dict)]
-    for item in objects:
-        if isinstance(item.get("json"), str | int | list):
-            return "`json` of an item must be an object"
-    if each or isinstance(value, list):
-        keyed = any(_ITEM_KEYS & item.keys() for item in objects)
-        extra = [key for item in objects for key in item if keyed and key not in _ITEM_KEYS]
-        if extra:
-            return f"`{extra[0]}` is beside `json`; n8n expects it inside"
+    for key in ("json", "binary"):
+        if any(item.get(key, _UNKNOWN) is None or isinstance(item.get(key), str | int | list) for item in objects):
+            return f"`{key}` of an item must be an object"
+    keyed = any(_ITEM_KEYS & item.keys() for item in objects)
+    extra = [key for item in objects for key in item if key not in _ITEM_KEYS]
+    if keyed and extra and (each or isinstance(shape, list)):
+        return f"`{extra[0]}` is beside `json`; n8n expects it inside"
     return ""
 
 
-def _javascript(code: str) -> Iterator[_Returned]:
+def _javascript(code: str) -> Iterator[tuple[_Shape, int, int, bool]]:
     parsed = syntax.parse_javascript(code)
-    if parsed is None:
-        return
-    root = parsed.tree.root_node
-    constants = dict(_constants(root))
-    todo = [root]
+    root = parsed.tree.root_node if parsed is not None else None
+    names = dict(_names(root, code)) if root is not None else {}
+    for node in _own_returns(root):
+        values = _children(node)
+        start, end = (
+            len(code.encode()[:offset].decode(errors="ignore")) for offset in (node.start_byte, node.end_byte)
+        )
+        is_written = not values or values[0].type not in ("call_expression", "identifier")
+        yield _shape(values[0], names) if values else 0, start, end, is_written and node.parent == root
+
+
+def _own_returns(body: Node | None) -> Iterator[Node]:
+    """Yield the returns of a body, not those of functions in it."""
+    todo = [] if body is None else [body]
     for _ in range(_MOST):
         if not todo:
             return
         node = todo.pop()
         if node.type == "return_statement":
-            values = [child for child in node.named_children if child.type != "comment"]
-            data = code.encode()
-            start, end = (len(data[:offset].decode(errors="ignore")) for offset in (node.start_byte, node.end_byte))
-            value = _shape(values[0], dict(constants)) if values else 0
-            is_written = not values or values[0].type not in ("call_expression", "identifier")
-            yield value, start, end, is_written and node.parent == root
+            yield node
         elif node.type not in _SCOPES:
             todo.extend(reversed(node.named_children))
 
 
-def _constants(root: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the names that the top level declares by ``const``, with their values."""
+def _names(root: Node, code: str) -> Iterator[tuple[str, Node]]:
+    """Yield the names that the top level declares, with their values: those of texts, and what is used only once."""
     for statement in root.named_children:
-        is_constant = statement.type == "lexical_declaration" and text_of(statement).startswith("const")
-        for one in statement.named_children if is_constant else ():
-            value = one.child_by_field_name("value")
-            if value is not None:
-                yield text_of(one.child_by_field_name("name")), value
+        for one in statement.named_children if statement.type.endswith("_declaration") else ():
+            name, value = text_of(one.child_by_field_name("name")), one.child_by_field_name("value")
+            uses = len(re.findall(rf"(?<![\w$.]){re.escape(name)}(?![\w$])", code))
+            is_fixed = value is not None and value.type in _PLAIN and text_of(statement).startswith("const")
+            if value is not None and (uses == 2 or is_fixed):
+                yield name, value
 
 
-def _shape(node: Node, constants: dict[str, Node]) -> Any:  # noqa: ANN401
-    """Return what a value is as far as it is written out. Each of the ``constants`` is looked up once."""
-    children = [child for child in node.named_children if child.type != "comment"]
-    if node.type == "undefined" or (node.type == "member_expression" and text_of(node).endswith(".length")):
-        return 0
-    if node.type == "identifier":
-        value = constants.pop(text_of(node), None)
-        return _UNKNOWN if value is None else _shape(value, constants)
-    if node.type == "call_expression":
-        return _called(node, constants)
-    if node.type in _PLAIN:
-        return _PLAIN[node.type]
-    if node.type == "parenthesized_expression" and len(children) == 1:
-        return _shape(children[0], constants)
-    if node.type == "array":
-        return [_shape(child, constants) for child in children]
-    if node.type != "object" or any(child.type == "spread_element" for child in children):
+def _children(node: Node) -> list[Node]:
+    return [child for child in node.named_children if child.type != "comment"]
+
+
+def _shape(node: Node | None, names: dict[str, Node]) -> _Shape:
+    """Return what a value is as far as it is written out. Each of the ``names`` is looked up once."""
+    if node is None:
         return _UNKNOWN
-    made: dict[str, Any] = {}
+    children = _children(node)
+    if node.type == "identifier":
+        return _shape(names.pop(text_of(node), None), names)
+    if node.type == "call_expression":
+        return _called(node, names)
+    if node.type == "member_expression":
+        return 0 if text_of(node).endswith(".length") else _UNKNOWN
+    if node.type == "parenthesized_expression" and len(children) == 1:
+        return _shape(children[0], names)
+    if node.type == "array":
+        return [_shape(child, names) for child in children]
+    if node.type == "object" and all(child.type != "spread_element" for child in children):
+        return _object(children, names)
+    if node.type == "unary_expression":
+        return 0
+    if node.type == "binary_expression":
+        return _joined(text_of(node.child_by_field_name("operator")), [_shape(child, names) for child in children])
+    if node.type == "ternary_expression":
+        return _joined("+", [_shape(child, names) for child in children[1:]])
+    return _PLAIN.get(node.type, _UNKNOWN)
+
+
+def _joined(operator: str, sides: list[_Shape]) -> _Shape:
+    """Return what two values make: ``+`` is a text with a text, a number of two numbers."""
+    if operator in ("&&", "||", "??"):
+        return _UNKNOWN
+    if operator != "+" or all(isinstance(side, int) for side in sides):
+        return 0
+    return "text" if all(isinstance(side, str | int) for side in sides) or "text" in sides else _UNKNOWN
+
+
+def _object(children: list[Node], names: dict[str, Node]) -> _Shape:
+    made: dict[str, _Shape] = {}
     for child in children:
         key = child.child_by_field_name("key") or child.child_by_field_name("name") or child
-        value = child.child_by_field_name("value")
-        made[text_of(key).strip("'\"")] = _shape(value, constants) if value is not None else _UNKNOWN
+        made[text_of(key).strip("'\"")] = _shape(child.child_by_field_name("value"), names)
     return made if not any(key.startswith("[") for key in made) else _UNKNOWN
 
 
-def _called(call: Node, constants: dict[str, Node]) -> Any:  # noqa: ANN401
-    """Return what a call gives back: a text, or a list of what an arrow function makes."""
+def _called(call: Node, names: dict[str, Node]) -> _Shape:
+    """Return what a call gives back; of ``.map`` a list of what the function in it gives."""
     name, given = text_of(call.child_by_field_name("function")), call.child_by_field_name("arguments")
-    if name.endswith(_TEXTS):
-        return "text"
-    if not name.endswith(_LISTS):
-        return _UNKNOWN
     maker = given.named_children[0] if name.endswith(".map") and given and given.named_children else None
-    body = maker.child_by_field_name("body") if maker and maker.type == "arrow_function" else None
-    return [_UNKNOWN if body is None or body.type == "statement_block" else _shape(body, constants)]
+    if maker is None or maker.type not in ("arrow_function", "function_expression"):
+        return _returned_by(name)
+    body = maker.child_by_field_name("body")
+    if body is not None and body.type == "statement_block":
+        found = [_children(one) for one in _own_returns(body)]
+        body = found[0][0] if len(found) == 1 and found[0] else None
+    return [_shape(body, names)]
 
 
-def _python(code: str) -> Iterator[_Returned]:
-    tree = _tree(code)
+def _returned_by(name: str) -> _Shape:
+    return _RETURNED_BY.get(name, _RETURNED_BY.get(f".{name.rpartition('.')[2]}" if "." in name else name, _UNKNOWN))
+
+
+def _python(code: str) -> Iterator[tuple[_Shape, int, int, bool]]:
+    try:
+        tree = parse_tree(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
     todo: list[ast.AST] = [tree]
     lines = code.splitlines(keepends=True)
     while todo:
@@ -155,26 +185,23 @@ def _python(code: str) -> Iterator[_Returned]:
             todo.extend(ast.iter_child_nodes(node))
 
 
-def _tree(code: str) -> ast.Module:
-    """Return the tree of Python that our own parser reads; of other code an empty one."""
-    try:
-        return parse_tree(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
-
-
-def _python_shape(node: ast.expr | None) -> Any:  # noqa: ANN401
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str | int | None) else _UNKNOWN
-    if isinstance(node, ast.JoinedStr):
-        return "text"
-    if isinstance(node, ast.List):
-        return [_python_shape(one) for one in node.elts]
-    if isinstance(node, ast.ListComp):
-        return [_python_shape(node.elt)]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
-        return "text"
-    if not isinstance(node, ast.Dict) or not all(isinstance(key, ast.Constant) for key in node.keys):
-        return _UNKNOWN
-    pairs = zip(node.keys, node.values, strict=True)
-    return {str(key.value): _python_shape(value) for key, value in pairs if isinstance(key, ast.Constant)}
+def _python_shape(node: ast.expr | None) -> _Shape:
+    match node:
+        case ast.Constant(value=str() | int() | None as value):
+            return value
+        case ast.JoinedStr():
+            return "text"
+        case ast.Compare() | ast.UnaryOp() | ast.Tuple():
+            return 0
+        case ast.BinOp(op=ast.Add()):
+            return _joined("+", [_python_shape(node.left), _python_shape(node.right)])
+        case ast.List():
+            return [_python_shape(one) for one in node.elts]
+        case ast.ListComp():
+            return [_python_shape(node.elt)]
+        case ast.Call():
+            return _returned_by(ast.unparse(node.func))
+        case ast.Dict() if all(isinstance(key, ast.Constant) for key in node.keys):
+            keys = [str(key.value) for key in node.keys if isinstance(key, ast.Constant)]
+            return dict(zip(keys, map(_python_shape, node.values), strict=True))
+    return _UNKNOWN

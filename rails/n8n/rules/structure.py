@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rails.core.tool_request import Json
-from rails.n8n.model import STICKY, Issue, JsonPath, Names, json_kind, shown_value
+from rails.n8n.model import STICKY, Issue, JsonPath, Names, issue, json_kind, shown_value
 
 _TARGET: Final = '{"node": "Next node", "type": "main", "index": 0}'
 _BUCKETS: Final = f"a list of outputs, each a list of targets: [[{_TARGET}]]"
@@ -109,8 +109,14 @@ def _position(position: Json, path: JsonPath, name: str) -> Iterator[Issue]:
     if not isinstance(position, list):
         return
     if len(position) != 2:
-        message = f"`position` of {name} must be exactly two numbers, not {len(position)}"
-        yield Issue("N8N013", place, message, _POSITION, code="too_small" if len(position) < 2 else "too_big")
+        yield issue(
+            "N8N013",
+            place,
+            code="too_small" if len(position) < 2 else "too_big",
+            name=name,
+            len=len(position),
+            remedy=_POSITION,
+        )
         return
     for index, number in enumerate(position):
         if json_kind(number) != "number":
@@ -151,8 +157,9 @@ def _source(source: str, outputs: Json, graph: _Graph | None) -> Iterator[Issue]
     path: JsonPath = ("connections", source)
     shown = shown_value(source)
     if graph is not None and source not in graph.names:
-        message = f"Connection source {shown} does not reference an existing node"
-        yield Issue("N8N024", path, message, graph.remedy(source), code="unknown_connection_source", on_key=True)
+        yield issue(
+            "N8N024", path, code="unknown_connection_source", on_key=True, shown=shown, remedy=graph.remedy(source)
+        )
     if not isinstance(outputs, dict):
         remedy = f'Write {{"main": [[{_TARGET}]]}}, or remove the key.'
         yield _wrong_type("N8N020", path, (f"The connections of {shown}", remedy), "object", outputs)
@@ -184,9 +191,22 @@ def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issu
     index, node = target.get("index"), target.get("node")
     if isinstance(index, int | float) and not isinstance(index, bool) and (index != index // 1 or index < 0):
         is_whole = index == index // 1
-        message = f"`index` of {name} must be {'0 or more' if is_whole else 'a whole number'}, not {index}"
         code = "too_small" if is_whole else "invalid_type"
-        yield Issue("N8N023", (*path, "index"), message, _ENDS[2].remedy, code=code)
+        yield issue(
+            "N8N023",
+            (*path, "index"),
+            code=code,
+            name=name,
+            value="0 or more" if is_whole else "a whole number",
+            index=index,
+            remedy=_ENDS[2].remedy,
+        )
     if graph is not None and isinstance(node, str) and node and node not in graph.names:
-        message = f"Connection target {shown_value(node)} of {shown_value(path[1])} does not reference an existing node"
-        yield Issue("N8N025", (*path, "node"), message, graph.remedy(node), code="unknown_connection_target")
+        yield issue(
+            "N8N025",
+            (*path, "node"),
+            code="unknown_connection_target",
+            node=node,
+            last=path[1],
+            remedy=graph.remedy(node),
+        )

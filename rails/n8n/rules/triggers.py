@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rails.core.verdict import Severity
 from rails.n8n.facts import FACTS
-from rails.n8n.model import Issue, Node, Workflow, listed, shown_value
+from rails.n8n.model import Issue, Node, Workflow, issue, listed, shown_value
 from rails.n8n.nodes.catalogue import CORE_PACKAGES, Catalogue, Credential, Description
 from rails.n8n.nodes.display import compiled
 from rails.n8n.rules.graph import is_trigger
@@ -74,15 +74,12 @@ def _responses(running: list[Node]) -> Iterator[Issue]:
     waiting = [node for node in webhooks if node.parameters.get("responseMode") == "responseNode"]
     if waiting and not answers:
         node = waiting[0]
-        message = f"{node.title} leaves the answer to a Respond to Webhook node, and there is none"
         remedy = f'Add {shown_value(_RESPOND)}, or set "responseMode": "lastNode".'
-        yield Issue("N8N083", (*node.path, "parameters", "responseMode"), message, remedy, "warning")
+        yield issue("N8N083", (*node.path, "parameters", "responseMode"), node=node, remedy=remedy)
     triggers = [node for node in running if is_trigger(node)]
     open_ended = any(str(node.parameters.get("responseMode", "")).startswith("=") for node in webhooks)
     if answers and webhooks and not waiting and not open_ended and len(triggers) == len(webhooks):
-        message = f"{answers[0].title} answers nobody: no webhook has responseMode responseNode"
-        remedy = f'Set "responseMode": "responseNode" in {listed(node.name for node in webhooks)}.'
-        yield Issue("N8N083", answers[0].path, message, remedy, "warning")
+        yield issue("N8N083b", answers[0].path, title=answers[0].title, value=(node.name for node in webhooks))
 
 
 def _severity(workflow: Workflow, node: Node, description: Description) -> Severity:
@@ -104,17 +101,19 @@ def _lacking(node: Node, used: list[Credential], severity: Severity, *, publishe
     missing = [item.name for item in used if not _is_truthy(names.get(item.name))]
     if missing and (publishes or not names):
         what = f"no credential of type {listed(missing)}" if names else f"no credential; it needs {listed(missing)}"
-        message = f"{node.title} has {what}{', which its settings ask for' if names else ''}"
-        yield Issue("N8N092", node.path, message, "Let the user choose one in n8n after the import.", severity)
+        yield issue(
+            "N8N092",
+            node.path,
+            severity=severity,
+            node=node,
+            what=what,
+            value=", which its settings ask for" if names else "",
+        )
     for item in used if publishes else ():
         entry = names.get(item.name)
         if item.name in missing or (isinstance(entry, dict) and _is_configured(entry)):
             continue
-        message = (
-            f"{node.title}: its credential {shown_value(item.name)} has no `id`, so n8n takes it for not configured"
-        )
-        remedy = 'Write {"id": "…", "name": "…"} as n8n\'s own export has it, or let the user choose one.'
-        yield Issue("N8N092", (*node.path, "credentials", item.name), message, remedy, severity)
+        yield issue("N8N092b", (*node.path, "credentials", item.name), severity=severity, node=node, item=item)
 
 
 def _is_configured(entry: Mapping[str, Any]) -> bool:
@@ -133,9 +132,9 @@ def _of_no_use(node: Node, description: Description, values: Mapping[str, Any]) 
     possible = {item.name for item in description.credentials}
     for name in given:
         if name not in possible:
-            message = f"{node.title} does not use credentials of type {shown_value(name)}"
-            remedy = f"It uses {listed(sorted(possible))}."
-            yield Issue("N8N093", (*node.path, "credentials", name), message, remedy, "warning", on_key=True)
+            yield issue(
+                "N8N093", (*node.path, "credentials", name), on_key=True, node=node, name=name, sorted=sorted(possible)
+            )
 
 
 def _takes_any(values: Mapping[str, Any]) -> bool:
