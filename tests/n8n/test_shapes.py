@@ -222,14 +222,12 @@ def trigger(type, version, **parameters):
 
 
 def test_the_numbers_and_expressions_of_every_kind_of_schedule_are_judged():
-    """Those of polling triggers and of the old Cron node, too, and what is no list of rows."""
+    """Those of polling triggers, too, and what is no list of rows."""
     wrong = [
         {"rule": {"interval": [row]}}
         for row in (
             {"triggerAtHour": 25},
-            {"field": "hours", "triggerAtMinute": 60},
             {"field": "weeks", "triggerAtDay": ["monday"]},
-            {"field": "months", "triggerAtDayOfMonth": 0},
             {"field": "seconds", "secondsInterval": 0},
             {"field": "cronExpression"},
         )
@@ -239,7 +237,6 @@ def test_the_numbers_and_expressions_of_every_kind_of_schedule_are_judged():
         assert ("N8N084", "warning") in told(trigger("scheduleTrigger", 1.2, **parameters)), parameters
     for row in ({"mode": "custom", "cronExpression": "every hour"}, {"mode": "everyDay", "hour": 24}):
         assert ("N8N084", "warning") in told(trigger("gmailTrigger", 1.2, pollTimes={"item": [row]})), row
-        assert ("N8N084", "warning") in told(trigger("cron", 1, triggerTimes={"item": [row]})), row
     for row in ({}, {"field": "weeks", "triggerAtDay": [1, 5]}, {"triggerAtHour": "={{ 1 }}"}):
         assert told(trigger("scheduleTrigger", 1.2, rule={"interval": [row]})) == [], row
 
