@@ -22,7 +22,7 @@ PACKAGES = {
     "batch": 15_352,
     "commands": 45_108,
     "config": 5_736,
-    "core": 24_701,
+    "core": 23_438,
     "data_formats": 14_572,
     "edits": 41_334,
     "gate": 70_097,
@@ -31,7 +31,7 @@ PACKAGES = {
     "json_schema": 10_386,
     "log": 19_527,
     "models": 13_949,
-    "n8n": 65_341,
+    "n8n": 65_119,
     "parsing": 51_509,
     "processes": 1_682,
     "projections": 10_858,
@@ -39,8 +39,8 @@ PACKAGES = {
     "review": 29_881,
     "sandbox": 18_652,
     "session": 51_348,
-    "testing": 3_800,
-    "tools": 28_788,
+    "testing": 3_782,
+    "tools": 28_732,
     "trust": 861,
 }
 MODULES = 571
