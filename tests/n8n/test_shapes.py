@@ -228,7 +228,6 @@ def test_the_numbers_and_expressions_of_every_kind_of_schedule_are_judged():
         for row in (
             {"triggerAtHour": 25},
             {"field": "weeks", "triggerAtDay": ["monday"]},
-            {"field": "seconds", "secondsInterval": 0},
             {"field": "cronExpression"},
         )
     ]
