@@ -79,33 +79,13 @@ def test_every_case_has_an_expectation_and_most_forms_are_read():
     assert sum("files" in one for one in EXPECTED.values()) >= 50
 
 
-@pytest.mark.parametrize(
-    "name", ["diff-two-files", "diff-two-hunks", "diff-two-fences", "search-two", "file-two", "patch-all-kinds"]
-)
-@pytest.mark.parametrize("size", [1, 7])
-def test_how_an_answer_was_cut_into_chunks_does_not_matter(project, name, size):
-    assert result(project, case(name), size) == EXPECTED[name]["files"]
-
-
-def test_a_whole_text_gives_the_same_requests_as_a_stream():
+def test_nothing_is_taken_out_of_an_answer_that_was_cut():
     shapes = registry().shapes()
-    for name in EXPECTED:
-        reader = AnswerParser(shapes, report_unread_calls=True)
-        reader.feed(case(name))
-        streamed = reader.flush("end_turn")
-        whole = parse(case(name), shapes, report_unread_calls=True)
-        assert whole.requests == streamed.requests, name
-        if whole.requests:
-            assert whole.blocks.items() <= streamed.blocks.items(), "a stream tells of what stands beside them, too"
-
-
-@pytest.mark.parametrize("name", [name for name in EXPECTED if "files" in EXPECTED[name]])
-def test_nothing_is_taken_out_of_an_answer_that_was_cut(name):
-    text = case(name)
-    for end in range(0, len(text), max(1, len(text) // 10)):
-        reader = AnswerParser(registry().shapes(), report_unread_calls=True)
-        reader.feed(text[:end])
-        assert not {one.dialect for one in reader.flush("max_tokens").requests} & PROPOSED
+    for name in (name for name in EXPECTED if "files" in EXPECTED[name]):
+        text = case(name)
+        for end in range(0, len(text), max(1, len(text) // 4)):
+            found = parse(text[:end], shapes, report_unread_calls=True, finish="max_tokens")
+            assert not {one.dialect for one in found.requests} & PROPOSED, (name, end)
 
 
 def test_a_patch_in_an_answer_with_a_tool_request_is_not_taken():

@@ -5,15 +5,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
-from rails.edits.match import Match, locate
 from rails.edits.plan_result import EditError
 from rails.edits.safe_files import Snapshot
-from rails.edits.text_view import View
 
 from .helpers import at
 
@@ -75,16 +73,6 @@ def test_of_several_places_one_is_taken_only_when_it_alone_is_whole_lines(lines,
 LINES = st.lists(st.text(alphabet="ab=", min_size=1, max_size=3), min_size=3, max_size=8, unique=True)
 
 
-@given(LINES, st.data(), st.sampled_from(["{}\n", "\n{}", "\n{}\n"]), st.sampled_from(["", "X", "X\nY", "X\n", "\nX"]))
-def test_lines_around_a_replaced_one_never_join_it(lines, data, form, new):
-    at_line = data.draw(st.integers(1, len(lines) - 2))
-    text, old = "\n".join(lines) + "\n", form.format(lines[at_line])
-    assume(len(places(text, old)) == 1)
-    result = after(text.encode(), old, new).decode().split("\n")
-    assert result[:at_line] == lines[:at_line]
-    assert result[-(len(lines) - at_line) :] == [*lines[at_line + 1 :], ""]
-
-
 UNITS = st.sampled_from(["  ", "    ", "\t"])
 
 
@@ -107,20 +95,6 @@ def test_a_line_quoted_with_less_indentation_is_followed_by_lines_at_the_files_o
 
 
 @given(TEXT, TEXT.filter(bool), NEW)
-def test_outside_the_reported_lines_nothing_changes(text, old, new):
-    view = View(text)
-    found = locate(view, EditRequest(old, new))
-    if isinstance(found, Match):
-        (span,) = found.spans
-        lines = text.split("\n")
-        result = (text[: span.start] + span.text + text[span.end :]).split("\n")
-        head, tail = span.first_line - 1, len(lines) - span.last_line
-        assert result[:head] == lines[:head]
-        assert tail <= 0 or result[-tail:] == lines[-tail:] or text[span.start : span.end].endswith("\n")
-        assert 0 <= span.start <= span.end <= len(text)
-
-
-@given(TEXT, TEXT.filter(bool), NEW)
 def test_a_file_with_windows_line_ends_gives_the_same_result_with_windows_line_ends(text, old, new):
     assume("\n" in text)
     plain = after(text.encode(), old, new)
@@ -134,21 +108,6 @@ def test_bytes_that_are_no_text_pass_through(data, old, new):
     if isinstance(result, bytes) and b"\r" not in data and not old.endswith("\n"):
         found = {data[:n] + new.encode() + data[n + len(old) :] for n in range(len(data))}
         assert result in found or not old.strip() or old != old.strip()
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=8, unique_by=lambda pair: pair[0])
-)
-def test_edits_of_one_answer_do_not_depend_on_their_order(pairs):
-    text = "".join(f"line {n}\n" for n in range(10)).encode()
-    results = set()
-    for order in (pairs, pairs[::-1]):
-        draft = Draft(at("a.txt"), Snapshot(text, 0o644, 1, (0, 0), (0, 0, 0, 0)))
-        for line, value in order:
-            draft.edit(EditRequest(f"line {line}\n", f"new {value}\n"), "")
-        results.add(draft.finish().after)
-    assert len(results) == 1
 
 
 def test_drift_from_real_files_is_applied_right_or_refused_never_wrong():

@@ -3,17 +3,14 @@
 import errno
 
 import pytest
-from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import WorkspaceError
 from rails.edits import apply as applying
 from rails.edits.apply import Applied, apply, recover
-from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.checkpoints import History
-from rails.edits.journal import encode_journal, for_changes
 from rails.edits.safe_files import Disk
 
 from .helpers import approved, change, save, step, tree
@@ -74,7 +71,7 @@ def test_a_file_that_cannot_be_put_in_place_is_named_as_a_person_knows_it(tmp_pa
 def test_where_taking_back_fails_too_the_journal_stays_and_the_next_start_takes_the_change_back(tmp_path):
     save(tmp_path, "a.txt", "old")
     first, second = OSError(errno.EIO, "first"), OSError(errno.EROFS, "second")
-    disk = Refusing(link=first, unlink=second)
+    disk = Refusing(move=first, unlink=second)
     changes = [change("a.txt", b"old", b"new"), change("b.txt", None, b"b")]
     said = said_by(lambda: apply(approved(changes), tmp_path, disk=disk))
     assert said.startswith(f"Writing failed ({first}), and taking it back failed too ({second}). The journal is kept: ")
@@ -99,22 +96,6 @@ def test_why_a_step_waits_is_said_in_a_bounded_line(tmp_path, monkeypatch, error
     monkeypatch.undo()
     assert recover(tmp_path) == (f"{words[:50]} It is step 1 of session s1 and can be undone.",)
     assert recover(tmp_path) == ()
-
-
-def test_journals_are_settled_in_the_order_in_which_they_were_begun_and_other_files_left(tmp_path):
-    for number, (before, after) in enumerate(((b"0", b"1"), (b"1", b"2"), (b"2", b"3"))):
-        journal = for_changes(f"000{number}456789abcdef", ChangeSet((change("a.txt", before, after),)), {}, ())
-        waiting = replace(journal, step=StepFacts("s1", f"t{number}"), applied=True)
-        save(tmp_path, f".rails/journal/{waiting.file_name}", encode_journal(waiting))
-    save(tmp_path, ".rails/journal/notes.txt", "mine")
-    save(tmp_path, ".rails/journal/0000.journal", "cut")
-    save(tmp_path, "a.txt", "3")
-    words = "An interrupted change was already complete: a.txt. It is step {} of session s1 and can be undone."
-    assert recover(tmp_path) == tuple(words.format(number) for number in (1, 2, 3))
-    assert [one.title for one in History(tmp_path).steps()] == ["t0", "t1", "t2"]
-    assert sorted(one.name for one in (tmp_path / ".rails/journal").iterdir()) == ["lock", "notes.txt"]
-    History(tmp_path).undo()
-    assert tree(tmp_path)["a.txt"][0] == b"2"
 
 
 def test_a_journal_may_be_as_large_as_a_change_set_with_its_facts():
