@@ -26,6 +26,7 @@ from rails.edits.journal import Journal
 from rails.edits.project_lock import state_folder
 from rails.edits.safe_files import Workspace, opened
 from rails.git.program import CLEAN, run_git
+from rails.git.revisions import read_objects
 
 #: A step is one synced pack, and no file for each of its objects.
 _CONFIG: Final = (
@@ -134,19 +135,7 @@ class CheckpointStore:
     def _blobs(self, names: Sequence[str]) -> list[bytes | None]:
         """Return the content of each ``commit:path``, ``None`` where there is none."""
         data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
-        found: list[bytes | None] = []
-        at = 0
-        for _ in names:
-            line_end = data.index(b"\n", at)
-            words = data[at:line_end].rsplit(b" ", 2)
-            at = line_end + 1
-            if words[-1] == b"missing":
-                found.append(None)
-                continue
-            size = int(words[-1])
-            found.append(data[at : at + size])
-            at += size + 1
-        return found
+        return read_objects(data, len(names))
 
     def _open(self, workspace: Workspace) -> None:
         """Make the repository where it is missing, and remove what a killed git left in it."""

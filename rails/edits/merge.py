@@ -1,9 +1,9 @@
 """Three-way merge on lines that cannot misplace anything: both sides' changes, or a conflict.
 
-Pure. The three texts are cut at lines that each of them has exactly once, in the same order. Between two
-such lines at most one side may differ from the base; its piece is taken, byte for byte. Where both differ,
-it is a conflict, also when they only touch: there is then no line between the two changes that all three
-have. No alignment is guessed, so there is nothing that a repeated line could lead astray.
+Pure. The three texts are cut at lines that each of them has exactly once, in the same order. Between two such lines,
+where one side differs from the base, its piece is taken, byte for byte. Where both do, each change reaches as far as
+repeated lines let it slide, and a line of the base has to lie between the two: else it is a conflict. No alignment is
+guessed, so there is nothing that a repeated line could lead astray.
 
 Covered: bytes whose lines end in ``\\n`` (UTF-8 and other supersets of ASCII). Not covered: that two changes
 in different places contradict each other in meaning; the checks and a human look at the result.
@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from rails.core.diff import line_diff
-from rails.core.errors import WorkspaceError
 
 
 class Merged(Struct, frozen=True):
@@ -38,30 +37,26 @@ class Conflict(Struct, frozen=True):
 
 
 def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflict:
-    """Return ``ours`` with what ``theirs`` changed in ``base``, or the first place where both changed.
-
-    Raises WorkspaceError if the pieces do not add up to the three texts: that would be a fault of ours.
-    """
+    """Return ``ours`` with what ``theirs`` changed in ``base``, or the first place where both changed."""
     sides = tuple(_lines(data) for data in (base, ours, theirs))
     cuts = [*_anchors(*sides), tuple(len(lines) for lines in sides)]
     out: list[bytes] = []
     kept: list[tuple[int, int]] = []
-    whole: tuple[list[bytes], ...] = ([], [], [])
     at = (0, 0, 0)
     for cut in cuts:
-        old, our, their = pieces = [lines[start:end] for lines, start, end in zip(sides, at, cut, strict=True)]
-        if our != old and their not in (old, our):
-            return Conflict(at[1] + 1, max(at[1] + 1, cut[1]))
+        old, our, their = [lines[start:end] for lines, start, end in zip(sides, at, cut, strict=True)]
         if our != old:
             kept.append(_changed(old, our, at[1]))
-        out += our if their == old else their
-        anchor = sides[0][cut[0] : cut[0] + 1]  # the same line in all three, none at the end
-        out += anchor
-        for told, piece in zip(whole, pieces, strict=True):
-            told += [*piece, *anchor]
+        if their == old:
+            out += our
+        elif our in (old, their):
+            out += their
+        elif both := _apart(old, our, their) or _apart(old, their, our):
+            out += both
+        else:
+            return Conflict(at[1] + 1, max(at[1] + 1, cut[1]))
+        out += sides[0][cut[0] : cut[0] + 1]  # the same line in all three, none at the end
         at = tuple(place + 1 for place in cut)  # type: ignore[assignment]
-    if any(b"".join(told) != data for told, data in zip(whole, (base, ours, theirs), strict=True)):
-        raise WorkspaceError("A merge would have lost bytes. Nothing was planned.")
     return Merged(b"".join(out), tuple(kept))
 
 
@@ -71,11 +66,27 @@ def _lines(data: bytes) -> list[bytes]:
     return [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
+def _apart(old: list[bytes], one: list[bytes], other: list[bytes]) -> list[bytes]:
+    """Return a piece with both sides' changes where a line of the base lies below one's and above the other's."""
+    end, start = _extent(old, one)[1], _extent(old, other)[0]
+    return one[: len(one) - len(old) + end] + old[end:start] + other[start:] if end < start else []
+
+
+def _extent(old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
+    """Return from where to where a piece may have been changed, wherever repeated lines let the change slide."""
+    return sorted((_alike(old, new), len(old) - _alike(old[::-1], new[::-1])))
+
+
+def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """Count the lines that both begin with."""
+    shortest = min(len(one), len(other))
+    return next((n for n in range(shortest) if one[n] != other[n]), shortest)
+
+
 def _changed(old: Sequence[bytes], our: Sequence[bytes], start: int) -> tuple[int, int]:
     """Return the lines that differ, without those that both pieces begin and end with."""
-    shortest = min(len(old), len(our))
-    head = next((n for n in range(shortest) if old[n] != our[n]), shortest)
-    tail = next((n for n in range(shortest - head) if old[-1 - n] != our[-1 - n]), shortest - head)
+    head = _alike(old, our)
+    tail = min(_alike(old[::-1], our[::-1]), min(len(old), len(our)) - head)
     return start + head + 1, start + len(our) - tail
 
 

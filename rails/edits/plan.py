@@ -216,6 +216,12 @@ class _Planner:
         self.fuzzy += [draft.path] if found.fuzzy else []
         return (*found.notes, *draft.link_note())
 
+    def _on_file(self, request: ToolRequest, step: Callable[[Draft], Sequence[str]]) -> None:
+        """Take a step with the file that the request names, or refuse."""
+        draft = self.draft(request, request.parameters.get("file_path"))
+        if draft is not None:
+            self._try(request, draft, lambda: step(draft))
+
     def _try(self, request: ToolRequest, draft: Draft, step: Callable[[], Sequence[str]]) -> None:
         try:
             self.notes += [f"{draft.path}: {note}" for note in step()]
@@ -255,12 +261,9 @@ class _Planner:
     def write_file(self, request: ToolRequest) -> None:
         """write_file: the whole file."""
         p = request.parameters
-        draft = self.draft(request, p.get("file_path"))
-        if draft is not None:
-            content, base = p.get("content"), p.get("base_hash")
-            only, keep = p.get("create_only") is True, p.get("keep_placeholder") is True
-            step = lambda: draft.write(_text(content), _text(base), create_only=only, keep=keep)  # noqa: E731
-            self._try(request, draft, step)
+        content, base = _text(p.get("content")), _text(p.get("base_hash"))
+        only, keep = p.get("create_only") is True, p.get("keep_placeholder") is True
+        self._on_file(request, lambda draft: draft.write(content, base, create_only=only, keep=keep))
 
     def edit_file(self, request: ToolRequest) -> None:
         """edit_file: one replacement."""
@@ -313,20 +316,15 @@ class _Planner:
     def insert_lines(self, request: ToolRequest) -> None:
         """insert_lines: new lines before ``line``, or in place of ``line`` to ``end_line``."""
         p = request.parameters
-        draft = self.draft(request, p.get("file_path"))
-        if draft is not None:
-            line, end, base = _number(p.get("line")) or 0, _number(p.get("end_line")), p.get("base_hash")
-            keep = p.get("keep_placeholder") is True
-            step = lambda: draft.insert(line, end, _text(p.get("text")), _text(base), keep=keep)  # noqa: E731
-            self._try(request, draft, step)
+        line, end = _number(p.get("line")) or 0, _number(p.get("end_line"))
+        text, base, keep = _text(p.get("text")), _text(p.get("base_hash")), p.get("keep_placeholder") is True
+        self._on_file(request, lambda draft: draft.insert(line, end, text, base, keep=keep))
 
     def delete_file(self, request: ToolRequest) -> None:
         """delete_file: the file goes."""
-        draft = self.draft(request, request.parameters.get("file_path"))
-        if draft is not None:
-            base, content = request.parameters.get("base_hash"), request.parameters.get("old_content")
-            wanted = content if isinstance(content, str) else None
-            self._try(request, draft, lambda: draft.delete(_text(base), wanted))
+        base, content = _text(request.parameters.get("base_hash")), request.parameters.get("old_content")
+        wanted = content if isinstance(content, str) else None
+        self._on_file(request, lambda draft: draft.delete(base, wanted))
 
     def move_file(self, request: ToolRequest) -> None:
         """move_file: the same bytes and mode under another name that is still free."""

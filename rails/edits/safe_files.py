@@ -201,22 +201,15 @@ class Workspace:
 
     def still_there(self, parts: tuple[str, ...]) -> bool:
         """Whether walking to the folder again ends at the folder that is held."""
-        held = os.fstat(self._folders[parts])
-        descriptor, opened = self._folders[()], []
+        again = Workspace(self.project, self.disk)
+        again._folders[()] = os.dup(self._folders[()])
         try:
-            for depth in range(len(parts)):
-                found = _open_folder(parts[: depth + 1], descriptor)
-                if found is None:
-                    return False
-                opened.append(found)
-                descriptor = found
-            now = os.fstat(descriptor)
+            found = again.folder(parts)
+            return found is not None and os.path.samestat(os.fstat(found), os.fstat(self._folders[parts]))
         except (OSError, UnsafeFileError):
             return False
         finally:
-            for item in opened:
-                os.close(item)
-        return (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino)
+            again.__exit__()
 
     def read(self, path: WorkspacePath) -> Snapshot | None:
         """Return the file's bytes and mode, or ``None`` if there is no such file.

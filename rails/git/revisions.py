@@ -38,7 +38,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
         raise CheckError(str(error)) from error
     if code != 0:
         raise CheckError(f"git cat-file ended with code {code}: {one_line(complaint, 300)}")
-    objects = _objects(out, len(names))
+    objects = read_objects(out, len(names))
     if objects[0] is None and tree:
         raise UsageError(f"There is no git revision {one_line(revision)!r} in {root}.")
     return dict(zip(paths, objects[1:], strict=True))
@@ -71,7 +71,7 @@ def index_in_use(project: Path) -> dict[str, str]:
     return {"GIT_INDEX_FILE": str(place)} if place.parent == folder.resolve() else {}
 
 
-def _objects(out: bytes, count: int) -> list[bytes | None]:
+def read_objects(out: bytes, count: int) -> list[bytes | None]:
     """Read the answers of ``git cat-file --batch``: a header line, then the object and a newline."""
     found: list[bytes | None] = []
     at = 0

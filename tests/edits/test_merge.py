@@ -4,8 +4,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rails.core.errors import WorkspaceError
-from rails.edits import merge
 from rails.edits.merge import Conflict, Merged, merge3
 
 BASE = b"a\nb\nc\nd\ne\n"
@@ -71,13 +69,6 @@ def test_the_lines_that_were_kept_are_named():
     assert merge3(BASE, b"b\nc\nd\ne\n", b"A\nb\nc\nd\ne\n") == Conflict(1, 1), "where something is gone"
     assert merge3(BASE, b"a\nb\nc\ne\n", b"a\nn\nb\nc\nD\ne\n") == Conflict(4, 4), "numbered as ours is"
     assert merge3(b"a\nm\nx", b"a\nm\nx\n", b"A\nm\nx").kept == ((3, 3),)
-
-
-@pytest.mark.parametrize("anchor", [(0, 1, 0), (0, 0, 1), (1, 0, 0)])
-def test_pieces_that_do_not_add_up_to_each_of_the_texts_are_never_a_merge(monkeypatch, anchor):
-    monkeypatch.setattr(merge, "_anchors", lambda *_: [anchor])
-    with pytest.raises(WorkspaceError, match=r"A merge would have lost bytes\. Nothing was planned\."):
-        merge3(b"a\nb\n", b"a\nb\n", b"a\nb\n")
 
 
 TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"\n", b"}\n", b"e\r\n"]), max_size=12)
