@@ -24,7 +24,7 @@ PACKAGES = {
     "config": 5_736,
     "core": 23_438,
     "data_formats": 14_572,
-    "edits": 41281,
+    "edits": 41_281,
     "gate": 70_097,
     "git": 4_283,
     "integrations": 21_781,
@@ -44,7 +44,7 @@ PACKAGES = {
     "trust": 861,
 }
 MODULES = 571
-TESTS = 581580
+TESTS = 581_580
 CASES = 14_240
 #: Modules of ``rails/`` with more than eight nodes a line of code: new ones breathe.
 PACKED = 344
