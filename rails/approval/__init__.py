@@ -1,1 +1,1 @@
-"""The human's say: what is asked, who answers, and the one place where a yes becomes a permission."""
+"""Approval by a human or a policy; the one place where a yes becomes a permission."""

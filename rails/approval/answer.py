@@ -1,7 +1,4 @@
-"""What somebody answered outside the run (the page, the review application), read strictly.
-
-Anything odd is no answer, and says why.
-"""
+"""Answers from outside the run (page, review application), read strictly."""
 
 from __future__ import annotations
 
@@ -27,10 +24,9 @@ _OfFiles = Meta(max_length=limits.FILES_PER_CHANGE)
 class PageAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An answer to the question with ``digest``.
 
-    ``rule``, ``uses`` and ``minutes`` are of a grant: the rule as it was shown. "widen" lets the approval hold for the
-    session, "revoke" ends all grants and decides nothing. An edit has the new text of
-    ``files`` by path, the numbers of pieces that are ``left_out`` by path (counted from 0), or asks for
-    the agent's ``original`` again. Where there are options, ``choice`` is the word of one.
+    ``rule``, ``uses``, ``minutes``: of a grant. "widen" extends the approval to the session; "revoke" ends all grants
+    and decides nothing. An edit has new texts (``files``) or the numbers of dropped hunks (``left_out``, from 0) by
+    path, or asks for the agent's ``original``. ``choice``: the word of an option.
     """
 
     do: AnswerAction
@@ -46,7 +42,7 @@ class PageAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     choice: _Words = ""
 
     def to_json(self) -> dict[str, Json]:
-        """Return what :func:`read_answer` reads."""
+        """Return the input of :func:`read_answer`."""
         value: dict[str, Json] = msgspec.to_builtins(self)
         return value
 

@@ -1,8 +1,7 @@
-"""An approval request as it goes into the log: everything that a page shows of it, the bytes included. Pure.
+"""An approval request as a log event, with all its bytes. Pure.
 
-The texts of the files are in it, so that a page in another process draws the same difference as the
-terminal, and what was asked can be read years later. The log masks secrets: where that touched a text, its
-hash is not that of the bytes, and whoever draws it says so.
+Any process can draw the same diff from it, years later. Where the log masked a secret, the hash of a text is not that
+of the bytes.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ def audit_of(
     note: str = "",
     expires: str = "",
 ) -> ApprovalOpened:
-    """Return the event of a question that is put now.
+    """Return the event of a question.
 
-    ``replaces`` is the number of the question that this one takes the place of, after an edit; ``note`` says
-    the result of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601).
+    ``replaces``: the number of the question before an edit; ``note``: the result of that edit; ``expires``: UTC, ISO
+    8601.
     """
     room = TEXT_BYTES
     files: list[AskedFile] = []

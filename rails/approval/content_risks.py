@@ -1,11 +1,7 @@
-"""What the content of a change, or the parameters of a run, hides or does: named risks, each with a sentence. Pure.
+"""Named risks of the content of a change or the parameters of a run. Pure.
 
-A named risk asks for the typed word, and a rule of a policy can name it. Together with the card they keep one
-promise: every changed byte is visible, or something here says why not.
-
-Covered: lines and characters that a card leaves out, bytes that are no text, control and invisible characters, letters
-that pass for others, keys and tokens, commands that do damage or pipe into a shell, folders named like a variable.
-Not covered: what a text means. A command that is put together from variables is one.
+Every changed byte is visible on the card, or a risk here says why not. A named risk asks for the typed word; policy
+rules can name it. Not covered: meaning, such as a command assembled from variables.
 """
 
 from __future__ import annotations
@@ -73,7 +69,7 @@ _MASKER: Final = Masker(b"shape")
 
 
 class Risk(NamedTuple):
-    """A reason to look twice: its name, the file that it is about ("" for all), and the sentence."""
+    """A risk: its name, the file ("" for all), and a sentence."""
 
     kind: RiskKind
     path: str
@@ -81,7 +77,7 @@ class Risk(NamedTuple):
 
 
 def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
-    """Yield what a card with so many ``files`` does not show of ``change``, and what in it deserves a second look."""
+    """Yield the risks of ``change`` and what a card of so many ``files`` does not show."""
     path = str(change.path)
     yield from _name_risks(change, path)
     old, new = (decode_text(data or b"") for data in (change.before, change.after))
@@ -112,7 +108,7 @@ def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
 
 
 def _between(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
-    """Return the lines of ``after`` from the first to the last that may be drawn as new, however they are matched."""
+    """Return the lines of ``after`` that may be drawn as new, however they are matched."""
     same = []
     for old, new in ((before, after), (before[::-1], after[::-1])):
         differ = (n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1])
@@ -122,7 +118,7 @@ def _between(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
 
 
 def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]:
-    """Yield what a card does not show of the parameters of a run, and what in them deserves a second look."""
+    """Yield the risks of the parameters of a run and what a card does not show of them."""
     lines = parameter_lines(parameters)
     if len(lines) > PARAMETER_LINES or any(show(line) != show(line, full=True) for line in lines):
         yield Risk("hidden", "", f"The parameters of {tool} are long: a terminal shows all of them when you type v.")
@@ -136,7 +132,7 @@ def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]
 
 
 def returned_risks(text: str) -> Iterator[Risk]:
-    """Yield what an agent should perhaps not read of what a tool returned."""
+    """Yield the risks of letting an agent read what a tool returned."""
     if words := instruction(text):
         yield Risk("instruction", "", f"It speaks to the agent: {one_line(words, 80)}")
     if what := _secret(text):
@@ -145,7 +141,7 @@ def returned_risks(text: str) -> Iterator[Risk]:
 
 
 def parameter_lines(parameters: Mapping[str, Json]) -> list[str]:
-    """Return the parameters as JSON, with a line break shown after each escaped one."""
+    """Return the parameters as JSON, broken after each escaped line break."""
     text = json.dumps(dict(parameters), indent=2, ensure_ascii=False)
     return _ESCAPE.sub(lambda escape: escape[0] + ("\n" if escape[0] == r"\n" else ""), text).split("\n")
 
@@ -167,7 +163,6 @@ def _name_risks(change: FileChange, path: str) -> Iterator[Risk]:
 
 
 def _text_risks(path: str, lines: Sequence[str], around: Callable[[], str], what: str = "") -> Iterator[Risk]:
-    """Yield the characters of ``lines`` that deceive: controls, invisible ones, letters that pass for others."""
     name = path or what
     suspicious = [line for line in lines if not (line.isascii() and line.expandtabs(1).isprintable())]
     hidden = {c for line in suspicious for c in _EXPECTED.sub("", line) if printable(c) != c}
@@ -190,7 +185,7 @@ def _listed(chars: Sequence[str]) -> str:
 
 
 def _passing(lines: Sequence[str], around: Callable[[], str]) -> list[str]:
-    """Return the words that look like others: two scripts in one word, or all of it like a word that is there."""
+    """Return the words that mix two scripts, or look like another word that is present."""
     words = list(dict.fromkeys(word for line in lines for word in _WORD.findall(line) if not word.isascii()))
     alike = {word: like for word in words if (like := _plain(word)) != word and like.isascii()}
     for word in [word for word in alike if len(word) < _LEAST_WORD]:
@@ -212,12 +207,11 @@ def _plain(word: str) -> str:
 
 
 def _styled(word: str) -> bool:
-    """Whether a word is all of Latin letters in other clothes than the full-width ones, which prose has too."""
+    """Whether a word is all styled Latin letters, except full-width ones, which prose has too."""
     return len(word) > 1 and all(char < "\uff00" or char > "\uffff" for char in word) and all(map(_variant, word))
 
 
 def _mixed(word: str) -> bool:
-    """Whether a word, all letters, mixes plain Latin ones with letters that only look like them."""
     if not any(map(str.isascii, word)):
         return False
     return any(
@@ -228,7 +222,6 @@ def _mixed(word: str) -> bool:
 
 
 def _variant(char: str) -> bool:
-    """Whether a character is a Latin letter in other clothes: full-width, mathematical, circled no."""
     plain = unicodedata.normalize("NFKC", char)
     return char not in "ªº" and len(plain) == 1 and plain.isascii() and plain.isalpha()
 
@@ -240,7 +233,7 @@ def _command_risks(path: str, added: str) -> Iterator[Risk]:
 
 
 def _damage(text: str, *, document: bool = False) -> str:
-    """Say what a command in ``text`` does; in a document, only what readers paste into a shell counts."""
+    """Say what a command in ``text`` does; in a document, only what readers paste into a shell."""
     if found := runs_what_it_fetches(text) if document else danger(text):
         return f"{found[0]}: {one_line(found[1])}"
     if piped := piped_to_shell(text):
@@ -249,7 +242,7 @@ def _damage(text: str, *, document: bool = False) -> str:
 
 
 def _secret(text: str) -> str:
-    """Return what of a key or token may be shown, or an empty text."""
+    """Return the part of a key or token that may be shown, or ""."""
     if _MASKER.may_touch(text) or "«secret:" in text:
         if found := credential(text):
             return found[0]

@@ -1,10 +1,7 @@
-"""From a request to a permission. The only place that makes an :class:`~rails.core.changes.Approved`.
+"""From a request to a permission: the only place that makes an :class:`~rails.core.changes.Approved`.
 
-An approval is a signature over what would happen: tools, parameters, the definitions in force, the
-bytes before and after, and what the checks said. Whoever executes computes the digest again.
-
-The digest is SHA-256 over JSON with sorted keys, no blanks and no Unicode normalisation (two texts that
-only look equal have two digests).
+An approval signs tools, parameters, definitions, the bytes before and after, and the check results; whoever executes
+computes the digest again. Digest: SHA-256 over JSON with sorted keys, no blanks, no Unicode normalisation.
 """
 
 from __future__ import annotations
@@ -36,18 +33,16 @@ NO_HUMAN: Final = "Nobody is here to approve this, and no rule of a policy allow
 
 
 def now() -> str:
-    """Return the time in UTC, ISO 8601 with microseconds and ``Z``."""
+    """Return the time: UTC, ISO 8601 with microseconds and ``Z``."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class ApprovalRequest(Struct, frozen=True):
-    """One question to a human or a policy: exactly what would happen, and why to be careful.
+    """One question to a human or a policy.
 
-    ``risks`` come first on the screen, worst first. ``notes`` say what was adjusted on the way (repairs,
-    coercions, how an edit was located). ``doubts`` are the risks for which no rule may allow it unasked: a
-    place that is only alike, a merge. ``digest`` binds the answer to all of it. ``model`` is the name of the model
-    that asked, as the log has it. ``named`` are the risks with their names, for rules; ``returned`` is whether the
-    tool has run and it is asked whether the agent may read what it gave, which stands beside where it looked.
+    ``risks``: worst first. ``notes``: adjustments (repairs, coercions, how an edit was located). ``doubts``: risks for
+    which no rule may allow it unasked. ``digest`` covers everything. ``named``: the risks with names, for rules.
+    ``returned``: the tool has run, and the question is whether the agent may read its result.
     """
 
     id: str
@@ -71,9 +66,8 @@ class ApprovalRequest(Struct, frozen=True):
 class Decision(Struct, frozen=True):
     """An answer. ``seconds`` is how long it took; ``at`` is UTC, ISO 8601; ``by`` says who decided.
 
-    ``reason`` of a denial goes to the agent word for word. ``edited`` is what was approved in place of
-    the request, where the human changed the proposal; it has passed the gate and was shown again.
-    ``of`` is the digest of the request that was answered; an answer to another one can't be signed.
+    ``reason`` of a denial goes to the agent verbatim. ``edited``: what was approved instead, through the gate and shown
+    again. ``of``: the digest of the answered request; no other can be signed.
     """
 
     answer: Choice
@@ -88,7 +82,7 @@ class Decision(Struct, frozen=True):
 
 @runtime_checkable
 class Approver(Protocol):
-    """Whoever answers. End of input, a time-out, an error or an empty answer is never "approve"."""
+    """Whoever answers. End of input, a timeout, an error or an empty answer never approves."""
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Answer ``request``."""
@@ -97,44 +91,44 @@ class Approver(Protocol):
 
 @runtime_checkable
 class RuleBook(Protocol):
-    """An approver with rules, which hold for every use of a tool, also of one that is free."""
+    """An approver with rules, which also hold for tools that are free to use."""
 
     def looks_at(self, request: ApprovalRequest) -> bool:
-        """Whether a rule denies ``request`` or has it asked about."""
+        """Whether a rule denies ``request`` or asks about it."""
         ...
 
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
-        """Return the rule that stands against one of ``tools`` showing a file unasked, in words; or "".
+        """Return the rule against one of ``tools`` showing a file unasked, in words; or "".
 
-        ``answered`` is the approved question about the use of the tool: what a rule says of that is answered.
+        Rules about ``answered``, the approved question, are answered.
         """
         ...
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Return the question with what the rules say of it, where they do not decide."""
+        """Return the question with what undecided rules say of it."""
         ...
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
-        """Whether a rule lets an agent read keys and passwords that ``tool`` returns."""
+        """Whether a rule lets an agent read secrets that ``tool`` returns."""
         ...
 
 
 @runtime_checkable
 class Chooser(Protocol):
-    """An approver that can also say where an edit goes that has no certain place."""
+    """An approver that can also choose the place of an ambiguous edit."""
 
     @property
     def attended(self) -> bool:
-        """Whether a human is there to choose; if not, nothing is prepared to be shown."""
+        """Whether a human is there to choose."""
         ...
 
     def choose(self, offer: PlaceChoice) -> str:
-        """Return the handle of one of the offered places, or an empty text for none."""
+        """Return the handle of an offered place, or ""."""
         ...
 
 
 def chooser(approver: object) -> Chooser | None:
-    """Return an approver that can choose a place, ``None`` for any other."""
+    """Return an approver that can choose, else None."""
     return approver if isinstance(approver, Chooser) else None
 
 
@@ -151,8 +145,7 @@ def request_for_changes(
 ) -> ApprovalRequest:
     """Ask about the change set that the gate proposes.
 
-    ``from_project`` names the tools whose definition comes from the project itself, not from the user
-    or the package: a project may not be trusted.
+    ``from_project``: tools defined by the project, which may not be trusted.
     """
     changes, ran = verdict.proposal, [request.tool_name for request in requests]
     # A tool that ran did so in the sandbox, else there would be no change set of it to ask about.
@@ -187,10 +180,7 @@ def request_for_tool(
     model: str = "",
     contained: bool = False,
 ) -> ApprovalRequest:
-    """Ask about running one tool. ``from_project`` and ``doubts`` as in :func:`request_for_changes`.
-
-    ``contained`` is whether a sandbox holds what it does.
-    """
+    """Ask about running one tool; ``contained``: it is sandboxed."""
     held = (request.tool_name,) if contained else ()
     named = (*tool_risks((request,), from_project, held), *parameter_risks(request.tool_name, request.parameters))
     return ApprovalRequest(
@@ -213,7 +203,7 @@ def request_for_tool(
 
 
 def request_for_result(request: ApprovalRequest, text: str) -> ApprovalRequest:
-    """Ask whether the agent may read ``text``, which the run that ``request`` is about has returned."""
+    """Ask whether the agent may read ``text``, the result of the run in ``request``."""
     assert request.tool_request is not None, "only a run returns something"
     where = {key: value for key, value in request.tool_request.parameters.items() if key in PATH_KEYS}
     shown = replace(request.tool_request, parameters={**where, "returned": text}, explanation="")
@@ -229,8 +219,7 @@ def request_for_result(request: ApprovalRequest, text: str) -> ApprovalRequest:
 def sign_changes(request: ApprovalRequest, decision: Decision) -> Approved[ChangeSet]:
     """Permit the change set of ``request``.
 
-    Raises ValueError unless ``decision`` is an approval of such a request, and StaleError if the
-    request is not what its digest says.
+    Raises ValueError unless ``decision`` approves this request, StaleError if its digest does not match.
     """
     _require_yes(request, decision, "changes")
     changes = request.changes
@@ -246,7 +235,7 @@ def sign_tool(request: ApprovalRequest, decision: Decision) -> Approved[ToolRequ
 
 
 def still_valid(approved: Approved[ChangeSet] | Approved[ToolRequest], request: ApprovalRequest) -> bool:
-    """Say whether ``approved`` was given for exactly what ``request`` holds now; computes every digest again."""
+    """Say whether ``approved`` was given for exactly this ``request``; computes every digest again."""
     digest = request_digest(request)
     if not digest == request.digest == approved.request:
         return False
@@ -307,7 +296,6 @@ def _explanation(requests: Sequence[ToolRequest]) -> str:
 
 
 def _adjustments(requests: Sequence[ToolRequest]) -> tuple[str, ...]:
-    """Say what reading and validating adjusted, so that nobody approves it unseen."""
     notes = []
     for request in requests:
         repairs = request.raw.repairs if request.raw else ()

@@ -1,8 +1,6 @@
-"""A change drawn for a human: what the agent wrote, what a formatter changed, findings at their lines.
+"""A change as styled lines for a terminal (:func:`draw`) or a page, from the bytes that would be written. Pure.
 
-Pure: a :class:`~rails.core.changes.FileChange` goes in, styled lines come out, for a terminal
-(:func:`draw`) or a page. Everything is computed from the bytes that would be written. Nothing that is
-left out goes uncounted, and the last line of a file is always among those shown.
+Omitted lines are counted; the last line of a file is always shown.
 """
 
 from __future__ import annotations
@@ -40,14 +38,14 @@ class _Row(NamedTuple):
 
 
 def card_lines(files: int) -> int:
-    """Return how many lines of each file's diff a question about so many files shows."""
+    """Return how many lines of each file's diff a question shows."""
     return min(FILE_LINES, max(_LEAST_LINES, _REQUEST_LINES // max(1, files)))
 
 
 def file_diff(
     change: FileChange, findings: Iterable[Finding] = (), *, context: int = 3, max_lines: int | None = FILE_LINES
 ) -> Diff:
-    """Draw ``change`` with the ``findings`` of its path. ``max_lines=None`` shows every line in full."""
+    """Draw ``change`` with its ``findings``. ``max_lines=None`` shows every line in full."""
     found = [finding for finding in findings if finding.path == str(change.path)]
     texts = [decode_text(data or b"") for data in (change.before, change.after)]
     old, new = texts
@@ -76,7 +74,7 @@ def file_diff(
 
 
 def _is_shortened(text: str) -> bool:
-    """Whether a line is not shown in full, or holds what a card writes where it leaves something out."""
+    """Whether a line is cut, or contains the marker of a cut."""
     return "[…" in text or show(text) != show(text, full=True)
 
 
@@ -142,7 +140,7 @@ def _rows(diff: LineDiff, before: Sequence[str], after: Sequence[str]) -> list[_
 
 
 def _attributed(rows: list[_Row], change: FileChange, after: Sequence[str]) -> list[_Row]:
-    """Mark the lines that a formatter or fixer is the author of, where it changed the agent's proposal."""
+    """Mark the lines that a formatter or fixer changed."""
     proposed = decode_text(change.proposed) if change.proposed is not None else None
     if proposed is None:
         return rows
@@ -188,7 +186,7 @@ def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full
 
 
 def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
-    """Replace the rest of a long run of blank lines of one style by a count."""
+    """Replace the rest of a run of blank lines by a count."""
     for (_, blank), run in groupby(rows, lambda row: (row.style, not row.text)):
         members = list(run)
         keep = _BLANK_RUN if blank and len(members) > _BLANK_RUN + 1 else len(members)
@@ -198,7 +196,7 @@ def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
 
 
 def _wanted(rows: Sequence[_Row], context: int, flagged: set[int]) -> list[tuple[int, int]]:
-    """Return the ranges of rows to show: changed and flagged lines with ``context`` lines around them."""
+    """Return the ranges of rows to show."""
     ranges: list[tuple[int, int]] = []
     for position, row in enumerate(rows):
         if row.style == "context" and row.new not in flagged:

@@ -1,8 +1,4 @@
-"""Approve, but changed: the human edits the proposal, and what comes out is judged and asked about anew.
-
-The agent's request stays as it is; only the bytes change. Nothing that a human typed goes unchecked:
-the edited change set passes the same gate, and the human sees its verdict before approving.
-"""
+"""Approve with edits: what the human changed passes the same gate and is asked about again."""
 
 from __future__ import annotations
 
@@ -39,16 +35,16 @@ EDITED: Final = "edited by the human"
 
 
 class HumanEditError(UsageError):
-    """The edit cannot be used; the text says why. Nothing is decided by it."""
+    """An edit that cannot be used. Decides nothing."""
 
 
 def edited(
     request: ApprovalRequest, contents: Contents, judge: Judge, from_project: Collection[str] = ()
 ) -> ApprovalRequest:
-    """Return the request that asks about ``contents`` instead of what the agent proposed for those paths.
+    """Return the request for ``contents`` instead of the agent's proposal.
 
-    A file that is to stay as it is (``None``), or whose content is again what it was before, drops out.
-    Raises EditError when nothing is left, or nothing is different.
+    A file that is ``None`` or equal to the one before drops out. Raises HumanEditError when nothing is left or
+    different.
     """
     changes = [
         change if change.path not in contents else replace(change, after=contents[change.path], proposed=None)
@@ -76,9 +72,9 @@ def edited(
 
 
 def edited_run(request: ApprovalRequest, text: str, revalidate: Revalidate) -> ApprovalRequest:
-    """Return the request that asks about running the tool with the parameters in ``text`` (JSON) instead.
+    """Return the request for running the tool with the parameters in ``text`` (JSON).
 
-    Raises EditError when they don't satisfy the tool's definition, or are the same.
+    Raises HumanEditError when they don't satisfy the tool's definition, or are the same.
     """
     if request.tool_request is None:
         raise HumanEditError("There are no parameters to edit.")
@@ -92,7 +88,7 @@ def edited_run(request: ApprovalRequest, text: str, revalidate: Revalidate) -> A
 
 
 def parameters_in_editor(request: ApprovalRequest, editor: Editor | None = None) -> str:
-    """Let the human edit the parameters of a tool run as JSON. Raises EditError as :func:`in_editor` does."""
+    """Let the human edit the parameters as JSON. Raises HumanEditError as :func:`in_editor` does."""
     parameters = dict(request.tool_request.parameters) if request.tool_request else {}
     with scratch_folder("edit") as folder:
         place = Path(folder) / "parameters.json"
@@ -102,7 +98,7 @@ def parameters_in_editor(request: ApprovalRequest, editor: Editor | None = None)
 
 
 def hunks(change: FileChange) -> list[tuple[list[str], list[str]]]:
-    """Return the differing pieces of a text file as (lines before, lines after), in order; none for binaries."""
+    """Return the hunks of a text file as (lines before, lines after), in order; none for binaries."""
     both = sides(change)
     if both is None:
         return []
@@ -111,10 +107,7 @@ def hunks(change: FileChange) -> list[tuple[list[str], list[str]]]:
 
 
 def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
-    """Return the content of ``change`` with the ``dropped`` pieces (counted from 0) left as they were.
-
-    ``None`` means that nothing of the change is left.
-    """
+    """Return ``change`` without the ``dropped`` hunks (from 0), or None if nothing is left."""
     both = sides(change)
     if both is None:
         raise HumanEditError(f"{change.path} is not text; it cannot be taken in part.")
@@ -136,10 +129,10 @@ def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
 
 
 def in_editor(request: ApprovalRequest, editor: Editor | None = None) -> dict[WorkspacePath, bytes]:
-    """Let the human edit the proposed files in ``$VISUAL`` or ``$EDITOR``; return the contents that changed.
+    """Let the human edit the files in ``$VISUAL`` or ``$EDITOR``; return the contents that changed.
 
-    The files are copies in a private folder, with their own names. Raises EditError when there is no
-    editor, it fails, or a file does not come back as a regular file within the size limit.
+    They are copies in a private folder. Raises HumanEditError when there is no editor, it fails, or a file does not
+    come back regular and within the size limit.
     """
     editable = [change for change in request.changes.changes if change.after is not None]
     if not editable:
@@ -153,7 +146,7 @@ def in_editor(request: ApprovalRequest, editor: Editor | None = None) -> dict[Wo
 
 
 def run_editor(paths: Sequence[Path]) -> None:
-    """Run the human's editor on ``paths`` and wait for it. Raises EditError."""
+    """Run the editor on ``paths`` and wait. Raises HumanEditError."""
     command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
     if not command:
         raise HumanEditError("No editor is set. Set EDITOR, for example: export EDITOR=nano")
@@ -166,10 +159,7 @@ def run_editor(paths: Sequence[Path]) -> None:
 
 
 def edit_summary(original: ApprovalRequest, approved: ApprovalRequest) -> str:
-    """Say exactly what the human changed of the agent's proposal, for the agent: ``-`` its lines, ``+`` theirs.
-
-    An empty text when nothing differs.
-    """
+    """Say for the agent what the human changed: ``-`` its lines, ``+`` theirs; "" if nothing."""
     parts = _account_of_run(original, approved)
     for path in sorted({c.path for c in (*original.changes.changes, *approved.changes.changes)}):
         was, now = original.changes.get(path), approved.changes.get(path)
@@ -201,7 +191,7 @@ def _account(was: FileChange, now: FileChange) -> list[str]:
 
 
 def sides(change: FileChange) -> tuple[list[str], list[str]] | None:
-    """Return the lines before and after, with their ends, as pieces are counted; ``None`` for what is not text."""
+    """Return the lines before and after, with their line endings; None if not text."""
     before, after = (decode_text(data or b"") for data in (change.before, change.after))
     if before is None or after is None:
         return None

@@ -1,4 +1,4 @@
-"""Questions that are answered with one of several words: the place of an edit, between turns."""
+"""Questions with options: the place of an edit, between turns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINE: Final = 400
 
 
 def place_question(offer: PlaceChoice) -> ApprovalOpened:
-    """Return the question which place an edit was meant for."""
+    """Ask which place an edit is for."""
     options = [_place(place, number) for number, place in enumerate(offer.places, start=1)]
     none = AskedOption("", "None of them: the agent corrects it itself")
     why = "You are asked about the change again before it is written."
@@ -30,7 +30,7 @@ def _place(place: CandidatePlace, number: int) -> AskedOption:
 def user_question(
     about: str, lines: Sequence[str], options: tuple[AskedOption, ...], request_id: str = "", agent: str = ""
 ) -> ApprovalOpened:
-    """Return a question between turns, or one that an ``agent`` asks with the request of that id."""
+    """Return a question between turns, or an ``agent``'s with the request of that id."""
     why = "This is asked between turns: your answer writes nothing."
     return _question("user", request_id or f"user-{about}", why, lines, options, agent=agent)
 
@@ -38,7 +38,7 @@ def user_question(
 def _question(
     kind: str, name: str, why: str, lines: Sequence[str], options: tuple[AskedOption, ...], *, agent: str = ""
 ) -> ApprovalOpened:
-    """Return a question; its digest stands for everything that it says."""
+    """Return a question; its digest covers everything."""
     said = json.dumps([kind, name, *lines, *((one.word, one.meaning, one.diff) for one in options)])
     return ApprovalOpened(
         id=name,

@@ -1,13 +1,8 @@
-"""Answers from outside a run, kept beside its log. Another process leaves an answer, the run takes it up.
+"""Answers from other processes, left beside the log of a run, which checks and records them.
 
-A question is the number of its APPROVAL_OPENED record, so an answer belongs to one asking only: what was
-left for an earlier one is never used again, not even for the same bytes. The first file that gets the
-question's name is the answer; a second one cannot take its place. The run stays the only writer of its
-log: it checks what was left, and records the decision itself.
-
-Every answer carries a code made with a key from the user's configuration folder, so that nothing that
-only writes into the project, such as a checkout or an edit, can answer. A program that runs as the user
-could read that key; it must not be let run.
+A question is the number of its APPROVAL_OPENED record, so an old answer is never used again. The first file with the
+question's name is the answer. Each carries a code made with a key from the user's configuration folder, so that what
+only writes into the project cannot answer; a program run as the user could read that key.
 """
 
 from __future__ import annotations
@@ -39,7 +34,7 @@ _HEARING: Final = "hearing"
 
 
 class PendingAnswers:
-    """Pending answers of one session; ``key`` is :func:`answer_key`. Raises LogError for a name that is no session."""
+    """Pending answers of a session; ``key`` is :func:`answer_key`. Raises LogError for a bad session name."""
 
     def __init__(self, state: Path, session_id: str, key: bytes) -> None:
         if not SESSION_ID.fullmatch(session_id):
@@ -48,7 +43,7 @@ class PendingAnswers:
         self._folder = state / "sessions" / session_id / _FOLDER
 
     def listen(self) -> None:
-        """Put the box up: from now on answers are taken. Raises LogError."""
+        """Put the box up: take answers from now on. Raises LogError."""
         try:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER, create=True):
                 pass
@@ -57,11 +52,11 @@ class PendingAnswers:
 
     @property
     def listening(self) -> bool:
-        """Whether a run takes answers: the box is up and the log has a writer."""
+        """Whether the box is up and the log has a writer."""
         return self._folder.is_dir() and is_being_written(self._state, self._session_id)
 
     def place(self, question: int, answer: Mapping[str, Json]) -> bool:
-        """Leave an answer, complete or not at all; ``False`` if there is one already. Raises LogError."""
+        """Leave an answer, atomically; False if there is one already. Raises LogError."""
         body = json.dumps(dict(answer))
         letter = json.dumps({"answer": body, "code": self._code(question, body)}).encode()
         try:
@@ -77,7 +72,7 @@ class PendingAnswers:
         return (self._folder / _name(question)).exists()
 
     def read(self, question: int) -> Mapping[str, Json] | None:
-        """Return the answer that was left, ``None`` where there is none, and nothing of one that is not genuine."""
+        """Return the answer, None if there is none, {} if it is not genuine."""
         try:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
                 data = files.read_regular_file(box, _name(question))
@@ -88,12 +83,12 @@ class PendingAnswers:
         return self._opened(question, data)
 
     def discard(self, question: int) -> None:
-        """Take away what was left, so that the question can be answered again."""
+        """Remove the answer, so that the question is open again."""
         with contextlib.suppress(OSError), files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
             os.unlink(_name(question), dir_fd=box)
 
     def hear(self, *, on: bool) -> None:
-        """Say that the run waits for words of a person, or that it does not any more. Raises LogError."""
+        """Say whether the run waits for a person's words. Raises LogError."""
         try:
             if on:
                 (self._folder / _HEARING).touch()
@@ -104,15 +99,15 @@ class PendingAnswers:
 
     @property
     def hearing(self) -> bool:
-        """Whether the run waits for words of a person."""
+        """Whether the run waits for a person's words."""
         return (self._folder / _HEARING).exists() and self.listening
 
     def say(self, words: str) -> bool:
-        """Leave words for the run; ``False`` where the last ones were not heard yet. Raises LogError."""
+        """Leave words for the run; False if the last were not taken. Raises LogError."""
         return self.place(_WORDS, {"words": words, "at": time.time()})
 
     def heard(self, since: float) -> str:
-        """Take the words that were left after ``since``, "" where there are none: what is older was said already."""
+        """Take the words left after ``since``, or ""."""
         found = self.read(_WORDS)
         if found is None:
             return ""
@@ -139,7 +134,7 @@ class PendingAnswers:
 
 
 def answer_key(folder: Path) -> bytes:
-    """Return the key of the user's configuration ``folder``, made on first use. Raises LogError."""
+    """Return the key of the configuration ``folder``, made on first use. Raises LogError."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         at = os.open(folder, os.O_RDONLY)
@@ -157,7 +152,7 @@ def answer_key(folder: Path) -> bytes:
 
 
 def is_being_written(state: Path, session_id: str) -> bool:
-    """Whether a process has the session's log open for writing, that is, whether the run is alive."""
+    """Whether a process has the session's log open for writing."""
     try:
         descriptor = files.open_regular(str(state / "sessions" / session_id / LOG_NAME), os.O_RDONLY)
     except OSError:

@@ -1,7 +1,6 @@
-"""A question to a human as blocks: the card that a terminal, a page and the application show alike. Pure.
+"""A question as blocks, the same on a terminal, a page and in the application. Pure.
 
-Most dangerous first: who asks, why, what to be careful about; then the change itself with the findings at their
-lines; then what the checks said and what they did not look at.
+Most dangerous first: who and why, risks, the change with its findings, then the checks.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _REPAIRED: Final = ": JSON repaired ("
 
 
 class QuestionCard(Struct, frozen=True):
-    """Who asks and why, then the parts of what is asked; ``hidden`` lines of it are left out."""
+    """Who asks, why, and the parts; ``hidden`` counts omitted lines."""
 
     title: str
     head: tuple[blocks.Block, ...]
@@ -45,10 +44,7 @@ class QuestionCard(Struct, frozen=True):
 
 
 def question_card(request: ApprovalRequest | ApprovalOpened, *, full: bool = False, page: bool = False) -> QuestionCard:
-    """Return what is asked. ``full`` leaves nothing out and adds the parameters as the agent sent them.
-
-    A ``page`` has room for longer differences, and for parameters that open on demand.
-    """
+    """Return the card. ``full`` omits nothing and adds the parameters as sent; a ``page`` has room for more."""
     if isinstance(request, ApprovalOpened) and request.options:
         return QuestionCard(_TITLES.get(request.kind, "A question"), tuple(_head(request)), tuple(_options(request)), 0)
     diffs = _diffs(request, full=full, page=page)
@@ -75,7 +71,6 @@ def _title(request: ApprovalRequest | ApprovalOpened) -> str:
 
 
 def _options(asked: ApprovalOpened) -> Iterator[tuple[blocks.Block, ...]]:
-    """Yield what a question says, and what each way to answer it would do."""
     if asked.lines:
         yield (blocks.Listing("Question", asked.lines, open=True),)
     for option in asked.options:
@@ -92,7 +87,7 @@ def _diffs(request: ApprovalRequest | ApprovalOpened, *, full: bool, page: bool)
 
 
 def as_drawn(changes: Iterable[FileChange]) -> list[FileChange]:
-    """Return changes in the order of the card: protected files first, then deletions."""
+    """Return changes as on the card: protected first, then deletions."""
     return sorted(changes, key=_danger)
 
 
@@ -120,7 +115,7 @@ def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
 
 
 def _of_record(asked: ApprovalOpened) -> Iterator[blocks.Block]:
-    """Yield what only a question has that was read from a log: the edit before it, and what the log cannot show."""
+    """Yield what only a question from a log has."""
     if asked.note and asked.options:
         yield blocks.AlertBlock("again", asked.note, f"Your answer cannot be taken yet: {asked.note}")
     elif asked.options:
@@ -141,7 +136,7 @@ def _why(explanation: str) -> tuple[str, ...]:
 
 
 def _notes(request: ApprovalRequest | ApprovalOpened) -> Iterator[str]:
-    """Yield what was adjusted on the way; of a repair, the text before and after it."""
+    """Yield the adjustments; of a repair, both texts."""
     for one in request.requests:
         repairs = one.repairs if isinstance(one, AskedRequest) else one.raw.repairs if one.raw else ()
         for repair in repairs:

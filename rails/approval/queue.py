@@ -1,13 +1,8 @@
 """One queue for the terminal and the page: the first valid answer decides, exactly once.
 
-A question is put into the log (APPROVAL_OPENED, with everything that is shown), then asked at the terminal
-where there is one, and answered there or among the pending answers that a page of any process writes. Who
-answers first takes the question's one place in the box; the terminal does that too. An answer that is
-not genuine, or is for other bytes, is thrown away and the question stays open.
-
-An edit is answered with a new question: what the human made of the proposal is judged by the gate and
-shown again, with its own digest, before it can be approved. A question that nobody answers in time
-expires; that is no denial, the run pauses and can go on later.
+A question is logged (APPROVAL_OPENED), then answered at the terminal or from a page of any process; both compete for
+its one place in the box. An answer that is not genuine, or for other bytes, is dropped. An edit leads to a new question
+with its own digest. An unanswered question expires, which is no denial: the run pauses.
 """
 
 from __future__ import annotations
@@ -48,10 +43,10 @@ _POLL_S: Final = 0.03
 
 
 class AnswerBox(Protocol):
-    """Where answers from other processes are left (``rails.approval.pending``)."""
+    """Where other processes leave answers (``rails.approval.pending``)."""
 
     def place(self, question: int, answer: Mapping[str, Json]) -> bool:
-        """Leave an answer; ``False`` if there is one already."""
+        """Leave an answer; False if there is one."""
         ...
 
     def waiting(self, question: int) -> bool:
@@ -59,7 +54,7 @@ class AnswerBox(Protocol):
         ...
 
     def read(self, question: int) -> Mapping[str, Json] | None:
-        """Return it; ``{}`` if it is not genuine."""
+        """Return it; ``{}`` if not genuine."""
         ...
 
     def discard(self, question: int) -> None:
@@ -68,9 +63,7 @@ class AnswerBox(Protocol):
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """A question as it stands: the number of its record, what it is about, what the agent had proposed,
-    and the files whose text the log masked in part.
-    """
+    """An open question: record number, request, the agent's proposal, files masked in the log."""
 
     number: int
     request: ApprovalRequest
@@ -79,11 +72,9 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 class ApprovalQueue:
-    """Asks at the terminal (``here``) and in the page at once.
+    """Asks at the terminal (``here``) and in the page at once; before :meth:`open` only at the terminal.
 
-    ``judge``, ``grants`` and ``from_project`` as in :class:`~rails.approval.terminal.approver.Choices`. ``page_waits``
-    is whether the page alone is enough to wait for somebody. ``patience_s`` ends a question that nobody
-    answers. Until :meth:`open` is called, only the terminal is asked.
+    ``page_waits``: the page alone is enough to wait. ``patience_s``: when a question expires.
     """
 
     def __init__(
@@ -106,16 +97,16 @@ class ApprovalQueue:
         self._until: float | None = None
 
     def open(self, box: AnswerBox, publish: Callable[[Event, str], Record]) -> None:
-        """Take answers from ``box`` too; ``publish`` writes an event of an agent to the session's log."""
+        """Take answers from ``box`` too; ``publish`` logs an agent's event."""
         self._box, self._publish = box, publish
 
     def answered_elsewhere(self) -> bool:
-        """Whether the terminal should stop asking: somebody answered in the page, or time is up."""
+        """Whether the page answered, or time is up."""
         number = self._asked.number if self._asked else self._number
         return self._box is not None and number > 0 and (self._box.waiting(number) or self._is_late())
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Ask until there is a decision. Raises UnansweredError when nobody answers in time."""
+        """Ask until there is a decision. Raises UnansweredError on timeout."""
         if self._box is None:
             return self.here.decide(request) if self.here else Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
@@ -142,7 +133,7 @@ class ApprovalQueue:
         return self.page_waits and self._box is not None
 
     def choose(self, offer: PlaceChoice) -> str:
-        """Let a person choose a place for an edit: its handle, or "" for none."""
+        """Return the handle of the chosen place, or ""."""
         here = chooser(self.here)
         at_terminal = (lambda: here.choose(offer)) if here is not None and here.attended else None
         found = self.pick(place_question(offer), at_terminal)
@@ -151,10 +142,10 @@ class ApprovalQueue:
     def pick(
         self, question: ApprovalOpened, here: Callable[[], T] | None, wrong: Callable[[PageAnswer], str] = lambda _: ""
     ) -> T | PageAnswer | None:
-        """Ask something with options at the terminal (``here``) and in the page; return what came first.
+        """Ask something with options at the terminal (``here``) and in the page; return the first answer.
 
-        ``wrong`` says why an answer of the page cannot be taken now; the question is put again with it. ``None``:
-        nobody answered in time, or there is nobody.
+        ``wrong`` says why a page's answer cannot be taken; the question is put again with it. None: timeout, or nobody
+        there.
         """
         if self._publish is None or (here is None and not self.page_waits):
             return here() if here else None
@@ -213,7 +204,6 @@ class ApprovalQueue:
         return self._asked
 
     def _answer(self, asked: _Asked) -> Decision | PageAnswer:
-        """Return the first valid answer: a decision, or an edit that has to be judged first."""
         assert self._box is not None, "the queue is open"
         while True:
             mine = self._here_or_wait(asked)
@@ -226,7 +216,6 @@ class ApprovalQueue:
                 self._expire(asked)
 
     def _here_or_wait(self, asked: _Asked) -> Decision | None:
-        """Ask at the terminal, or wait for the page; ``None``: the box has something, or time is up."""
         if self.here is not None:
             decision = self.here.decide(asked.request)
             if decision.by == Elsewhere.by:
@@ -241,7 +230,7 @@ class ApprovalQueue:
         return None
 
     def _from_page(self, asked: _Asked) -> Decision | PageAnswer | None:
-        """Return what was left in the box; ``None``, and an empty box, for what is no valid answer."""
+        """Return what the box holds; empty it if invalid."""
         assert self._box is not None, "the queue is open"
         left = self._box.read(asked.number)
         if left is None:
@@ -264,7 +253,7 @@ class ApprovalQueue:
         return Decision("approve", "", by, scope=scope, edited=edit, of=answer.digest)
 
     def _granted(self, request: ApprovalRequest, answer: PageAnswer) -> str:
-        """Put the rule in force that the human was shown, and no other. Raises UsageError."""
+        """Grant the rule that the human was shown, no other. Raises UsageError."""
         if answer.do == "widen" and self.grants is not None and (scope := self.grants.widen(request)):
             return scope
         rule = propose(request)
@@ -273,7 +262,7 @@ class ApprovalQueue:
         return str(self.grants.add(rule, uses=answer.uses, minutes=answer.minutes))
 
     def _edited(self, asked: _Asked, answer: PageAnswer) -> tuple[ApprovalRequest, ApprovalRequest, str]:
-        """Return what to ask about next, the agent's own request, and why the edit could not be used, if so."""
+        """Return the next request, the agent's own, and why the edit failed."""
         if answer.do == "revoke":
             if self.grants:
                 self.grants.revoke_all()
@@ -292,7 +281,7 @@ class ApprovalQueue:
         return self._until is not None and self._clock() >= self._until
 
     def _expire(self, asked: _Asked) -> None:
-        """End a question that nobody answered, unless somebody does so at this very moment."""
+        """End a question, unless somebody answers at this moment."""
         assert self._box is not None, "the queue is open"
         assert self._publish is not None, "the queue is open"
         if not self._box.place(asked.number, {"do": "expired"}):
@@ -311,7 +300,7 @@ def _masked(request: ApprovalRequest, record: Record) -> frozenset[str]:
 
 
 def _contents(asked: _Asked, answer: PageAnswer) -> Contents:
-    """Return the new bytes by path. Raises EditError for what is not one of the proposed files, or not safe."""
+    """Return the new bytes by path. Raises HumanEditError for files not proposed, or unsafe."""
     changes = {str(change.path): change for change in asked.request.changes.changes}
     contents: dict[WorkspacePath, bytes | None] = {}
     for path in (*answer.files, *answer.left_out):
@@ -328,7 +317,7 @@ def _contents(asked: _Asked, answer: PageAnswer) -> Contents:
 
 
 def _bytes(change: FileChange, text: str) -> bytes:
-    """Return a text that was edited in a page as bytes. A page knows one kind of line end; the file's own is kept."""
+    """Return text from a page as bytes, with the file's own line endings."""
     form = decode_text(change.after) if change.after is not None else None
     if form is None or form.mixed_eol or form.eol == "\r":
         raise HumanEditError(f"The line ends of {change.path} would not survive the page. Edit it at the terminal.")

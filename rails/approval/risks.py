@@ -1,4 +1,4 @@
-"""Why to look twice: sentences about a change set, a verdict or a tool, worst first. Pure."""
+"""Risks of a change set, a verdict or a tool, worst first. Pure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _RANK: Final = {"protected": 0, "delete": 2, "large_deletion": 3, "executable": 
 
 
 def change_risks(changes: ChangeSet) -> tuple[Risk, ...]:
-    """Return what is dangerous about ``changes``: protected files, what is hidden, deletions, big cuts."""
+    """Return the risks: protected files, hidden content, deletions, big cuts."""
     files = len(changes.changes)
     ranked = [item for change in changes.changes for item in (*_of_file(change), *content_risks(change, files))]
     return tuple(sorted(ranked, key=lambda risk: _RANK.get(risk.kind, 1)))
 
 
 def gate_risks(verdict: Verdict) -> tuple[Risk, ...]:
-    """Return why the checks don't vouch for the change; nothing when they passed."""
+    """Return why the checks don't vouch for the change."""
     if verdict.status == "pass":
         return ()
     missing = [skipped for skipped in verdict.not_checked if skipped.required]
@@ -45,7 +45,7 @@ def gate_risks(verdict: Verdict) -> tuple[Risk, ...]:
 def tool_risks(
     requests: Sequence[ToolRequest], from_project: Collection[str] = (), contained: Collection[str] = ()
 ) -> tuple[Risk, ...]:
-    """Return what is dangerous about the tools themselves; ``contained`` names those that a sandbox holds."""
+    """Return the risks of the tools; ``contained``: the sandboxed ones."""
     started = (request.tool_name for request in requests if request.effect == "run")
     running = dict.fromkeys(name for name in started if name not in contained)
     local = dict.fromkeys(request.tool_name for request in requests if request.tool_name in set(from_project))
@@ -59,7 +59,7 @@ def tool_risks(
 
 
 def is_emptied(change: FileChange) -> bool:
-    """Say whether a file with content is left without any."""
+    """Say whether all content is removed."""
     return bool(change.before and change.before.strip() and change.after is not None and not change.after.strip())
 
 
@@ -78,7 +78,7 @@ def _of_file(change: FileChange) -> Iterator[Risk]:
 
 
 def _lost_lines(change: FileChange) -> int:
-    """Count the lines that are gone for good (moved ones are not), 0 if less than half of the file."""
+    """Count removed (not moved) lines; 0 if less than half."""
     if change.before is None or change.after is None:
         return 0
     before = Counter(line.strip() for line in change.before.split(b"\n") if line.strip())

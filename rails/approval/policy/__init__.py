@@ -1,1 +1,1 @@
-"""Rules and grants: what may be decided without asking, and what may never be."""
+"""Rules and grants: what is decided without asking."""

@@ -1,7 +1,6 @@
-"""From the tables of a policy file to rules and examples, with every mistake in a sentence.
+"""From a policy file to rules, examples and mistakes.
 
-What the schema of the file says of each key (``rails/config/schemas/policy.schema.json``) is checked there; here is
-what it cannot say: which keys belong together.
+The schema (``rails/config/schemas/policy.schema.json``) checks keys; this checks which belong together.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Table = TypeVar("Table")
 
 
 class Example(Struct, frozen=True):
-    """One ``[[example]]``: something that could be asked, and what the policy has to say to it."""
+    """One ``[[example]]``: a question and the expected ruling."""
 
     number: int
     source: str
@@ -60,7 +59,7 @@ class _Mistake(Exception):
 
 
 class PolicyFile(Struct, frozen=True):
-    """What a file says: rules, examples, and a sentence for each mistake."""
+    """Rules, examples, and a sentence for each mistake."""
 
     rules: tuple[PolicyRule, ...] = ()
     examples: tuple[Example, ...] = ()
@@ -68,7 +67,7 @@ class PolicyFile(Struct, frozen=True):
 
 
 def read_policy(data: bytes, source: str, *, first: int = 1, project: bool = False) -> PolicyFile:
-    """Read a policy file, or what the file of a ``project`` says of policy; rules are numbered from ``first``."""
+    """Read a policy file, or a ``project``'s; rules are numbered from ``first``."""
     from rails.config.tables import ExampleTable, PolicyTables, ProjectTables, RuleTable
 
     around = ("policy",) if project else ()
@@ -137,7 +136,7 @@ def _rule(table: RuleTable, number: int, source: str) -> PolicyRule:
 
 
 def _never_matches(table: RuleTable, tools: tuple[str, ...]) -> str:
-    """Say which key keeps the rule from ever matching one of the built-in tools that it names, or return ""."""
+    """Say which key keeps the rule from matching a built-in tool that it names, or ""."""
     from rails.config.tables import words
 
     effects = {BUILTIN_TOOLS[name].effect if name in BUILTIN_TOOLS else "" for name in tools}

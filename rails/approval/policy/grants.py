@@ -1,8 +1,7 @@
-"""Grants: "yes, and the same again for a while", as a rule that everyone can read.
+"""Grants: approvals that hold for a while, as readable rules.
 
-A grant lives in this process only, ends by itself, and covers what was clean: files of one folder or
-by name, created or modified, checks passed, nothing repaired on the way. Deleting, running and
-protected paths can't be granted. After a restart everything is asked about again.
+A grant lives in this process, expires, and covers clean creations and modifications in one folder or by name. Deleting,
+running and protected paths can't be granted.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ SESSION_MINUTES: Final = 24 * 60
 
 
 class Grant(Struct, frozen=True):
-    """A rule with an end: ``uses`` more approvals, until ``ends`` (seconds since the epoch).
+    """A rule for ``uses`` more approvals, until ``ends`` (seconds since the epoch).
 
-    ``extent`` are the words of one that holds for the rest of the session.
+    ``extent``: the words of a grant for the session.
     """
 
     number: int
@@ -49,7 +48,7 @@ class Grant(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """What happened to a grant, for the log: given, or revoked by somebody."""
+    """A grant given or revoked, for the log."""
 
     what: Literal["given", "revoked"]
     grant: Grant
@@ -65,7 +64,7 @@ class Grants:
         self._changes: list[Change] = []
 
     def add(self, rule: PolicyRule, *, uses: int = USES, minutes: float = MINUTES, extent: str = "") -> Grant:
-        """Put ``rule`` in force for ``uses`` approvals and ``minutes``."""
+        """Grant ``rule`` for ``uses`` approvals and ``minutes``."""
         self._given += 1
         named = replace(rule, number=self._given, name="grant", source="this session")
         grant = self._grants[self._given] = Grant(self._given, named, uses, self._clock() + minutes * 60, extent)
@@ -73,35 +72,35 @@ class Grants:
         return grant
 
     def widen(self, request: ApprovalRequest) -> str:
-        """Let a yes hold for the rest of the session; return that in words, or "" where it holds for one only."""
+        """Extend an approval to the session; return that in words, or "" if impossible."""
         more = wider(request)
         return str(self.add(more[1], uses=SESSION_USES, minutes=SESSION_MINUTES, extent=more[0])) if more else ""
 
     def active(self) -> tuple[Grant, ...]:
-        """Return the grants that are still good for something."""
+        """Return the grants in force."""
         now = self._clock()
         return tuple(grant for grant in self._grants.values() if grant.uses > 0 and now < grant.ends)
 
     def revoke(self, number: int) -> bool:
-        """End a grant. Returns whether there was one."""
+        """End a grant; say whether there was one."""
         grant = self._grants.pop(number, None)
         if grant is not None:
             self._changes.append(Change("revoked", grant))
         return grant is not None
 
     def revoke_all(self) -> tuple[Grant, ...]:
-        """End every grant in force and return them."""
+        """End every grant and return them."""
         return tuple(grant for grant in self.active() if self.revoke(grant.number))
 
     def changes(self) -> tuple[Change, ...]:
-        """Return what was given and revoked since this was last asked."""
+        """Return what was given and revoked since the last call."""
         changes, self._changes = tuple(self._changes), []
         return changes
 
     def take(
         self, request: ApprovalRequest, rules: Iterable[PolicyRule] = (), around: Circumstances | None = None
     ) -> tuple[Grant, ...]:
-        """Use the grants that, with ``rules``, cover ``request``; return them, or nothing if they don't."""
+        """Use the grants that, with ``rules``, cover ``request``; return them, or ()."""
         active = {grant.rule: grant for grant in self.active()}
         judgement = Policy((*rules, *active)).judge(request, around or Circumstances())
         used = tuple(active[rule] for rule in judgement.rules if rule in active)
@@ -111,9 +110,9 @@ class Grants:
 
 
 def wider(request: ApprovalRequest) -> tuple[str, PolicyRule] | None:
-    """Return what a yes could be widened to for the session, in words and as a rule; None where it holds for one only.
+    """Return what an approval could be widened to for the session, in words and as a rule, or None.
 
-    Nothing with a risk is covered by it: that is asked about each time.
+    Never anything with a risk.
     """
     if request.risks or request.returned:
         return None
@@ -129,7 +128,7 @@ def wider(request: ApprovalRequest) -> tuple[str, PolicyRule] | None:
 
 
 def propose(request: ApprovalRequest) -> PolicyRule | str:
-    """Return the narrowest useful rule that would have allowed ``request``, or why it can't be granted."""
+    """Return the narrowest useful rule that allows ``request``, or why there is none."""
     if request.kind != "changes":
         return "Running a tool cannot be granted; it is asked about each time."
     if request.risks:
@@ -156,7 +155,7 @@ def propose(request: ApprovalRequest) -> PolicyRule | str:
 
 
 def sentence(rule: PolicyRule) -> str:
-    """Return what an allow rule allows, in words."""
+    """Return an allow rule in words."""
     return (
         f"{' or '.join(rule.agent) or 'any agent'} may {' or '.join(rule.kind) or 'use'} "
         f"{', '.join(rule.path) or 'any file'} with {', '.join(rule.tool) or 'any tool'}"
@@ -167,7 +166,7 @@ def sentence(rule: PolicyRule) -> str:
 
 
 def as_toml(rule: PolicyRule) -> str:
-    """Return the rule as it would stand in a policy file."""
+    """Return the rule as in a policy file."""
     lists = {key: getattr(rule, key) for key in ("tool", "path", "kind", "verdict", "agent")}
     lines = ["[[rule]]", f"decision = {json.dumps(rule.decision)}"]
     lines += [f"{key} = {json.dumps(list(values))}" for key, values in lists.items() if values]

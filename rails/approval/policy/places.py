@@ -1,4 +1,4 @@
-"""Where a policy is written. Whoever is waited for while it starts asks here first, and imports no more without one."""
+"""Where a policy is written; imports little, for a fast start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROJECT_NAME: Final = ".rails.toml"
 
 
 def may_have_policy(project: Path) -> bool:
-    """Whether there is a file that may hold rules. One that is there and cannot be looked at raises OSError."""
+    """Whether a file may hold rules. Raises OSError if it cannot be read."""
     for file in (config_folder() / POLICY_NAME, project / PROJECT_NAME):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             file.lstat()

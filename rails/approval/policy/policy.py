@@ -1,8 +1,7 @@
-"""The policy file: who need not be asked, and who need not even ask. Deny > ask > allow; no match asks.
+"""The policy: deny > ask > allow; no match asks.
 
-With ``--approve policy`` the rules decide, and what is left is asked where somebody is there and denied where nobody
-is. With ``--approve ask`` a human decides, always: what a rule denies or asks about is a risk that the question names,
-also where nothing would be asked without it; what a rule allows is asked like the rest.
+With ``--approve policy`` the rules decide; the rest is asked, or denied where nobody is there. With ``--approve ask`` a
+human decides, and rules that deny or ask only add risks to the question.
 
 ``policy.toml`` in the user's configuration folder, where no agent can write::
 
@@ -12,20 +11,17 @@ also where nothing would be asked without it; what a rule allows is asked like t
     path = "tests/**"
     max_lines = 200               # only with "allow": larger changes are asked about
     # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason;
-    # model = "claude-*"; interactive = true (a human could answer); between = "09:00-18:00" (local time);
-    # finding = "S*" and severity = "error": allow needs all new findings to fit, deny and ask need one.
-    # risk = ["secret", "invisible"] (allow covers such content only by name);
-    # Only with "allow": max_bytes; clean = true (nothing was repaired, converted or matched leniently).
-    # Only with "deny" and "ask": adjusted = true
+    # model = "claude-*"; interactive = true; between = "09:00-18:00" (local time);
+    # finding = "S*", severity = "error", risk = ["secret", "invisible"]
+    # Only with "allow": max_bytes; clean = true. Only with "deny" and "ask": adjusted = true
 
-    [[example]]                   # checked whenever the file is loaded, like a test
+    [[example]]                   # checked at each load
     tool = "edit_file"
     path = "tests/test_app.py"
     expect = "allow"
 
-A project's own ``.rails.toml`` may hold the same under ``[policy]``; it can only tighten, so ``allow`` is
-refused there. Protected paths are asked about whatever a rule allows. ``rails.approval.policy.rules`` says
-how narrowly ``allow`` is read.
+A project's ``.rails.toml`` may hold the same under ``[policy]``, without ``allow``. Protected paths are asked about
+whatever a rule allows.
 """
 
 from __future__ import annotations
@@ -58,9 +54,9 @@ from rails.core.errors import UsageError
 
 
 class PolicyApprover(Struct, frozen=True):
-    """Answers from the policy; what has to be asked goes to ``fallback``, or is denied without one.
+    """Answers from the policy; the rest goes to ``fallback``, or is denied without one.
 
-    Unless it ``decides``, a human does: then rules only add to what the question says.
+    Unless it ``decides``, a human does, and rules only add to the question.
     """
 
     policy: Policy
@@ -71,10 +67,9 @@ class PolicyApprover(Struct, frozen=True):
     closed: Callable[[], str] = str
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Answer from the rules, then from what was granted, else ask.
+        """Answer from the rules, then from grants, else ask; deny if there is nobody.
 
-        Without anybody to ask the answer is "deny". A grant stands in for a missing rule only: it overrules neither a
-        rule nor a protected path.
+        A grant overrules neither a rule nor a protected path.
         """
         if why := self.closed():
             return Decision("deny", why, "plan mode", of=request.digest)
@@ -82,18 +77,15 @@ class PolicyApprover(Struct, frozen=True):
 
     @property
     def tightens(self) -> bool:
-        """Whether there is a rule that denies anything or has it asked about."""
+        """Whether a rule denies or asks."""
         return any(rule.decision != "allow" for rule in self.policy.rules)
 
     def looks_at(self, request: ApprovalRequest) -> bool:
-        """Whether a rule denies ``request`` or has it asked about, also where its tool is free to use."""
+        """Whether a rule denies or asks."""
         return self._tightened(request) is not None
 
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
-        """Return the rule that stands against one of ``tools`` showing a file unasked; "" where none does.
-
-        A rule that spoke about ``answered``, which was approved, has had its answer.
-        """
+        """Return the rule against showing a file unasked, unless about ``answered``; or ""."""
         if not self.tightens:
             return ""
         items, around = [PolicyItem(agent, tool, "read", path) for tool in tools], self._around()
@@ -108,12 +100,12 @@ class PolicyApprover(Struct, frozen=True):
         return str(judgement.rules[0]) if judgement.rules and judgement.ruling != "allow" else ""
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
-        """Whether a rule that names this risk lets an agent read keys and passwords that ``tool`` returns."""
+        """Whether a rule naming this risk lets an agent read secrets that ``tool`` returns."""
         item = PolicyItem(agent, tool, "result", path, seen=Seen(risks=frozenset({"secret"})))
         return any(rule.decision == "allow" and rule.speaks((item,), self._around()) for rule in self.policy.rules)
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Return the question as a human is to see it: with what the policy says of it, where a human decides."""
+        """Return the question with what the policy says, where a human decides."""
         judgement = None if self.decides else self._tightened(request)
         if judgement is None:
             return request
@@ -135,7 +127,6 @@ class PolicyApprover(Struct, frozen=True):
         return Circumstances(model, self.fallback is not None)
 
     def _by_rule(self, request: ApprovalRequest, around: Circumstances) -> Decision | None:
-        """Answer from the rules and the grants; ``None``: it has to be asked."""
         started = time.monotonic()
         judgement = self.policy.judge(request, around)
         by = f"policy: {' and '.join(map(str, judgement.rules))}"
@@ -154,26 +145,25 @@ class PolicyApprover(Struct, frozen=True):
         return None
 
     def changes(self) -> tuple[Change, ...]:
-        """Return which grants were given or revoked since this was last asked."""
+        """Return the grants given or revoked since the last call."""
         return self.grants.changes() if self.grants else ()
 
     @property
     def attended(self) -> bool:
-        """Whether there is a human who can be shown something."""
+        """Whether there is a human."""
         human = chooser(self.fallback)
         return human is not None and human.attended
 
     def choose(self, offer: PlaceChoice) -> str:
-        """Let the human choose a place, where there is one; no rule does."""
+        """Let the human choose a place; no rule does."""
         human = chooser(self.fallback)
         return human.choose(offer) if human else ""
 
 
 def load_policy(project: Path | None = None, *, folder: Path | None = None) -> Policy:
-    """Read the user's policy and what ``project`` adds to it. A missing file means no rules.
+    """Read the user's policy and what ``project`` adds. A missing file means no rules.
 
-    Raises UsageError that lists every mistake: unreadable files, unknown keys, rules that can't be meant,
-    examples that the rules don't fulfil.
+    Raises UsageError with every mistake: unreadable files, unknown keys, contradictory rules, failing examples.
     """
     file = (folder or config_folder()) / POLICY_NAME
     mine = read_policy(_content(file), str(file))
@@ -208,7 +198,6 @@ def _content(file: Path) -> bytes:
 
 
 def _check(policy: Policy, example: Example) -> str | None:
-    """Return what is wrong with an example, or ``None``."""
     judgement = policy.judge_items((example.item,), (), example.around)
     if judgement.ruling == example.expect:
         return None

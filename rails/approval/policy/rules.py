@@ -1,30 +1,17 @@
 """The rules of a policy, and what they say about a question. Pure.
 
-A question is split into items: one for each tool and file of a change set, or one for a tool run. A
-``deny`` or ``ask`` rule speaks when it matches *any* item; ``allow`` only counts when *every* item is
-covered by some ``allow`` rule.
+A question is split into items: one for each tool and file of a change set, or one for a tool run. ``deny`` and ``ask``
+match *any* item; ``allow`` must cover *every* item, and is read narrowly:
 
-``allow`` is read narrowly, the others widely:
+- without ``kind``: creating and modifying files, and tools that only read; deleting (emptying) and running are named;
+- without ``verdict``: the checks passed; with ``clean``: no repair, conversion or lenient matching;
+- paths and names compare exactly; ``deny`` and ``ask`` ignore case.
 
-- an ``allow`` without ``kind`` covers creating and modifying files and tools that only read; deleting
-  (or emptying) a file and running a program have to be named;
-- an ``allow`` without ``verdict`` needs the checks to have passed;
-- ``deny`` and ``ask`` compare paths and names without regard to case, ``allow`` exactly.
-
-- an ``allow`` with ``clean`` only covers what needed no repair, conversion or lenient matching;
-- what else a rule may require is in :mod:`rails.approval.policy.rules`.
-
-A ``path`` is that of the file: the one that is changed, or the one that a tool is asked to look at. With ``verdict``,
-``finding``, ``severity``, ``max_lines`` or ``max_bytes`` a rule is about changes and never matches the use of a tool;
-nor does an ``allow`` with ``path`` ever let something run. What a tool *returned* is an item of its own, of kind
-``result``: only rules that name that kind speak about it, and without one the agent reads it.
-
-``command`` compares the words of ``run_command``: ``"git status"``, ``"pytest *"``. Only one plain command is compared.
-What has an operator, a quote or an assignment is never covered by such an ``allow``, and asked about where a ``deny``
-or ``ask`` names commands.
-
-``risk`` names risks of the content (``rails.approval.content_risks``): ``deny`` and ``ask`` need one of them, and an
-``allow`` covers a change with a text that deceives, a key or a dangerous command only when it names that.
+``path`` is the file changed or read. ``verdict``, ``finding``, ``severity``, ``max_lines`` and ``max_bytes`` never
+match the use of a tool; an ``allow`` with ``path`` lets nothing run. What a tool returned is of kind ``result``, free
+unless a rule names that kind. ``command`` (``"pytest *"``) compares the words of one plain command; others are never
+allowed by it, and asked about where a ``deny`` or ``ask`` names commands. An ``allow`` covers deceiving text, secrets
+and dangerous commands only with that ``risk``.
 """
 
 from __future__ import annotations
@@ -52,10 +39,7 @@ _PLAIN_COMMAND: Final = lazy(r"[\w@%+:,./-][\w@%+:,./=-]*(?: [\w@%+:,./=-]+)*", 
 
 
 class Circumstances(Struct, frozen=True):
-    """What holds while something is asked.
-
-    ``model`` is its name as the log has it, ``interactive`` whether a human could answer.
-    """
+    """The circumstances of a question: ``model`` as in the log, ``interactive``: a human could answer."""
 
     model: str = ""
     interactive: bool = True
@@ -65,7 +49,7 @@ UNKNOWN: Final = Circumstances()
 
 
 class Seen(Struct, frozen=True):
-    """What is known of a change set: (rule, severity) of each new finding, bytes after, the names of its risks."""
+    """Facts of a change set: (rule, severity) of new findings, bytes after, names of risks."""
 
     findings: tuple[tuple[str, str], ...] = ()
     size: int = 0
@@ -73,11 +57,10 @@ class Seen(Struct, frozen=True):
 
 
 class Conditions(Struct, frozen=True):
-    """The further keys of a rule; what is empty or ``None`` requires nothing.
+    """The further keys of a rule; empty or ``None`` requires nothing.
 
-    ``model``: globs. ``interactive``: whether a human could be asked. ``finding`` (globs) and ``severity``: of new
-    findings; an ``allow`` needs all of them to fit, the others one. ``risk``: names of risks. ``max_bytes``: of the
-    files after the change. ``adjusted``: something was repaired, converted or matched leniently.
+    ``finding`` (globs), ``severity``: of new findings; ``allow`` needs all to fit, the others one. ``max_bytes``: of
+    the files after the change. ``adjusted``: repaired, converted or matched leniently.
     """
 
     model: tuple[str, ...] = ()
@@ -89,7 +72,7 @@ class Conditions(Struct, frozen=True):
     risk: tuple[str, ...] = ()
 
     def hold(self, allows: bool, around: Circumstances, seen: Seen, adjusted: bool) -> bool:
-        """Say whether everything is as required; ``allows``: the rule is an ``allow``."""
+        """Say whether all conditions hold."""
         return (
             self._of_model(allows, around.model)
             and self.interactive in (None, around.interactive)
@@ -105,13 +88,11 @@ class Conditions(Struct, frozen=True):
         return any(fnmatchcase(model, glob) for glob in self.model)
 
     def _at_risk(self, allows: bool, risks: frozenset[str]) -> bool:
-        """An ``allow`` covers a deceiving or dangerous content only by its name; the others need one of theirs."""
         if allows:
             return risks & UNNAMED_NEVER <= set(self.risk)
         return not self.risk or not risks.isdisjoint(self.risk)
 
     def _found(self, allows: bool, seen: Seen) -> bool:
-        """An ``allow`` covers all findings; the others speak as soon as there is one of theirs."""
         if not self.finding and not self.severity:
             return True
         quantify: Callable[[list[bool]], bool] = all if allows else any
@@ -131,10 +112,10 @@ _HARMLESS: Final = frozenset({"create", "modify", "read"})
 
 
 class PolicyItem(Struct, frozen=True):
-    """One thing that would happen. ``verdict`` is ``None`` for the use of a tool, ``path`` where it names no file.
+    """One thing that would happen. ``verdict`` is None for the use of a tool.
 
-    ``lines`` counts the added and removed lines of the whole change set; ``adjusted`` is whether something was
-    repaired, converted or matched leniently on the way. ``command`` is the words of one plain command.
+    ``lines``: added and removed, of the entire change set. ``adjusted``: repaired, converted or matched leniently.
+    ``command``: the words of one plain command.
     """
 
     agent: str
@@ -149,7 +130,7 @@ class PolicyItem(Struct, frozen=True):
 
 
 class PolicyRule(Struct, frozen=True):
-    """One ``[[rule]]``. Empty tuples and ``None`` match everything, within the limits above."""
+    """One ``[[rule]]``. Empty tuples and ``None`` match everything."""
 
     number: int
     decision: Ruling
@@ -186,12 +167,12 @@ class PolicyRule(Struct, frozen=True):
         return tuple(item for item in items if self.matches(item, around))
 
     def ruling_on(self, found: Sequence[PolicyItem]) -> Ruling:
-        """Return what the rule says of what it matches: of a command that it cannot read, at most that it is asked."""
+        """Return the ruling; an unreadable command is at most asked about."""
         unread = bool(self.command) and all(item.command is None for item in found)
         return "ask" if unread and self.decision == "deny" else self.decision
 
     def _command(self, item: PolicyItem) -> bool:
-        """Compare the words of a command; what is no plain command is covered by no ``allow`` and by all others."""
+        """Compare a command; one that is not plain matches every rule but ``allow``."""
         if not self.command:
             return True
         if item.kind != "run" or item.command is None:
@@ -234,7 +215,7 @@ class PolicyRule(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """What a policy says: the ruling, the rules behind it (none: nothing matched) and why, in words."""
+    """The ruling, the rules behind it (none: no match) and why."""
 
     ruling: Ruling
     rules: tuple[PolicyRule, ...]
@@ -242,7 +223,7 @@ class Judgement(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """The rules in force. Without any, everything is asked about."""
+    """The rules in force."""
 
     rules: tuple[PolicyRule, ...] = ()
 
@@ -253,7 +234,7 @@ class Policy(Struct, frozen=True):
     def judge_items(
         self, items: Iterable[PolicyItem], doubts: Sequence[str] = (), around: Circumstances = UNKNOWN
     ) -> Judgement:
-        """Say what is to happen when all of ``items`` would; with ``doubts`` they are at least asked about."""
+        """Judge ``items`` together; ``doubts`` make it at least "ask"."""
         items = tuple(items)
         for decision in ("deny", "ask"):
             for rule in self.rules:
@@ -283,7 +264,7 @@ class Policy(Struct, frozen=True):
 
 
 def items_of(request: ApprovalRequest) -> tuple[PolicyItem, ...]:
-    """Split ``request`` into what would happen, one item for each tool and file."""
+    """Split ``request`` into items."""
     return tuple(_change_items(request) if request.kind == "changes" else _tool_items(request))
 
 
@@ -315,7 +296,7 @@ def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
 
 
 def plain_command(command: Json) -> tuple[str, ...] | None:
-    """Return the words of one plain command: no shell operator, quote, pattern, assignment or odd blank is in it."""
+    """Return the words of a command without shell operator, quote, pattern, assignment or odd blank."""
     line = " ".join(map(str, command)) if isinstance(command, list) else command
     if isinstance(command, list) and any(" " in str(word) for word in command):
         return None  # one argument that would pass for two
@@ -324,7 +305,7 @@ def plain_command(command: Json) -> tuple[str, ...] | None:
 
 
 def _words_match(globs: Sequence[str], words: Sequence[str]) -> bool:
-    """Compare word by word; a last ``*`` stands for any further words, or none."""
+    """Compare word by word; a last ``*`` matches any rest."""
     if globs[-1:] == ["*"]:
         globs, words = globs[:-1], words[: len(globs) - 1]
     return len(globs) == len(words) and all(map(fnmatchcase, words, globs))
@@ -335,13 +316,12 @@ def _risks(request: ApprovalRequest, path: str = "") -> frozenset[str]:
 
 
 def _named(raw: str) -> str:
-    """Return the path that a parameter means, as rules spell it; what is no path stays as it is."""
+    """Return the path that a parameter means, or it unchanged."""
     path = parse_path(raw)
     return str(path) if isinstance(path, WorkspacePath) else raw
 
 
 def _lines_of(change: FileChange) -> int:
-    """Count the added and removed lines of a change."""
     before, after = ((data or b"").decode("latin-1").split("\n") for data in (change.before, change.after))
     diff = line_diff(before, after)
     return diff.added + diff.removed

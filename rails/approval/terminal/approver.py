@@ -1,4 +1,4 @@
-"""Asking a human at a terminal. A typed letter and Enter decide; nothing else does."""
+"""Approval at a terminal: a typed letter and Enter decide."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WAIT_S: Final = 60.0
 
 
 def choose_place(console: Console, offer: PlaceChoice) -> str:
-    """Return the handle of the place that the human takes, or an empty text. Whatever goes wrong takes none."""
+    """Return the chosen handle, or "" whatever goes wrong."""
     words = [f"take {number}" for number in range(1, len(offer.places) + 1)]
     try:
         console.put("\n".join(draw_request(place_question(offer), console.look()).lines) + "\n")
@@ -71,7 +71,7 @@ _BAR: Final = "   | "
 
 
 def without_pieces(console: Console, request: ApprovalRequest) -> Contents | None:
-    """Ask which pieces to leave out; return the contents without them, or ``None`` for none. Raises EditError."""
+    """Ask which hunks to drop; return the contents, or None. Raises HumanEditError."""
     pieces = [(change, n) for change in as_drawn(request.changes.changes) for n in range(len(hunks(change)))]
     _list(console, request)
     console.arm()
@@ -105,7 +105,7 @@ def _list(console: Console, request: ApprovalRequest) -> None:
 def ask_for_grant(
     console: Console, grants: Grants | None, request: ApprovalRequest, dry_run: Callable[[PolicyRule], str] | None
 ) -> str:
-    """Show the rule and what it would have let through; return the grant in words once "grant" is typed."""
+    """Show the rule and its effect on past sessions; return the grant once "grant" is typed."""
     rule = propose(request)
     if isinstance(rule, str) or grants is None:
         console.put(f"{one_line(str(rule), 400)}\n")
@@ -126,12 +126,10 @@ _TRIES: Final = 20
 
 
 class Choices(Struct, frozen=True):
-    """What a human can do besides approving, denying and stopping; each needs something from outside.
+    """Further answers, and what each needs.
 
-    ``judge`` is the gate, for editing the proposal; ``revalidate`` is the same for the parameters of a tool
-    run. ``grants`` lets an approval hold for what is alike;
-    ``dry_run`` says what such a rule would have done in past sessions. ``from_project`` as in
-    :func:`~rails.approval.decision.request_for_changes`. ``editor`` replaces ``$EDITOR``.
+    ``judge``: the gate, for edits; ``revalidate``: the same for parameters; ``dry_run``: what a rule would have done in
+    past sessions; ``editor`` replaces ``$EDITOR``.
     """
 
     judge: Judge | None = None
@@ -145,10 +143,8 @@ class Choices(Struct, frozen=True):
 class TerminalApprover:
     """Draws the request, waits for quiet, asks.
 
-    Input that is not a terminal is not a human: it is denied. A wait that runs out is a denial by "timeout"; where the
-    question was answered somewhere else, the answer here is one by "elsewhere", which decides nothing
-    (``rails.approval.queue``). The options are those of
-    :class:`~rails.approval.terminal.console.Console`.
+    Input that is not a terminal is denied. A timeout is a denial by "timeout"; "elsewhere" decides nothing
+    (``rails.approval.queue``). Options: :class:`~rails.approval.terminal.console.Console`.
     """
 
     def __init__(
@@ -165,7 +161,7 @@ class TerminalApprover:
         self._clock = clock
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Show ``request`` and return the answer. Whatever goes wrong here is a denial; Ctrl-C answers nothing."""
+        """Show ``request`` and return the answer. An error denies; Ctrl-C answers nothing."""
         if not self.attended:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
@@ -186,11 +182,11 @@ class TerminalApprover:
 
     @property
     def attended(self) -> bool:
-        """Whether a human can answer: input that is not a terminal is not a human."""
+        """Whether input is a terminal."""
         return self._console.attended
 
     def choose(self, offer: PlaceChoice) -> str:
-        """Show where a refused edit could go, and return the handle that the human takes, or an empty text."""
+        """Show the places of a refused edit; return the chosen handle, or ""."""
         if not self.attended:
             return ""
         return choose_place(self._console, offer)
@@ -202,8 +198,6 @@ _BACK: Final = "<"
 
 
 class _Key(Struct, frozen=True):
-    """A way to answer: its letter and word, how the question names it, and what it means."""
-
     letter: str
     word: str
     label: str
@@ -212,7 +206,7 @@ class _Key(Struct, frozen=True):
 
 
 class _Question:
-    """One request until it is answered; ``self.request`` is the edited one once there is one."""
+    """One request until it is answered; ``self.request`` may be the edited one."""
 
     def __init__(self, console: Console, choices: Choices, request: ApprovalRequest) -> None:
         self._console = console
@@ -221,7 +215,6 @@ class _Question:
         self._hidden = 0
 
     def _keys(self) -> Iterator[_Key]:
-        """Yield the ways to answer that there are now."""
         yes = 'type "approve"' if self.request.risks else "[a]pprove"
         changes, choices = self.request.kind == "changes", self._choices
         yield _Key("a", "approve", yes, "do exactly what is shown, and only that", self._yes)
@@ -248,7 +241,6 @@ class _Question:
         yield _Key("?", "help", "[?]", "explain these keys", self._explain)
 
     def ask(self) -> _Answered:
-        """Show the request and ask until there is an answer. Raises NoAnswer."""
         self._hidden = self._console.show(self.request, full=False)
         for _ in range(_TRIES):
             try:
@@ -260,7 +252,6 @@ class _Question:
         return "deny", f"no clear answer in {_TRIES} tries", "once", self.request
 
     def _answered(self) -> _Answered | None:
-        """Ask once; ``None``: that decided nothing yet."""
         if self._hidden:
             self._console.put(f"Not shown: {counted(self._hidden, 'line')}. Type v to see everything.\n", "risk")
         for held in self._choices.grants.active() if self._choices.grants else ():
@@ -343,7 +334,7 @@ class _Question:
             self._console.put(f"{one_line(str(error), 400)}\n")
 
     def _replace(self, contents: Contents) -> None:
-        """Have the edited proposal checked, and show it: from now on it is what is asked about."""
+        """Have the edited proposal checked, and show it."""
         if self._choices.judge is None:
             raise HumanEditError("Nothing here can check an edit, so none is taken.")
         self._console.put("Checking your version.\n")

@@ -1,4 +1,4 @@
-"""A person at a terminal: lines out, keys in, and nothing that was typed too early counts."""
+"""A terminal: lines out, keys in; early keys don't count."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PASTE_MARKS: Final = ("\x1b[200~", "\x1b[201~")
 
 
 class NoAnswer(RailsError):
-    """Nobody answered. ``by`` is what takes the human's place in the record of the decision."""
+    """Nobody answered. ``by`` names the cause in the log."""
 
     by = "end of input"
 
@@ -40,13 +40,13 @@ class TimeUp(NoAnswer):
 
 
 class Elsewhere(NoAnswer):
-    """Somebody answered somewhere else, or the question is over."""
+    """Answered elsewhere, or the question is over."""
 
     by = "elsewhere"
 
 
 class Pasted(NoAnswer):
-    """More came than one typed line: a paste never decides, and the question is put again from the start."""
+    """More than one line came: a paste never decides; ask again."""
 
     by = "paste"
 
@@ -55,10 +55,9 @@ class Pasted(NoAnswer):
 
 
 class Keys:
-    """Lines from ``stream``. ``quiet_s`` is how long no key may be pressed before a question.
+    """Lines from ``stream``. ``quiet_s``: how long no key may be pressed before a question.
 
-    ``elsewhere`` is asked while waiting on a terminal; once it says yes, the wait is over. ``out`` is the terminal
-    that is told to mark what is pasted.
+    ``elsewhere`` ends a wait once it returns true. ``out``: the terminal that marks pastes.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class Keys:
         self.is_terminal = _is_terminal(stream)
 
     def arm(self) -> None:
-        """Throw away what was typed and wait for quiet; each key starts the wait again."""
+        """Discard what was typed and wait for quiet."""
         if not self.is_terminal:
             return
         if sys.platform == "win32":
@@ -89,11 +88,8 @@ class Keys:
     def line(self, timeout_s: float | None = None) -> str:
         """Return the next line without its end.
 
-        Raises Pasted for a paste and for several lines at once, and NoAnswer at the end of input, when time is up, or
-        when there is an answer elsewhere.
-
-        What stands before the end of input without a newline is not a line. The time limit holds on
-        POSIX terminals.
+        Raises Pasted for a paste or several lines, NoAnswer at the end of input (an unfinished line does not count),
+        timeout (POSIX terminals only), or an answer elsewhere.
         """
         if self.is_terminal and sys.platform != "win32":
             self._mark_pastes("h")
@@ -160,7 +156,7 @@ else:
 
     @contextlib.contextmanager
     def _each_key(fd: int, *, flush: bool = False) -> Iterator[None]:
-        """Keys come as they are typed and are not shown; with ``flush``, those before and behind it are thrown away."""
+        """Read keys as typed, without echo; ``flush`` discards those before and after."""
         import termios
 
         before, changed = termios.tcgetattr(fd), termios.tcgetattr(fd)
@@ -180,7 +176,7 @@ else:
 
 
 class ConsoleOptions(TypedDict, total=False):
-    """The options of a :class:`Console`, for those that make one."""
+    """The options of a :class:`Console`."""
 
     plain: bool
     colour: bool | None
@@ -194,11 +190,9 @@ class ConsoleOptions(TypedDict, total=False):
 class Console:
     """Where questions are drawn and answers typed.
 
-    ``plain`` means no colour and no decoration that a screen reader stumbles over; ``colour`` defaults
-    to whether ``stream_out`` is a terminal and ``NO_COLOR`` is not set. Input that is not a terminal is
-    not a human, unless ``accept_pipe`` (for tests) says otherwise. ``timeout_s`` limits the wait for a
-    line; ``quiet_s`` is how long no key may be pressed before a question. ``elsewhere`` says whether the
-    question was answered somewhere else meanwhile.
+    ``plain``: no colour or decoration, for screen readers. ``colour``: by default if ``stream_out`` is a terminal and
+    ``NO_COLOR`` is not set. ``accept_pipe`` (for tests) takes other input than a terminal. ``timeout_s`` and
+    ``quiet_s`` limit the wait and set the quiet time; ``elsewhere``: was it answered elsewhere?
     """
 
     def __init__(
@@ -224,26 +218,26 @@ class Console:
         self.attended = self._keys.is_terminal or accept_pipe
 
     def look(self) -> Look:
-        """Return how to draw on this terminal as it is now."""
+        """Return how to draw on this terminal now."""
         return Look(self._colour, max(_NARROWEST, self._width or columns(100)), self._plain)
 
     def show(self, request: ApprovalRequest, *, full: bool) -> int:
-        """Draw ``request``, throw away what was typed meanwhile, and return how many lines were left out."""
+        """Draw ``request``, discard early keys, return the number of omitted lines."""
         screen = draw_request(request, self.look(), full=full)
         self.put("\n".join(screen.lines) + "\n")
         self._keys.arm()
         return screen.hidden
 
     def line(self, timeout_s: float | None = None) -> str:
-        """Return the next typed line, stripped; wait ``timeout_s`` or the approver's own limit. Raises NoAnswer."""
+        """Return the next line, stripped; ``timeout_s`` overrides the limit. Raises NoAnswer."""
         return self._keys.line(timeout_s or self._timeout_s).strip()
 
     def arm(self) -> None:
-        """Throw away what was typed, and wait for quiet."""
+        """Discard what was typed and wait for quiet."""
         self._keys.arm()
 
     def put(self, text: str, style: str = "") -> None:
-        """Write printable ``text`` as it fits the terminal; what its encoding lacks is shown as an escape."""
+        """Write ``text``; escape what the encoding lacks."""
         encoding = getattr(self._out, "encoding", None) or "utf-8"
         shown = styled(fitted(text, self._out), style, self._colour)
         self._out.write(shown.encode(encoding, "backslashreplace").decode(encoding))
@@ -251,7 +245,7 @@ class Console:
 
 
 def key_line(*labels: str) -> str:
-    """Return what each key does, in a line that is broken between two keys only, and what ends it."""
+    """Return what each key does, in lines broken between keys only."""
     return "  ".join(map(unbroken, (*labels[:-1], f"{labels[-1]}, then Enter: ")))
 
 

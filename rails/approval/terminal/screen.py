@@ -1,4 +1,4 @@
-"""A question as lines for a terminal (``rails.approval.question`` says what stands in it). Pure."""
+"""A question (``rails.approval.question``) as terminal lines. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rails.render.text import TextRenderer
 
 
 class Look(Struct, frozen=True):
-    """How lines are drawn. ``width`` is in terminal columns; ``plain`` leaves out lines and bars."""
+    """How to draw: ``width`` in columns; ``plain``: no lines and bars."""
 
     colour: bool = False
     width: int = 100
@@ -24,7 +24,7 @@ class Look(Struct, frozen=True):
 
 
 class ApprovalScreen(Struct, frozen=True):
-    """The lines to show, and how many lines of the change they leave out."""
+    """The lines, and how many of the change are omitted."""
 
     lines: tuple[str, ...]
     hidden: int
@@ -33,7 +33,7 @@ class ApprovalScreen(Struct, frozen=True):
 def draw_request(
     request: ApprovalRequest | ApprovalOpened, look: Look | None = None, *, full: bool = False
 ) -> ApprovalScreen:
-    """Draw ``request``. ``full`` leaves nothing out and adds the parameters as the agent sent them."""
+    """Draw ``request``; ``full`` omits nothing and adds the parameters as sent."""
     card, pen = question_card(request, full=full), (look or Look()).pen
     lines = [pen.title(card.title)]
     for part in (card.head, *card.parts):

@@ -13,11 +13,9 @@ _ANSWERS: Final = ("approve", "deny", "abort")
 
 
 class ScriptedApprover:
-    """Gives ``answers`` one after another: ``"approve"``, ``"deny: the reason"``, ``"abort"``.
+    """Gives ``answers`` in order: ``"approve"``, ``"deny: the reason"``, ``"abort"``.
 
-    ``show`` gets each request before its answer. When the script has no more answers, the
-    answer is a denial; it never approves what the script did not foresee. Raises UsageError for an
-    answer that is none of the three.
+    ``show`` gets each request first. After the last answer it denies. Raises UsageError for other answers.
     """
 
     def __init__(
@@ -34,7 +32,7 @@ class ScriptedApprover:
 
     @property
     def remaining(self) -> int:
-        """How many answers have not been used."""
+        """Return the number of unused answers."""
         return len(self._answers) - self._next
 
     def decide(self, request: ApprovalRequest) -> Decision:
