@@ -1,1 +1,1 @@
-"""The one place that starts code of the judged tree: ``run`` for one command, ``start`` for what lives longer."""
+"""The only place that starts project code: ``run`` one command, ``start`` a long-lived one."""

@@ -1,4 +1,4 @@
-"""What one command may use: limits of its processes, where root runs us a control group besides, and the disk."""
+"""Bounds of a command: process limits, a control group under root, the disk."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LOOK_SECONDS: Final = 1.0
 
 
 class DiskBound:
-    """Ends a command once all files of its layer together take more than ``most`` bytes on the disk.
+    """Ends a command once its layer's files take more than ``most`` bytes on disk.
 
-    Not covered: what is written between two looks; one file has a bound of its own in the kernel.
+    Not covered: writes between two looks; one file has its own bound in the kernel.
     """
 
     def __init__(self, folder: Path, most: int, end: Callable[[], object]) -> None:
@@ -46,12 +46,11 @@ class DiskBound:
             pause = max(_LOOK_SECONDS, 10 * (time.monotonic() - began))
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         self._over.set()
 
 
 def _on_disk(folder: Path) -> int:
-    """Return what all below a folder takes; what is gone meanwhile, or shut, is left out."""
     total, waiting = 0, [os.fspath(folder)]
     while waiting:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
@@ -64,7 +63,7 @@ def _on_disk(folder: Path) -> int:
 
 
 def bound_process(limits: SandboxLimits) -> None:
-    """Set the limits of the calling process and all that it starts, but not on how many those are."""
+    """Set all limits but the number of processes, for the calling process and its children."""
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: limits.file_bytes,
@@ -79,14 +78,14 @@ def bound_process(limits: SandboxLimits) -> None:
 
 
 def bound_processes(most: int) -> None:
-    """Bound how many processes the user of the calling process may have here."""
+    """Bound the number of processes of this user."""
     _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     value = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_NPROC, (value, value))
 
 
 def own_threads() -> int:
-    """Return how many threads this user has: where no namespace counts for itself, the limit counts them all."""
+    """Return this user's threads: without a namespace, the limit counts them all."""
     count = 0
     for entry in os.scandir("/proc"):
         with contextlib.suppress(OSError, ValueError):
@@ -97,9 +96,9 @@ def own_threads() -> int:
 
 @contextlib.contextmanager
 def control_group(limits: SandboxLimits) -> Iterator[Callable[[], None]]:
-    """Yield what puts the calling process into a control group of its own; nothing where there can be none.
+    """Yield what moves the calling process into its own control group, if possible.
 
-    The kernel does not count the processes of root. Only root may make groups, as a rule, so this is for root alone.
+    Only for root: the kernel does not count root's processes, and only root may make groups.
     """
     name, made = f"ai-rails-{uuid.uuid4().hex[:12]}", []
     for base in map(Path, _GROUPS if os.geteuid() == 0 else ()):
@@ -127,15 +126,12 @@ def control_group(limits: SandboxLimits) -> Iterator[Callable[[], None]]:
 
 
 def _entrance(group: Path) -> Path:
-    """Return where a process puts itself into a group.
-
-    Version 1 lets a single thread in, for which the kernel does not wait until all others stand still.
-    """
+    """Return the file to enter a group. Version 1 takes single threads, without the kernel's wait for the others."""
     return next(file for name in ("tasks", "cgroup.procs") if (file := group / name).exists())
 
 
 def _remove(group: Path) -> None:
-    """Remove a group; the last process of a killed namespace leaves it a moment after the first one."""
+    """Remove a group; the last process of a killed namespace may leave it late."""
     for _ in range(50):
         try:
             group.rmdir()

@@ -1,6 +1,6 @@
-"""Runs inside a namespace without network: passes what comes on its loopback to the proxy's socket, and the command on.
+"""Runs in a namespace without network: passes its loopback to the proxy's socket.
 
-A script of its own (``python -I -S``), which imports nothing of ours.
+A separate script (``python -I -S``), imports nothing of ours.
 """
 
 import contextlib
@@ -11,7 +11,6 @@ import threading
 
 
 def _copy(source: socket.socket, other: socket.socket) -> None:
-    """Copy one way until its end."""
     with contextlib.suppress(OSError):
         while chunk := source.recv(65_536):
             other.sendall(chunk)
@@ -21,7 +20,6 @@ def _copy(source: socket.socket, other: socket.socket) -> None:
 
 
 def _main() -> None:
-    """Listen in a child of this process, then become the command."""
     listener = socket.create_server(("127.0.0.1", 3128))
     if os.fork():
         listener.close()

@@ -1,11 +1,8 @@
-"""Levels 3 and 2: namespaces by bubblewrap, started in a user namespace in which we have mounted an overlay.
+"""Levels 3 and 2: bubblewrap, in a user namespace with a mounted overlay.
 
-Covered: files (only the system, the interpreters and the project are there), network (only a loopback of its own),
-processes (none outlives the command, or us), capabilities, new namespaces, the terminal. Not covered: the kernel's
-own faults, and the time a command takes of the processor.
-
-Debian's bubblewrap 0.8 mounts no overlay, so :func:`_mount` does, in the process that becomes bubblewrap. All mounts
-are gone with the last process in the namespace: a SIGKILL of ours leaves nothing to unmount.
+Covered: files, network (own loopback only), processes (none outlives the command, or us), capabilities, new namespaces,
+the terminal. Not covered: kernel faults, processor time. :func:`_mount` mounts the overlay, as bubblewrap 0.8 (Debian)
+does not. Mounts end with the namespace's last process, also after a SIGKILL.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ _SCRATCH: Final = str(1 << 30)
 
 @cache
 def find() -> str:
-    """Return bubblewrap by absolute path, or an empty text."""
+    """Return bubblewrap's absolute path, or ""."""
     for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
         path = Path(folder, "bwrap")
         if path.is_file() and os.access(path, os.X_OK):
@@ -59,7 +56,7 @@ def launch(
     socket: Path | None,
     status: int,
 ) -> Launch:
-    """Return how to start ``argv`` in namespaces. ``socket`` is the proxy's, ``status`` where bubblewrap reports."""
+    """Return how to start ``argv`` in namespaces; ``socket``: the proxy's; ``status``: where bubblewrap reports."""
     assert view.layer, "whoever asks without one is given one"
     overlaid = isinstance(view.layer, OverlayLayer)
     filtered = os.memfd_create("filter", os.MFD_CLOEXEC)
@@ -120,7 +117,6 @@ def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
 
 
 def _prepare(limits: SandboxLimits, join: Callable[[], None], *, overlaid: bool) -> Callable[[], None]:
-    """Return what the new process does before it becomes bubblewrap: limits, a user namespace, the overlay."""
     library, user, group = libc(), os.geteuid(), os.getegid()
     identity = (("setgroups", b"deny"), ("uid_map", b"0 %d 1" % user), ("gid_map", b"0 %d 1" % group))
 
@@ -155,13 +151,13 @@ def _fail(what: str) -> None:
 
 
 def first_process(report: bytes) -> int:
-    """Return the first process of the namespace, with which all others end; 0 while there is none."""
+    """Return the namespace's first process, with which all end; 0 if none yet."""
     found = re.search(rb'"child-pid": (\d+)', report)
     return int(found[1]) if found else 0
 
 
 def check_status(report: bytes, errors: str) -> None:
-    """Raise CheckError when bubblewrap did not come so far as to start the command; no other way is tried then."""
+    """Raise CheckError if bubblewrap could not start the command; no other way is tried."""
     if not first_process(report):
         words = errors.strip().splitlines()[-1:] or ["it said nothing"]
         raise CheckError(f"The sandbox could not be made: {words[0][:300]}. Nothing was run.")

@@ -1,4 +1,4 @@
-"""Levels 2 to 0: a copy of the project, for machines without an overlay; what differs from how it was copied is it."""
+"""Levels 2 to 0: a copy of the project, for machines without an overlay."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COPY_BYTES: Final = 400_000_000
 
 
 class CopyLayer(Layer):
-    """A copy of the project; what differs from how it was copied is the change."""
+    """A copy of the project; what differs from it as copied is the change."""
 
     writable = True
 
@@ -57,7 +57,7 @@ class CopyLayer(Layer):
             raise
 
     def _copy(self) -> None:
-        """Copy what is new or has changed since it was copied; what a command wrote there meanwhile is replaced."""
+        """Copy what is new or changed since; replaces what a command wrote there."""
         size, there = 0, set()
         for name, source in _files_below(self.project, self._installed):
             if self.restrictions.reason(name):
@@ -76,7 +76,7 @@ class CopyLayer(Layer):
             self._remove(name)
 
     def hidden(self) -> Sequence[tuple[str, bool]]:
-        """Return nothing: what a command may not see is not copied."""
+        """Return nothing: hidden files are not copied."""
         return ()
 
     def _take(self, name: str, source: Path, info: os.stat_result) -> None:
@@ -94,7 +94,7 @@ class CopyLayer(Layer):
         self._copied.pop(name, None)
 
     def refresh(self) -> None:
-        """Take over what changed in the project since."""
+        """Copy the project's changes since."""
         super().refresh()
         self._copy()
 
@@ -113,18 +113,18 @@ class CopyLayer(Layer):
 
     @property
     def own_bytes(self) -> int:  # type: ignore[override]
-        """What the copy of the project takes."""
+        """Return the size of the copy."""
         return sum(size + 4096 for _, size, *_ in self._copied.values())
 
     def clear(self) -> None:
-        """Remove all that commands left, and copy the project anew."""
+        """Remove what commands left; copy again."""
         super().clear()
         self._sources.clear()
         self._copied.clear()
         self._copy()
 
     def drop(self, paths: Collection[str] | None = None) -> None:
-        """Let the project show through again."""
+        """Restore the project's state."""
         for name in [one.path for one in self._proposed()] if paths is None else list(paths):
             self._remove(name)
             self._bases.pop(name, None)
@@ -132,7 +132,7 @@ class CopyLayer(Layer):
 
 
 def _files_below(root: Path, without: Collection[str], *, all_kinds: bool = False) -> Iterator[tuple[str, Path]]:
-    """Yield each file of a project with its name; ``without`` are names at its top; ``all_kinds``: pipes, too."""
+    """Yield each file and its name, except ``without`` at the top; ``all_kinds``: pipes too."""
     for base, folders, files in os.walk(root):
         inside = os.path.relpath(base, root)
         top = inside == "."
@@ -151,5 +151,5 @@ def _files_below(root: Path, without: Collection[str], *, all_kinds: bool = Fals
 
 
 def _facts(info: os.stat_result) -> tuple[int, ...]:
-    """Return what tells one state of a file from another; nobody can set back the last of them."""
+    """Return what identifies a file's state; the last (ctime) cannot be set back."""
     return info.st_mode, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns

@@ -1,7 +1,6 @@
-"""A Python function of the project, as a command: ``module:function`` is called in a process that is contained.
+"""A Python function of the project (``module:function``) as a contained command.
 
-What it is given comes as JSON on standard input, what it returns goes out as JSON, or as lines of findings; what it
-prints itself goes to the errors.
+JSON in on standard input; JSON, or lines of findings, out. Its own prints go to the errors.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ for one in made:
 
 
 def function_argv(python: str, function: str, check: str = "") -> tuple[str, ...]:
-    """Return the command that calls a function as a tool, or as the check of this name."""
+    """Return the command for a function as a tool, or as the named check."""
     return (python, "-c", _CALL + (_CHECK if check else _TOOL), function, *((check,) if check else ()))
 
 
 def function_of(argv: Sequence[str]) -> str:
-    """Return the function that a command calls, "" for any other command."""
+    """Return the function that a command calls, or ""."""
     return argv[3] if len(argv) > 3 and argv[2].startswith(_CALL) else ""
 
 
 def module_file(function: str) -> str:
-    """Return the path at which a function's module lies in its project."""
+    """Return the path of a function's module in its project."""
     return f"{function.partition(':')[0].replace('.', '/')}.py"

@@ -1,8 +1,7 @@
-"""Level 1, for machines without namespaces: Landlock, a filter of system calls, a supervisor, on a copy of the project.
+"""Level 1, without namespaces: Landlock, a system-call filter and a supervisor, on a copy.
 
-Covered: writes outside the copy, reads of all but the system, interpreters and the copy, every socket, signals to
-others (from Landlock's sixth version on), processes left behind. Not covered: whether a file exists and how large it
-is, names of processes, memory in sum.
+Covered: writes outside the copy, reads of all but system, interpreters and copy, sockets, signals (Landlock 6),
+leftover processes. Not covered: existence and size of files, process names, total memory.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ _DEVICES: Final = ("null", "zero", "full", "random", "urandom")
 
 @cache
 def landlock_version() -> int:
-    """Return which version of Landlock the kernel offers, 0 for none."""
+    """Return the kernel's Landlock version, or 0."""
     if not seccomp.supported():
         return 0
     return max(0, int(libc().syscall(_CREATE, None, 0, 1)))
 
 
 def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
-    """Return how to start ``argv`` on the layer's copy, where nothing else can be written."""
+    """Return how to start ``argv`` on the copy."""
     assert view.layer, "whoever asks without one is given one"
     home, temporary = view.layer.temporary / "home", view.layer.temporary
     home.mkdir(exist_ok=True)
@@ -54,7 +53,7 @@ def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: 
 
 
 def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Callable[[], None]:
-    """Return what the new process does before it becomes the command; each step can only take away."""
+    """Return what the new process runs first; each step only removes rights."""
     library, abi, most = libc(), landlock_version(), limits.processes + bounds.own_threads()
     rules = list(_rules(view))
     handled = (1 << _KNOWN.get(abi, 16)) - 1
@@ -90,7 +89,6 @@ def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None])
 
 
 def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
-    """Yield each place with what may be done beneath it."""
     layer = view.layer
     assert layer
     if layer.writable:
@@ -111,7 +109,7 @@ def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
 
 
 def _without(place: Path, hidden: Sequence[Path]) -> Iterator[tuple[str, int]]:
-    """Yield what lets a place be read but for what is hidden in it; names of files can be listed all the same."""
+    """Yield read rights around the hidden paths; names can still be listed."""
     inside = [one for one in hidden if place in one.parents]
     if not inside:
         yield str(place), _LOOK if place.is_dir() else _READ | _EXECUTE

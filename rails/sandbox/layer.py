@@ -1,12 +1,8 @@
-"""Where a contained command writes: a layer over the project, and what of it becomes a change set.
+"""Where a contained command writes: a layer over the project, proposed as a change set.
 
-A layer lasts as long as its owner wants: a second command sees what the first left. ``overlay.py`` has the upper side
-of an overlay, ``copied.py`` a copy of the project; :class:`Layer` itself shows the project as it is, read-only. What
-tools make again and what git ignores stays in the layer; all else is proposed. A link, a device, a pipe, a set-user-id
-bit, a name that no path may have: left out, and said.
-
-What a command leaves is hostile: whoever writes, removes or reads in a layer goes through :func:`real_place`, so that
-no link leads it out.
+A second command sees what the first left. What tools regenerate and git ignores stays in the layer. Links, devices,
+pipes, set-user-id bits and invalid names are left out and reported. Layer content is hostile: access goes through
+:func:`real_place`, so that no link leads out.
 """
 
 from __future__ import annotations
@@ -59,7 +55,7 @@ _DEEP: Final = 3
 
 
 class LayerChange(Struct, frozen=True):
-    """One file that the layer holds otherwise than the project: its bytes (``None``: gone) and mode, or a fault."""
+    """A file that differs: bytes (None: gone) and mode, or a fault."""
 
     path: str
     after: bytes | None = None
@@ -68,9 +64,9 @@ class LayerChange(Struct, frozen=True):
 
 
 class Layer(contextlib.AbstractContextManager["Layer", None]):
-    """What all kinds share, and the kind that nothing can be written to.
+    """The shared part, and the read-only layer.
 
-    ``root`` is what is seen as the project, ``upper`` where what a command wrote is for us.
+    ``root``: seen as the project; ``upper``: what a command wrote.
     """
 
     writable = False
@@ -106,7 +102,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         return self.folder / name
 
     def changes(self) -> tuple[ChangeSet, tuple[str, ...]]:
-        """Return what is to be proposed, and in words what is left out. Raises CheckError where it is too much."""
+        """Return the change set, and in words what is left out. Raises CheckError if too much."""
         try:
             return self._changes()
         except (OSError, RecursionError) as error:
@@ -141,7 +137,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         return ChangeSet(tuple(sorted(found, key=lambda change: change.path))), tuple(left_out[:20])
 
     def hidden(self) -> Sequence[tuple[str, bool]]:
-        """Return what the command may not see of the project, each with whether it is a folder. Raises CheckError."""
+        """Return hidden paths, each with whether it is a folder. Raises CheckError."""
         found = [(str(one.relative_to(self.project)), True) for one in own_states(self.project)]
         looked_at, until = 0, time.monotonic() + _LOOK_SECONDS
         for base, folders, files in os.walk(self.project, onerror=_not_looked_at) if self.restrictions else ():
@@ -164,14 +160,14 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         return [one for one in found if not (self.project / one[0]).is_symlink()]
 
     def _behind_link(self, path: WorkspacePath) -> str:
-        """Say so when the project has a link where the layer has a folder: what is there is another place's."""
+        """Say so if the project has a link where the layer has a folder."""
         folders = list(Path(*path.parts).parents)[:-1]
         if any((self.project / one).is_symlink() for one in folders):
             return "one of its folders is a link in the project"
         return ""
 
     def _before(self, path: WorkspacePath) -> tuple[bytes | None, int]:
-        """Return what the project has there. Raises CheckError where it cannot be read."""
+        """Return the project's bytes and mode. Raises CheckError if unreadable."""
         place = self.project.joinpath(*path.parts)
         try:
             info = place.lstat()
@@ -187,7 +183,6 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
             raise CheckError(f"{path} cannot be compared: {error.strerror}. Nothing was taken.") from error
 
     def _proposed(self) -> Iterator[LayerChange]:
-        """Yield what differs, in path order, without what git ignores."""
         entries = sorted(self._walk(), key=lambda one: one.path)
         hidden = set(self._ignored([one.path for one in entries])) if entries else set()
         return (one for one in entries if one.path not in hidden)
@@ -196,7 +191,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         return iter(())
 
     def put(self, contents: Mapping[str, bytes | None]) -> None:
-        """Write proposed contents into the layer (``None``: no such file), as if a command had."""
+        """Write contents (None: no file) as a command would."""
         if not self.writable:
             raise NotImplementedError
         for name, data in contents.items():
@@ -210,14 +205,14 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
                 place.chmod(stat.S_IMODE((self.project / name).stat().st_mode) & 0o777)
 
     def _hide(self, name: str, place: Path) -> None:
-        """See that the project does not show through at a place of the layer where nothing is."""
+        """Hide the project's file at an empty place of the layer."""
 
     def drop(self, paths: Collection[str] | None = None) -> None:
-        """Let the project show through again at ``paths``; ``None``: wherever something would be proposed."""
+        """Restore the project's state at ``paths``; None: at all proposed."""
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Remove all that commands left in a layer that they can write to."""
+        """Remove all that commands left."""
         for folder in (self.upper, self.temporary) if self.writable else ():
             open_folder(folder)
             for entry in folder.iterdir():
@@ -226,7 +221,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         self._bases.clear()
 
     def refresh(self) -> None:
-        """Forget what was proposed on top of a state that the project no longer has; before each command."""
+        """Forget proposals on an outdated state; before each command."""
         changed = []
         for name, digest in self._bases.items():
             path = parse_path(name)
@@ -238,7 +233,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
             self.drop(changed)
 
     def read(self, name: str, most: int = limits.FILE_BYTES) -> bytes | None:
-        """Return the bytes that a command left at ``name``, ``None`` where there is no such file."""
+        """Return a command's bytes at ``name``, or None."""
         parts = Path(name).parts
         if any(self.upper.joinpath(*parts[:count]).is_symlink() for count in range(1, len(parts) + 1)):
             return None
@@ -253,7 +248,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
 
 
 def own_states(folder: Path, depth: int = _DEEP) -> Iterator[Path]:
-    """Yield the folders in which AI-Rails keeps its own of this project and of those a few folders below."""
+    """Yield AI-Rails' folders of this project and of those a few levels below."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
             if not entry.is_dir(follow_symlinks=False) or entry.name in (".git", *CACHES):
@@ -265,7 +260,7 @@ def own_states(folder: Path, depth: int = _DEEP) -> Iterator[Path]:
 
 
 def _not_looked_at(error: OSError) -> None:
-    """Refuse a folder that we cannot look into: a command could open it in its layer."""
+    """Refuse an unreadable folder: a command could open it in its layer."""
     raise CheckError(
         f"{one_line(str(error.filename), 200)} cannot be read ({error.strerror}), so nobody knows what "
         f"{RESTRICTIONS_NAME} hides there. Make it readable, or restrict it as a whole. Nothing was run."
@@ -273,7 +268,7 @@ def _not_looked_at(error: OSError) -> None:
 
 
 def _look_around(folder: Path, project: Path) -> None:
-    """See that a layer's new folder lies outside the project, and remove what killed owners left behind."""
+    """Check that a new layer is outside the project; remove those of killed owners."""
     if folder.resolve().is_relative_to(project):
         folder.rmdir()
         raise WorkspaceError("The folder for temporary files lies in the project. Set TMPDIR to another one.")
@@ -300,7 +295,7 @@ def _remove_if_abandoned(folder: Path) -> None:
 
 
 def _remove_all(folder: Path) -> None:
-    """Remove a folder, however deep a command made it and whatever of it is shut; the rest is left to the system."""
+    """Remove a folder, however deep or unreadable; leave the rest to the system."""
     with contextlib.suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
@@ -309,7 +304,7 @@ def _remove_all(folder: Path) -> None:
 
 
 def _write_etc(folder: Path) -> None:
-    """Write what a command sees as ``/etc``: copies of its small files, mount points for its folders."""
+    """Write ``/etc`` as seen: copies of small files, mount points for folders."""
     for name in MINIMAL_ETC:
         source, place = Path("/etc", name), folder / name
         place.parent.mkdir(exist_ok=True)
@@ -324,7 +319,7 @@ def _write_etc(folder: Path) -> None:
 
 
 def real_place(root: Path, name: str) -> Path:
-    """Return the place of ``name`` below ``root``, all of whose folders are folders then and no links, and ours."""
+    """Return ``name`` below ``root``, with all folders made real, ours and no links."""
     place = root
     for part in Path(name).parts[:-1]:
         place /= part
@@ -336,13 +331,13 @@ def real_place(root: Path, name: str) -> Path:
 
 
 def open_folder(place: Path) -> None:
-    """Make a folder of ours that a command shut one that we can look into; no link."""
+    """Make a folder (no link) accessible that a command closed."""
     if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
         place.chmod(0o700)
 
 
 def remove_entry(place: Path) -> None:
-    """Remove a file, a link or a whole folder of a layer, if there is one."""
+    """Remove a file, link or folder of a layer, if any."""
     if place.is_dir() and not place.is_symlink():
         _remove_all(place)
     else:
@@ -350,7 +345,7 @@ def remove_entry(place: Path) -> None:
 
 
 def layer_entry(name: str, place: Path, info: os.stat_result) -> LayerChange:
-    """Return a file's bytes, or what kind of thing it is that no change may hold."""
+    """Return a file's bytes, or the fault that no change may hold."""
     kinds = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     kind = stat.S_IFMT(info.st_mode)
     if kind != stat.S_IFREG:
@@ -365,7 +360,7 @@ def layer_entry(name: str, place: Path, info: os.stat_result) -> LayerChange:
 
 
 def read_bounded(place: Path, most: int = limits.FILE_BYTES) -> bytes:
-    """Return the beginning of a file, which is no link. Raises OSError."""
+    """Return the start of a file, not a link. Raises OSError."""
     descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         return file.read(most)

@@ -1,4 +1,4 @@
-"""Level 0: as the user, with limits and a supervisor, on a copy of the project. It contains nothing."""
+"""Level 0: limits and a supervisor on a copy. Contains nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rails.sandbox.view import Result, SandboxLimits, SandboxView
 
 
 def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
-    """Return how to start ``argv`` in the view's folder."""
+    """Return how to start ``argv`` there."""
     assert view.layer, "whoever asks without one is given one"
     home = str(view.layer.temporary)
     built, folder = contained_environment(view, home=home, temporary=home), view.layer.root / view.folder
@@ -28,7 +28,7 @@ def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: 
 def run_as_user(
     argv: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes, timeout: float
 ) -> Result:
-    """Run what the user's own definition names, in ``folder``. Raises CheckError when it cannot be started."""
+    """Run a user-defined program. Raises CheckError if it cannot start."""
     running = start_as_user(argv, folder, environment, stdin=bool(stdin))
     out, err = Kept(), Kept()
     try:
@@ -40,5 +40,5 @@ def run_as_user(
 
 
 def start_as_user(argv: Sequence[str], folder: Path, environment: Mapping[str, str], *, stdin: bool = True) -> Running:
-    """Start what the user's own definition names, in ``folder``. Raises CheckError when it cannot be started."""
+    """Start a user-defined program. Raises CheckError if it cannot start."""
     return start_process(Launch(tuple(argv), environment, folder), stdin=stdin)

@@ -1,4 +1,4 @@
-"""What a program prints, kept in bounded memory: the beginning and the end."""
+"""Program output in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILE_BYTES: Final = 64_000_000
 
 
 class Kept:
-    """Takes chunks of bytes and keeps the first two thirds and the last third of ``limit``; all of it in ``file``."""
+    """Keeps the first two thirds and last third of ``limit`` bytes; all of it in ``file``."""
 
     def __init__(
         self, limit: int = limits.OUTPUT_BYTES, file: Path | None = None, sink: Callable[[bytes], object] | None = None
@@ -46,7 +46,7 @@ class Kept:
             self._tail_size -= len(self._tail.popleft())
 
     def text(self) -> str:
-        """Return what was kept, with the number of bytes that were left out in the middle."""
+        """Return the text, with the number of omitted bytes."""
         tail = b"".join(self._tail)[-self._tail_limit :]
         left_out = self.total - len(self._head) - len(tail)
         head = self._head.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Level 3: the upper side of an overlay over the project, which is the change; it costs nothing to make."""
+"""Level 3: an overlay over the project; free to make."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rails.sandbox.layer import (
 
 
 class OverlayLayer(Layer):
-    """The upper side of an overlay, which is the change: a file that is there differs, a device 0:0 is a deletion."""
+    """The upper side of an overlay: a present file differs, device 0:0 is a deletion."""
 
     #: Relative to the layer's folder, so that no path has a character that the option's grammar means otherwise.
     OPTIONS: Final = b"lowerdir=lower,upperdir=upper,workdir=work,userxattr"
@@ -78,7 +78,7 @@ class OverlayLayer(Layer):
         yield layer_entry(name, self.upper / name, info)
 
     def _missing(self, name: str) -> Iterator[LayerChange]:
-        """Yield what the project has at a name where nothing, or a folder, is now."""
+        """Yield the project's files hidden by a whiteout or a folder."""
         mode = _mode(self.project / name)
         if stat.S_ISDIR(mode):
             yield from self._gone(f"{name}/")
@@ -86,7 +86,7 @@ class OverlayLayer(Layer):
             yield LayerChange(name, fault="" if stat.S_ISREG(mode) else "it was a link or no file, and is gone")
 
     def _gone(self, base: str, without: Collection[str] = ()) -> Iterator[LayerChange]:
-        """Yield each file of the project below a folder that is gone, or was made anew."""
+        """Yield the project's files below a removed or replaced folder."""
         count, start = 0, self.project / base
         if os.path.realpath(start) != str(start):
             return
@@ -108,7 +108,7 @@ class OverlayLayer(Layer):
             os.mknod(place, stat.S_IFCHR | 0o000, 0)
 
     def drop(self, paths: Collection[str] | None = None) -> None:
-        """Let the project show through again."""
+        """Restore the project's state."""
         names = {one.path for one in self._proposed()} if paths is None else paths
         for name in sorted(names, reverse=True):  # what is in a folder before what the folder stands for
             remove_entry(real_place(self.upper, name))
@@ -119,7 +119,6 @@ class OverlayLayer(Layer):
 
 
 def _mode(place: Path) -> int:
-    """Return the mode of what is there, 0 for nothing."""
     try:
         return place.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -1,8 +1,7 @@
-"""What of this machine a contained command may read, and the environment that it gets.
+"""What a contained command may read, and its environment.
 
-A repository says nothing about it: where a link of the project leads, is shown only if it leads into a folder of a list
-that is ours (:data:`_INTERPRETERS`) or the user's (:data:`USERS`), and of an interpreter's prefix only
-the interpreter, its library, its headers and shared libraries.
+The repository has no say: links are shown only into our list (:data:`_INTERPRETERS`) or the user's (:data:`USERS`), and
+of an interpreter's prefix only the interpreter, library, headers and shared libraries.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _MOST_LINKS: Final = 8
 
 
 def roots(view: SandboxView) -> tuple[Path, ...]:
-    """Return what is there read-only besides the system and the project: interpreters, and what the view names."""
+    """Return the read-only paths besides system and project."""
     found = [*_own_programs(), *_node_of(view.project), *_of_environments(view.project)]
     found += [*_users(), *common_git(view.project), *view.read_only]
     wanted = dict.fromkeys(path.absolute() for path in found)
@@ -50,12 +49,12 @@ def roots(view: SandboxView) -> tuple[Path, ...]:
 
 
 def states_shown(view: SandboxView) -> list[Path]:
-    """Return the folders of AI-Rails that lie in what the view names, and are hidden there."""
+    """Return AI-Rails' folders within what the view names; hidden there."""
     return [state for root in view.read_only if (root / ".rails").is_dir() for state in own_states(root)]
 
 
 def _may_show(path: Path, view: SandboxView) -> bool:
-    """Whether a folder tells nothing but programs: no home, no root, nothing above the project or a layer."""
+    """Whether a folder holds only programs: no home, root, or parent of project or layer."""
     if path in (Path("/"), Path.home()) or any(path.is_relative_to(system) for system in _SYSTEM):
         return False
     return not view.project.is_relative_to(path) and not (view.layer and view.layer.folder.is_relative_to(path))
@@ -63,21 +62,20 @@ def _may_show(path: Path, view: SandboxView) -> bool:
 
 @cache
 def _prefixes() -> tuple[Path, ...]:
-    """Return where our own interpreter and its packages are."""
     found = (Path(sys.prefix), Path(sys.base_prefix), _real(sys.executable).parent.parent)
     return tuple(dict.fromkeys(found))
 
 
 @cache
 def _own_programs() -> tuple[Path, ...]:
-    """Return what is shown of our own interpreter and environment, with the programs of its packages."""
+    """Return what is shown of our interpreter and environment."""
     shared = (Path.home(), Path.home() / ".local")
     own = [] if _prefixes()[0] in shared else [_prefixes()[0] / "bin"]
     return (*own, *(part for prefix in _prefixes() for part in _parts(prefix)))
 
 
 def _parts(prefix: Path) -> Iterator[Path]:
-    """Yield what an interpreter needs of its prefix, which may be a folder of much else."""
+    """Yield the needed parts of an interpreter's prefix."""
     for program in prefix.glob("bin/py*"):
         if _PYTHON.fullmatch(program.name):
             yield program
@@ -91,7 +89,7 @@ def _parts(prefix: Path) -> Iterator[Path]:
 
 
 def _node_of(project: Path) -> Iterator[Path]:
-    """Yield what there is of Node.js, as the user's ``PATH`` has it outside the project."""
+    """Yield Node.js as on the user's ``PATH``, outside the project."""
     folders = os.get_exec_path()
     outside = [one for one in folders if one.startswith("/") and not _real(one).is_relative_to(project)]
     node = shutil.which("node", path=os.pathsep.join(outside))
@@ -100,41 +98,39 @@ def _node_of(project: Path) -> Iterator[Path]:
 
 
 def around_program(program: Path) -> tuple[Path, ...]:
-    """Return what Node.js needs of its own, and what a command needs to install nothing: it, npm, global packages."""
+    """Return Node.js, npm and global packages, so that nothing must be installed."""
     prefix = program.parents[1]
     patterns = ("bin/np[mx]", "bin/corepack", "lib/node_modules", "lib/lib*.so*")
     return (program, *(part for pattern in patterns for part in prefix.glob(pattern)))
 
 
 def own_program(program: Path, project: Path) -> tuple[Path, ...]:
-    """Return where a program that a person has installed lies; nothing for one in the project, which is shown."""
+    """Return an installed program's place; nothing within the project."""
     return () if program.is_relative_to(project) else (program, _real(program))
 
 
 def own_packages(folder: Path) -> tuple[Path, ...]:
-    """Return a folder ``node_modules``; nothing where it is a link, which may name anything."""
+    """Return a folder ``node_modules``, never a link."""
     return () if folder.is_symlink() else (folder,)
 
 
 def _users() -> list[Path]:
-    """Return the folders that the user has named."""
     named = os.environ.get(USERS, "").split(os.pathsep)
     return [Path(one).expanduser() for one in named if one.startswith(("/", "~/"))]
 
 
 def _is_known(prefix: Path) -> bool:
-    """Whether a prefix really lies in such a folder."""
     real = _real(prefix)
     return any(real.is_relative_to(_real(Path(one).expanduser())) for one in _INTERPRETERS)
 
 
 def _real(path: str | Path) -> Path:
-    """Return where a path leads; links that lead to each other lead nowhere, which :meth:`Path.resolve` raises for."""
+    """Return where a path leads; nowhere for link loops, for which :meth:`Path.resolve` raises."""
     return Path(os.path.realpath(path))
 
 
 def _of_environments(project: Path) -> Iterator[Path]:
-    """Yield the parts of the interpreters of the project's environments, and of environments that are links."""
+    """Yield the interpreters of the project's environments, linked ones included."""
     for name in CACHES[:2]:
         place = project / name
         if place.is_symlink():
@@ -147,7 +143,7 @@ def _of_environments(project: Path) -> Iterator[Path]:
 
 
 def _on_the_way(link: Path) -> Iterator[Path]:
-    """Yield where a link leads, link by link, and where that really is."""
+    """Yield each step of a link, and its real end."""
     for _ in range(_MOST_LINKS):
         if not link.is_symlink():
             break
@@ -157,10 +153,10 @@ def _on_the_way(link: Path) -> Iterator[Path]:
 
 
 def common_git(project: Path) -> tuple[Path, ...]:
-    """Return what git needs outside a project; nothing where it needs nothing, or where that is not surely its own.
+    """Return what git needs outside a project, if surely its own.
 
-    A ``.git`` file may name anything, so it is only followed to a directory that names this project in turn: that of a
-    linked worktree or a submodule. A project in a sub-folder has what the folder above it has, which no home is.
+    A ``.git`` file is only followed to a directory that names this project back: a linked worktree or submodule. A
+    sub-folder gets its parent's, unless that is a home.
     """
     own = project / ".git"
     if own.is_symlink() or own.is_dir():
@@ -184,7 +180,7 @@ def _line(file: Path) -> str:
 
 
 def lacks_git(project: Path, level: int) -> bool:
-    """Whether a project is in a repository and git does not work in its sandbox, which does not show what it needs."""
+    """Whether a project is in a repository but git fails in its sandbox."""
     own = project / ".git"
     if own.is_dir():
         return own.is_symlink()
@@ -197,12 +193,12 @@ def lacks_git(project: Path, level: int) -> bool:
 
 
 def named_on_card(project: Path) -> tuple[str, ...]:
-    """Return the names of what is read-only in the project because it is installed, for a person."""
+    """Return the installed, read-only names in the project."""
     return tuple(name for name in (".git", *CACHES) if (project / name).exists())
 
 
 def search_path(project: Path) -> str:
-    """Return the ``PATH``: the project's own environment, the interpreters', the system's."""
+    """Return the ``PATH``: project environment, interpreters, system."""
     own = [project / name / "bin" for name in CACHES[:2]]
     own += [project / "node_modules" / ".bin", *(root / "bin" for root in _prefixes())]
     own += [program.parent for program in _node_of(project)][:1]
@@ -213,7 +209,7 @@ def search_path(project: Path) -> str:
 def contained_environment(
     view: SandboxView, *, home: str = HOME, temporary: str = TEMPORARY, socket: Path | None = None
 ) -> dict[str, str]:
-    """Return the environment: built from nothing but what the view names, so that no key leaks in."""
+    """Return an environment built only from the view, so that no key leaks."""
     built = {
         "PATH": search_path(view.project),
         "HOME": home,
@@ -234,11 +230,11 @@ def contained_environment(
 
 
 def python_of(project: Path) -> str:
-    """Return the Python that runs the project's code: its own where it has one, else ours."""
+    """Return the project's Python, or ours."""
     places = (project / name / "bin" / "python" for name in CACHES[:2])
     return next((str(place) for place in places if os.access(place, os.X_OK)), sys.executable)
 
 
 def shell_line(command: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the arguments of a command: a line is for ``sh -c`` inside the sandbox."""
+    """Return the arguments; a line goes to ``sh -c`` in the sandbox."""
     return ("/bin/sh", "-c", command) if isinstance(command, str) else tuple(command)

@@ -1,8 +1,7 @@
-"""How well code is contained on this machine: each way is tried, and what it holds is found by trying to break out.
+"""How well this machine contains code, found by trying to break out.
 
-A try that could not be made counts as one that got out. The answer is kept for this process, and in the user's cache
-for as long as the kernel runs and bubblewrap is the same, so that a one-shot gate does not pay for it again. What a
-passing fault has kept from being tried (no memory, no descriptors, no time) is not kept there.
+A failed probe counts as an escape. Cached per process, and per user for this boot and bubblewrap, except after passing
+faults (memory, descriptors, time).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _known: dict[str, Label] = {}
 
 
 def label(*, fresh: bool = False) -> Label:
-    """Return the best level that there is, with what the tries found; ``fresh`` tries again."""
+    """Return the best level and what the probes found; ``fresh`` tries again."""
     found = None if fresh else _known.get("") or _cached()
     if found is None:
         found, lasting = _best()
@@ -57,7 +56,7 @@ def label(*, fresh: bool = False) -> Label:
 
 
 def at_level(level: int) -> tuple[Label, bool]:
-    """Return what the tries find at a level (level 0 where it cannot be had), and whether that lasts: faults pass."""
+    """Return a level's findings (level 0 if unavailable), and whether they last."""
     ready, why = _tool(level)
     if not ready:
         return Label(NONE, why=why), True
@@ -78,7 +77,7 @@ def at_level(level: int) -> tuple[Label, bool]:
 
 
 def _best() -> tuple[Label, bool]:
-    """Try one level after the other; the first that holds files is it, with why the ones above are not."""
+    """Return the first level that holds files, with why those above do not."""
     reasons: list[str] = []
     lasting = True
     for level in (OVERLAY, COPY, PARTIAL):
@@ -91,7 +90,7 @@ def _best() -> tuple[Label, bool]:
 
 
 def _tool(level: int) -> tuple[bool, str]:
-    """Return whether what a level needs is there, and what is missing."""
+    """Return whether a level's tool is there, and what is missing."""
     if sys.platform != "linux":
         return False, f"there is no sandbox for {platform.system()} here; on Windows use WSL2"
     if level == PARTIAL:
@@ -108,7 +107,7 @@ def _version() -> str:
 
 
 def _tries(label: Label) -> dict[str, bool]:
-    """Return for each try whether it was held back. Raises CheckError where nothing can be started."""
+    """Return for each probe whether it was contained. Raises CheckError if nothing starts."""
     from rails.sandbox.run import layer_for, run
 
     with scratch_folder("probe") as folder:
@@ -133,7 +132,6 @@ def _tries(label: Label) -> dict[str, bool]:
 
 @contextlib.contextmanager
 def _listeners() -> Iterator[dict[str, int]]:
-    """Yield a TCP and a UDP port of this machine on which we listen."""
     with (
         socket.create_server(("127.0.0.1", 0)) as tcp,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
@@ -151,7 +149,7 @@ def _file() -> Path:
 
 
 def _key() -> str:
-    """Return what the answer depends on: this boot of the kernel, bubblewrap, who runs us and in which namespaces."""
+    """Return what the answer depends on: boot, bubblewrap, user, namespaces."""
     own = [Path(__file__).parent / name for name in ("tries.py", "bubblewrap.py", "landlock.py", "seccomp.py")]
     stamps = [path.stat().st_mtime_ns for path in (*own, *map(Path, filter(None, [bubblewrap.find()])))]
     space = [str(Path("/proc/self/ns", name).readlink()) for name in ("user", "mnt", "net")]

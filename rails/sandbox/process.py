@@ -1,8 +1,7 @@
-"""How a program is started, listened to and ended, whatever contains it.
+"""Starting, reading and ending a program, whatever contains it.
 
-Covered: a time limit, bounded output, nothing left of its process group; with a supervisor (:func:`supervised`) also
-nothing of what it moved to a session of its own, and nothing after a SIGKILL of this process. Not covered: what the
-program may touch; that is the business of whoever gives ``prepare``.
+Covered: time, output, its process group; with :func:`supervised` also own sessions and a SIGKILL of ours. Not covered:
+what it may touch (``prepare``).
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36
 
 
 class Launch(Struct, frozen=True):
-    """A program about to be started. ``prepare`` is run in the new process, just before the program.
+    """A program to start; ``prepare`` runs in the new process first.
 
-    ``supervised``: its own first process is a supervisor of ours, that ends on SIGTERM and takes everything with it.
-    ``keep`` are descriptors that stay open. ``first`` gives the process that all others end with, where it isn't ours.
+    ``supervised``: its first process is our supervisor, which ends all on SIGTERM. ``keep``: descriptors kept open.
+    ``first``: the process that all end with, if not ours.
     """
 
     argv: tuple[str, ...]
@@ -55,7 +54,7 @@ class Launch(Struct, frozen=True):
 
 
 class Running(Struct):
-    """A started program, with its pipes; :meth:`end` is to be called in any case."""
+    """A started program and its pipes; always call :meth:`end`."""
 
     process: subprocess.Popen[bytes]
     launch: Launch
@@ -63,11 +62,11 @@ class Running(Struct):
 
     @property
     def pid(self) -> int:
-        """The process id, for reports and tests."""
+        """The process id."""
         return self.process.pid
 
     def kill(self) -> None:
-        """Kill it and everything it started, and wait for it; its pipes stay open."""
+        """Kill it and its children, wait; pipes stay open."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 if self.launch.supervised:
@@ -79,7 +78,7 @@ class Running(Struct):
         kill_group(self.process)
 
     def end(self) -> None:
-        """Kill it and close its pipes; once more does no harm."""
+        """Kill it, close its pipes; idempotent."""
         self.kill()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream is not None:
@@ -92,10 +91,9 @@ class Running(Struct):
 def start_process(
     launch: Launch, *, stdin: bool = True, together: bool = False, errors: bool = True, inherited: bool = False
 ) -> Running:
-    """Start it with pipes, in a session of its own. Raises CheckError when it cannot be started.
+    """Start it with pipes, in its own session. Raises CheckError if impossible.
 
-    ``together`` puts what it prints as errors into its output; ``stdin`` false gives it an empty input, and
-    ``inherited`` that of this process.
+    ``together``: errors into output; ``stdin`` false: empty input; ``inherited``: this process's.
     """
     prepare = supervisor(launch.prepare) if launch.supervised else launch.prepare
     given = None if inherited else subprocess.PIPE if stdin else subprocess.DEVNULL
@@ -127,19 +125,18 @@ _starters: dict[int, ThreadPoolExecutor] = {}
 
 
 def _starter() -> ThreadPoolExecutor:
-    """Return the one thread that starts everything: what dies with its parent dies with the thread that started it.
+    """Return the one starting thread: the parent-death signal is tied to it.
 
-    A forked process needs one of its own. Of two threads that ask first, both get the same: a second one would end
-    what it has started as soon as it is let go.
+    A forked process needs its own. Racing threads get the same one: dropping a second would end what it started.
     """
     own = os.getpid()
     return _starters.get(own) or _starters.setdefault(own, ThreadPoolExecutor(1, "starts programs"))
 
 
 def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout: float | None) -> bool:
-    """Feed and read the program until it ends; return whether the time ran out.
+    """Feed and read the program until it ends; return whether time ran out.
 
-    A grandchild may hold the pipes open after the program ended, so its end decides, not the pipes'.
+    The program's end decides: a grandchild may hold the pipes open.
     """
     process, rest = running.process, memoryview(stdin)
     deadline = float("inf") if timeout is None else time.monotonic() + timeout
@@ -168,7 +165,7 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
 
 
 def ended_within(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
-    """Whether it ends within this time; told by the kernel where it can be, as sleeping in between costs more."""
+    """Whether it ends in time; asks the kernel if possible, cheaper than sleeping."""
     if process.poll() is None and hasattr(os, "pidfd_open"):
         # Gone already where another thread has ended it and waited for it.
         with contextlib.suppress(ProcessLookupError):
@@ -204,7 +201,7 @@ def _take(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the process group and collect the program itself."""
+    """Kill the process group and reap the program."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -214,10 +211,9 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def supervisor(prepare: Callable[[], None] | None) -> Callable[[], None]:
-    """Return what makes the new process a supervisor that starts the program as its child.
+    """Return what makes the new process a supervisor with the program as child.
 
-    All that the program leaves behind becomes the supervisor's child. When the program ends, on SIGTERM, and when the
-    process that started it is gone, the supervisor kills them all. It outlives none of them.
+    It inherits orphans and kills them all when the program ends, on SIGTERM, or when its own parent is gone.
     """
     parent, linux = os.getpid(), sys.platform == "linux"
     library = libc() if linux else None
@@ -243,7 +239,7 @@ def supervisor(prepare: Callable[[], None] | None) -> Callable[[], None]:
 
 
 def _watch(child: int, signals: set[signal.Signals]) -> None:
-    """Wait for the program's end or for SIGTERM, end everything, and end as the program did. Never returns."""
+    """Wait for the end or SIGTERM, end everything, exit as the program did."""
     status = 0
     while True:
         ended = signal.sigwait(signals) == signal.SIGTERM
@@ -262,7 +258,7 @@ def _watch(child: int, signals: set[signal.Signals]) -> None:
 
 
 def _end_children() -> None:
-    """Kill all children until there are none; what a killed one leaves becomes a child and is killed next."""
+    """Kill children until none are left, orphans included."""
     for _ in range(100_000):
         with contextlib.suppress(OSError):  # no such list, or one of them is gone
             for pid in _children():
@@ -275,13 +271,12 @@ def _end_children() -> None:
 
 
 def _children() -> list[int]:
-    """Return the children of this process."""
     return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
 
 
 @cache
 def libc() -> ctypes.CDLL:
-    """Return the C library, loaded before a fork needs it."""
+    """Return the C library, loaded before a fork."""
     import ctypes
 
     return ctypes.CDLL(None, use_errno=True)

@@ -1,9 +1,7 @@
-"""The one way out for a command that may reach named hosts: a proxy on a unix socket, with a list of what it allows.
+"""A proxy on a unix socket: the only way out, to listed hosts.
 
-The command's namespace has no network; ``bridge.py`` in it listens on its loopback and passes all to the socket. The
-proxy runs here: it resolves names itself, and connects to nothing that the list does not name. A name that leads to an
-address of this machine or of a private network is refused, so that no public name can be made to point there.
-Not covered: what a named host does with what it is sent.
+``bridge.py`` passes the namespace's loopback to it. It resolves names itself and refuses those that lead to this
+machine or a private network. Not covered: what a listed host does with the data.
 """
 
 from __future__ import annotations
@@ -35,15 +33,14 @@ _REQUEST: Final = re.compile(rb"([A-Z]+) (?:http://)?([^/ :]+)(?::(\d+))?(/[^ ]*
 
 
 def bridged(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return ``argv`` with the bridge before it, for the inside of the namespace."""
+    """Return ``argv`` behind the bridge."""
     return (sys.executable, "-I", "-S", str(BRIDGE), *argv)
 
 
 @contextlib.contextmanager
 def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
-    """Yield the socket of a proxy that reaches ``hosts`` (:data:`~rails.sandbox.view.HOST`).
-
-    Raises UsageError for what is no host.
+    """Yield the socket of a proxy to ``hosts`` (:data:`~rails.sandbox.view.HOST`). Raises UsageError for invalid
+    ones.
     """
     for host in hosts:
         if not HOST.fullmatch(host):
@@ -114,7 +111,7 @@ def _answer(client: socket.socket, hosts: tuple[str, ...]) -> None:
 
 
 def allowed_address(name: str, port: int, hosts: Sequence[str]) -> str:
-    """Return an address of ``name`` when the list allows it on ``port``, else an empty text."""
+    """Return an allowed address of ``name``, or ""."""
     if not any(names_host(host, name, port) for host in hosts):
         return ""
     if name in ("localhost", "127.0.0.1"):  # only where the list says so itself
@@ -126,7 +123,7 @@ def allowed_address(name: str, port: int, hosts: Sequence[str]) -> str:
 
 
 def names_host(host: str, name: str, port: int) -> bool:
-    """Return whether an entry of a list (:data:`~rails.sandbox.view.HOST`) allows the host ``name`` on ``port``."""
+    """Whether an entry (:data:`~rails.sandbox.view.HOST`) allows the host."""
     allowed, _, wanted = host.casefold().partition(":")
     if port != int(wanted) if wanted else port not in _PORTS:
         return False
@@ -134,7 +131,7 @@ def names_host(host: str, name: str, port: int) -> bool:
 
 
 def _pass_on(client: socket.socket, server: socket.socket) -> None:
-    """Copy both ways until one side has nothing more to say."""
+    """Copy both ways until one side ends."""
     with selectors.DefaultSelector() as selector:
         selector.register(client, selectors.EVENT_READ, server)
         selector.register(server, selectors.EVENT_READ, client)

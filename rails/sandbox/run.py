@@ -1,7 +1,6 @@
-"""The two entrances: ``run`` for one command, ``start`` for what lives longer. Both contain it as the label says.
+"""``run`` for one command, ``start`` for a long-lived one, contained as labelled.
 
-Covered: files, network, processes, limits, and that what a command changed is a change set and nothing else. A sandbox
-that cannot be made is an error, and no weaker one is tried: which one is used was decided by the probes.
+If a sandbox cannot be made, that is an error; no weaker one is tried.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ def run(
     on_error: Callable[[bytes], object] | None = None,
     inherited: bool = False,
 ) -> Result:
-    """Run a command to its end. Raises CheckError when it cannot be contained or started, or changed too much.
+    """Run a command. Raises CheckError if it cannot be contained or started, or changed too much.
 
-    ``network`` are the hosts it may reach. ``label`` says how it is contained; :func:`rails.sandbox.probe.label` is the
-    best that there is. ``together`` puts errors into the output; ``keep`` is a file for all of it; ``collect`` false
-    asks for no changes; ``inherited`` gives it the standard input of this process.
+    ``network``: hosts it may reach. ``label``: how to contain it (best: :func:`rails.sandbox.probe.label`).
+    ``together``: errors into output; ``keep``: a file for all of it; ``collect`` false: no changes; ``inherited``: our
+    standard input.
     """
     limits = limits or SandboxLimits()
     layer = view.layer
@@ -84,7 +83,7 @@ def start(
     *,
     label: Label,
 ) -> Running:
-    """Start a command that lives longer, with pipes; whoever asked ends it. Raises CheckError as :func:`run` does."""
+    """Start a command; the caller ends it. Raises CheckError as :func:`run` does."""
     limits = limits or SandboxLimits(seconds=None)
     with contextlib.ExitStack() as stack:
         launch, _ = stack.enter_context(_launch(argv, view, network, limits, label))
@@ -107,7 +106,7 @@ def layer_for(
     ignored: IgnoredBy = lambda _: (),
     restrictions: Restrictions = UNRESTRICTED,
 ) -> Layer:
-    """Return a new layer over ``project``, of the kind that the label needs. Raises CheckError."""
+    """Return a new layer of the label's kind. Raises CheckError."""
     if label.level == OVERLAY:
         return OverlayLayer(project, ignored, restrictions)
     return CopyLayer(project, ignored, restrictions, links=label.level < COPY)
@@ -117,7 +116,7 @@ def layer_for(
 def _launch(
     argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: SandboxLimits, label: Label
 ) -> Iterator[tuple[Launch, Callable[[str], None]]]:
-    """Yield how to start it at the label's level, and what checks afterwards that it was so contained."""
+    """Yield how to start it, and the check that it was contained."""
     if network and label.level < COPY:
         words = "Only named hosts may be reached, and that takes namespaces of its own"
         raise CheckError(f"{words}; here: {label}. Nothing was run.")
@@ -155,11 +154,10 @@ def _namespaces(
 
 
 def _drain(reader: int, report: bytearray) -> bytes:
-    """Return all that bubblewrap has reported so far."""
     with contextlib.suppress(BlockingIOError):
         report += os.read(reader, 65_536)
     return bytes(report)
 
 
 def _nothing_to_check(_: str) -> None:
-    """Landlock and limits are set by the process itself before it becomes the command, or it does not."""
+    """Do nothing: the process contains itself before the command, or fails."""

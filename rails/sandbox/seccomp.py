@@ -1,9 +1,8 @@
-"""A filter of system calls, as the bytes that the kernel takes: what no test or build needs, and much attack needs.
+"""A system-call filter as the kernel's bytes.
 
-Covered: making namespaces, mounting, tracing, keys, BPF, io_uring, typing into the terminal (TIOCSTI), sockets of
-families nobody needs. At level 1, where no namespace helps, also every socket, System V IPC, other processes' limits,
-and changing modes, owners, times and attributes, which Landlock lets through for all that can be read: those do nothing
-and say that they worked, because copying a file with its times must not fail.
+Blocked: namespaces, mounts, tracing, keys, BPF, io_uring, TIOCSTI, rare socket families. At level 1 also all sockets,
+System V IPC, limits of others; changes of modes, owners, times and attributes, which Landlock lets through, do nothing
+and report success, as copying a file must not fail.
 """
 
 from __future__ import annotations
@@ -85,13 +84,13 @@ _PRETENDED: Final = (
 
 
 def supported() -> bool:
-    """Whether the numbers of this machine's system calls are known here."""
+    """Whether this machine's system-call numbers are known."""
     return platform.system() == "Linux" and platform.machine() in _MACHINES
 
 
 @cache
 def syscall_filter(*, namespaces: bool) -> bytes:
-    """Return the filter; ``namespaces`` is whether it is used in namespaces of its own (levels 2 and 3)."""
+    """Return the filter; ``namespaces``: for levels 2 and 3."""
     architecture, table = _MACHINES[platform.machine()]
     return b"".join(_instructions(architecture, {**_NEW, **table}, namespaces=namespaces))
 
@@ -119,7 +118,7 @@ def _instructions(architecture: int, table: dict[str, int], *, namespaces: bool)
 
 
 def _when(table: dict[str, int], name: str, *steps: bytes) -> Iterator[bytes]:
-    """Yield ``steps`` for one system call, and that it is allowed where they do not end it."""
+    """Yield ``steps`` for one system call, allowed by default."""
     if name in table:
         yield _code(_EQUAL, table[name], 0, len(steps) + 1)
         yield from steps

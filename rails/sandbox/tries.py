@@ -1,6 +1,6 @@
-"""Runs inside a sandbox and tries to get out of it: prints, for each try, whether it was held back.
+"""Runs in a sandbox, tries to get out, prints what was blocked.
 
-A script of its own (``python -I -S``), which imports nothing of ours.
+A separate script (``python -I -S``), imports nothing of ours.
 """
 
 import contextlib
@@ -14,7 +14,6 @@ from pathlib import Path
 
 
 def _held(attempt: Callable[[], object]) -> bool:
-    """Whether the attempt failed."""
     try:
         attempt()
     except (OSError, ValueError):
@@ -23,30 +22,26 @@ def _held(attempt: Callable[[], object]) -> bool:
 
 
 def _write(path: str) -> None:
-    """Write over a file outside."""
     with Path(path).open("r+b") as file:
         file.write(b"broken")
 
 
 def _read(path: str) -> None:
-    """Read a file outside."""
     with Path(path).open("rb") as file:
         file.read(1)
 
 
 def _read_home(home: str) -> None:
-    """Find anything in the user's home but folders on the way to something shown."""
+    """Find more in the user's home than folders leading to something shown."""
     if not any(entry.is_file(follow_symlinks=False) for entry in os.scandir(home)):
         raise OSError
 
 
 def _connect(port: int) -> None:
-    """Reach a server of this machine."""
     socket.create_connection(("127.0.0.1", port), timeout=2).close()
 
 
 def _send(port: int) -> None:
-    """Reach a server of this machine by UDP."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.connect(("127.0.0.1", port))
         sender.send(b"out")
@@ -56,20 +51,18 @@ def _send(port: int) -> None:
 
 
 def _signal_parent(pid: int, space: str) -> None:
-    """Reach the process that started this; in a namespace of our own its number is nobody's."""
+    """Signal the starter; in a PID namespace its number is nobody's."""
     if str(Path("/proc/self/ns/pid").readlink()) != space:
         raise OSError
     os.kill(pid, 0)
 
 
 def _mount() -> None:
-    """Mount something."""
     if ctypes.CDLL(None).mount(b"none", b"/tmp", b"tmpfs", 0, None):
         raise OSError
 
 
 def _main(facts: dict[str, object]) -> None:
-    """Try everything and print what was held back."""
     tries: dict[str, Callable[[], object]] = {
         "write outside": lambda: _write(str(facts["outside"])),
         "read outside": lambda: _read(str(facts["outside"])),

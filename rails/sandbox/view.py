@@ -1,4 +1,4 @@
-"""What a contained command sees and may use, and what came of it: the values of this package."""
+"""Values: what a contained command sees, may use, and did."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ OVERLAY, COPY, PARTIAL, NONE = 3, 2, 1, 0
 
 
 class SandboxLimits(Struct, frozen=True):
-    """Bounds of one command; ``seconds`` ``None`` is for what lives as long as we do.
+    """Bounds of a command; ``seconds`` None: as long as we live.
 
-    ``memory`` is for each process: what it may write to, in bytes. ``disk_bytes`` is for all files that the commands of
-    a layer write, together. ``output`` is what is kept of what it prints.
+    ``memory``: writable bytes per process; ``disk_bytes``: all files of a layer; ``output``: bytes kept of its output.
     """
 
     seconds: float | None = 120.0
@@ -35,10 +34,10 @@ class SandboxLimits(Struct, frozen=True):
 
 
 class SandboxView(Struct, frozen=True):
-    """What a command sees: the project at its own path, the system, and nothing else of the machine.
+    """What a command sees: the project at its own path, the system, nothing else.
 
-    ``layer`` takes what it writes; without one the project is read-only. ``read_only`` are further folders that it may
-    read at their own path. ``environment`` is added to a built one. ``folder`` is where it starts, in the project.
+    Without ``layer`` the project is read-only. ``read_only``: further folders. ``environment``: added to a built one.
+    ``folder``: where it starts.
     """
 
     project: Path
@@ -49,10 +48,9 @@ class SandboxView(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """A command that ended. ``exit_code`` is negative for a signal.
+    """A finished command; ``exit_code`` is negative for a signal.
 
-    ``changes`` is what it changed and what is to be proposed; ``left_out`` says in words what it left besides, which
-    is not taken. ``out`` and ``err`` are bounded in the middle; ``printed`` counts the bytes it printed.
+    ``left_out``: what is not proposed, in words. ``out`` and ``err`` are cut in the middle; ``printed`` counts bytes.
     """
 
     exit_code: int
@@ -78,9 +76,9 @@ class Result(Struct, frozen=True):
 
 
 class Label(Struct, frozen=True):
-    """How well code is contained here, as the probes found it.
+    """How well code is contained, as probed.
 
-    ``tool`` names what does it; ``open`` what is not contained; ``why`` why it is no better, and what to install.
+    ``open``: what is not contained; ``why``: why no better, and what to install.
     """
 
     level: int
@@ -90,7 +88,7 @@ class Label(Struct, frozen=True):
 
     @property
     def contained(self) -> bool:
-        """Whether nothing is left open."""
+        """Whether nothing is open."""
         return self.level >= COPY and not self.open
 
     def __str__(self) -> str:
