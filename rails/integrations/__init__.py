@@ -1,1 +1,1 @@
-"""Other programs: protocols over which they use our tools, gate and log."""
+"""Protocols by which other programs use our tools, gate and log."""

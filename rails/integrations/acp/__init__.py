@@ -1,1 +1,1 @@
-"""An agent of the Agent Client Protocol: a session of ours in an editor."""
+"""The Agent Client Protocol: our sessions in an editor."""

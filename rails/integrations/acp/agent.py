@@ -1,7 +1,7 @@
-"""The agent that an editor starts: each of its sessions is one of ours, in a thread of its own, with the same log.
+"""The agent that an editor starts: each editor session is one of ours, in its own thread, with the same log.
 
-The editor's conversation is a conversation of ours (:mod:`rails.session.agent_loop`): the first prompt is the task,
-each further one a follow-up. What is to be written or run is asked through the editor, which shows the difference.
+The first prompt is the task, others are follow-ups (:mod:`rails.session.agent_loop`). Approvals are asked in the
+editor.
 """
 
 from __future__ import annotations
@@ -83,29 +83,29 @@ _LISTED: Final = 50
 
 
 class EditorSessions(Protocol):
-    """What the command brings: the agents there are, and sessions, new or gone on with. Both raise RailsError."""
+    """The agents, and new or resumed sessions. Both raise RailsError."""
 
     given: Mapping[str, str]
 
     def agents(self, project: Path) -> Mapping[str, str]:
-        """Return the agents of a project with what each is for; the first is who works unless another is chosen."""
+        """Return a project's agents and purposes; the first is the default."""
         ...
 
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
-        """Open a session; without a task it is gone on with, from where it stands."""
+        """Open a session, or resume it if there is no task."""
         ...
 
     def records(self, project: Path, session_id: str) -> list[Record]:
-        """Return the log of a session."""
+        """Return a session's log."""
         ...
 
     def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
-        """Return what can be chosen besides the agent, what counts else first."""
+        """Return the other choices, defaults first."""
         ...
 
 
 class Conversation:
-    """One session of the editor. Its own thread runs the session; the protocol's thread talks to it."""
+    """A session of the editor; runs in its own thread, the protocol in another."""
 
     def __init__(
         self, client: acp.Client, able: ClientCapabilities, project: Path, session_id: str, agent: str
@@ -129,7 +129,7 @@ class Conversation:
         self.begun = self.working = False
 
     async def prompt(self, words: str, open_session: Callable[[str], tuple[Session, ResumeState | None]]) -> Ending:
-        """Say ``words`` to the agent, and return how its part ended."""
+        """Send ``words`` to the agent; return how it ended."""
         self._stopped.clear()
         self.answers.clear()
         self._turn = Future()
@@ -149,21 +149,21 @@ class Conversation:
 
     @property
     def busy(self) -> bool:
-        """Whether a prompt has no end yet."""
+        """Whether a prompt is running."""
         return not self._turn.done()
 
     def stop(self) -> None:
-        """Let the agent stop; what it was asked about is answered by nobody."""
+        """Stop the agent; open questions stay unanswered."""
         self._stopped.set()
         self._question.cancel()
 
     def close(self) -> None:
-        """End the thread; the session stays open to be gone on with."""
+        """End the thread; the session can be resumed."""
         self.stop()
         self._words.put("")
 
     async def pause(self) -> None:
-        """End the thread between two prompts; the next one goes on with what is chosen then."""
+        """End the thread between prompts; the next uses the new choices."""
         if self.working:
             self._words.put("")
         while self.working:
@@ -183,9 +183,9 @@ class Conversation:
         self._over(ending)
 
     def answer(self, question: UserQuestion) -> UserReply:
-        """Put what an agent asks as a form, where the editor has forms and the person fills it in.
+        """Put an agent's question as a form, if the editor can and the person fills it in.
 
-        Else it ends the prompt, and the next prompt is the answer, "" where the editor is gone.
+        Else it ends the prompt, and the next one is the answer; "" if the editor is gone.
         """
         if question.about != "question":
             return UserReply(question.otherwise, "default")
@@ -198,7 +198,7 @@ class Conversation:
         return UserReply(said, _PERSON)
 
     def _filled_in(self, question: UserQuestion) -> str:
-        """Return what the person fills in, or the number of what they choose; "" where they do not."""
+        """Return the text, or the number of the choice; "" if not filled in."""
         options = [EnumOption(const=number, title=meaning) for number, (_, meaning) in question.choices.items()]
         field = ElicitationStringPropertySchema(type="string", title="Answer", one_of=options or None)
         schema = ElicitationSchema(properties={"answer": field}, required=["answer"])
@@ -214,7 +214,7 @@ class Conversation:
         return str((content or {}).get("answer", "")).strip()
 
     def _said(self, ending: Ending) -> str:
-        """Return the next prompt, "" where the editor is gone; the one before it has ended so."""
+        """End the prompt; return the next, "" if the editor is gone."""
         if self._words.empty():
             self._over(ending)
         return self._words.get()
@@ -224,12 +224,12 @@ class Conversation:
             self._turn.set_result(ending)
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt, as Ctrl-C does at a terminal, once the person has stopped the agent."""
+        """Raise KeyboardInterrupt once the person has stopped the agent."""
         if self._stopped.is_set():
             raise KeyboardInterrupt
 
     def watch(self, record: Record) -> None:
-        """Tell the editor of a record."""
+        """Send a record to the editor."""
         if isinstance(record.event, LlmResponse):
             self.answers.append(record.event)
             if self._window:
@@ -238,7 +238,7 @@ class Conversation:
             self.tell(update)
 
     def tell(self, update: Update) -> None:
-        """Send an update; it is on its way when this returns."""
+        """Send an update; sent when this returns."""
         with contextlib.suppress(OSError, CancelledError, RuntimeError):
             self._asked(self._client.session_update(self.session_id, update)).result()
 
@@ -246,7 +246,7 @@ class Conversation:
         return asyncio.run_coroutine_threadsafe(asking, self._loop)
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Ask the person at the editor."""
+        """Ask in the editor."""
         if unsaved := self._unsaved(request):
             said = f"{', '.join(unsaved)}: unsaved changes in your editor, which are not part of what is written."
             request = replace(request, risks=(said, *request.risks))
@@ -270,7 +270,7 @@ class Conversation:
         return Decision("approve" if chosen == "once" else "deny", "", _PERSON, of=request.digest)
 
     def _unsaved(self, request: ApprovalRequest) -> list[str]:
-        """Return the files of a change that are not on the disk as the editor has them."""
+        """Return changed files that the editor has not saved."""
         found = []
         for change in request.changes.changes if self._reads else ():
             here = decode_text(change.before or b"")
@@ -282,7 +282,7 @@ class Conversation:
         return found
 
     async def text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
-        """Return a block of a prompt as text; a file of the project that it names is read as the editor has it."""
+        """Return a prompt's block as text; named project files as the editor has them."""
         link = urlsplit(getattr(block, "uri", ""))
         place = Path(unquote(link.path))
         if self._reads and link.scheme == "file" and self.project in place.parents:
@@ -293,7 +293,7 @@ class Conversation:
 
 
 def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
-    """Return how a turn ended; only an agent whose attempts ran out leaves a page for a person."""
+    """Return how a turn ended; a page only if attempts ran out."""
     if ending.outcome == "stopped":
         return "cancelled"
     if answers and answers[-1].stop_reason == "refusal":
@@ -310,7 +310,7 @@ def _options(request: ApprovalRequest, extent: str) -> list[PermissionOption]:
 
 
 class RailsAgent:
-    """What the protocol asks of an agent."""
+    """The agent side of the protocol."""
 
     def __init__(self, sessions: EditorSessions) -> None:
         self._sessions = sessions
@@ -328,7 +328,7 @@ class RailsAgent:
         client_capabilities: ClientCapabilities | None = None,
         **_: Any,  # noqa: ANN401
     ) -> acp.InitializeResponse:
-        """Say what this agent can."""
+        """Return the capabilities."""
         self._able = client_capabilities or self._able
         able = AgentCapabilities(
             load_session=True,
@@ -345,24 +345,24 @@ class RailsAgent:
         return acp.InitializeResponse(protocol_version=version, agent_capabilities=able, agent_info=info)
 
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ANN401
-        """Begin a conversation; its log begins with the first prompt."""
+        """Begin a conversation; the log starts at the first prompt."""
         talk = self._begin(_folder(cwd), f"acp-{uuid.uuid4().hex}")
         return NewSessionResponse(session_id=talk.session_id, config_options=self._options(talk))
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ANN401
-        """Go on with a session: tell what was said and done in it. A session that is at work is loaded already."""
+        """Resume a session and replay it; a running one is loaded already."""
         talk, records = await self._reopened(cwd, session_id)
         for update in history_of(records, talk.project):
             await asyncio.to_thread(talk.tell, update)
         return LoadSessionResponse(config_options=self._options(talk))
 
     async def resume_session(self, cwd: str, session_id: str, **_: Any) -> ResumeSessionResponse:  # noqa: ANN401
-        """Go on with a session whose words the editor still has."""
+        """Resume a session without replay."""
         talk, _records = await self._reopened(cwd, session_id)
         return ResumeSessionResponse(config_options=self._options(talk))
 
     async def fork_session(self, cwd: str, session_id: str, **_: Any) -> ForkSessionResponse:  # noqa: ANN401
-        """Begin a session that has all that was said and done in another one, which stays as it is."""
+        """Begin a session with another's history; that stays unchanged."""
         project, name = _folder(cwd), f"acp-{uuid.uuid4().hex}"
         if session_id in self._open:
             self._at_rest(session_id)
@@ -384,12 +384,12 @@ class RailsAgent:
         return talk, records
 
     async def close_session(self, session_id: str, **_: Any) -> None:  # noqa: ANN401
-        """Stop what the agent does in a session, and forget it here; it can be loaded again."""
+        """Stop and forget a session; it can be loaded again."""
         if talk := self._open.pop(session_id, None):
             talk.close()
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> ListSessionsResponse:  # noqa: ANN401
-        """List the last sessions of a project, the newest first."""
+        """List a project's last sessions, newest first."""
         project = _folder(cwd or str(Path.cwd()))
         found = await asyncio.to_thread(sessions, state_of(project))
         listed = [
@@ -405,7 +405,7 @@ class RailsAgent:
         value: Any,  # noqa: ANN401
         **_: Any,  # noqa: ANN401
     ) -> SetSessionConfigOptionResponse:
-        """Choose the agent, the model, how it is asked, or who approves; what is chosen counts from the next prompt."""
+        """Choose agent, model, protocol or approval, from the next prompt on."""
         talk = self._at_rest(session_id)
         if value not in self._choices(talk.project).get(config_id, ()):
             raise acp.RequestError(_INVALID, f"There is no such {one_line(config_id, 60)} to choose.")
@@ -419,7 +419,7 @@ class RailsAgent:
         return SetSessionConfigOptionResponse(config_options=self._options(talk))
 
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:  # noqa: ANN401
-        """Let the agent work on what the person says."""
+        """Let the agent work."""
         talk = self._at_rest(session_id)
         with _as_protocol_error():
             words = "\n\n".join([await talk.text_of(block) for block in prompt])
@@ -431,7 +431,7 @@ class RailsAgent:
         return PromptResponse(stop_reason=_stop_reason(ending, talk.answers), usage=usage_of(talk.answers))
 
     async def cancel(self, session_id: str, **_: Any) -> None:  # noqa: ANN401
-        """Stop what the agent does."""
+        """Stop the agent."""
         if talk := self._open.get(session_id):
             talk.stop()
 
@@ -456,11 +456,9 @@ class RailsAgent:
         return talk
 
     def _choices(self, project: Path) -> Mapping[str, Sequence[str]]:
-        """Return what can be chosen for a session, what counts else first."""
         return {"agent": [*self._sessions.agents(project)], **self._sessions.choices(project)}
 
     def _options(self, talk: Conversation) -> list[Any]:
-        """Return what can be chosen, each with what is chosen now."""
         now = {"agent": talk.agent, **self._sessions.given, **talk.chosen}
         return [
             SessionConfigOptionSelect(
@@ -476,7 +474,6 @@ class RailsAgent:
 
 
 def _copy(records: Sequence[Record], project: Path, session_id: str) -> None:
-    """Write a new log with the same events."""
     with SessionLog.create(state_of(project), session_id=session_id) as log:
         for record in records:
             log.append(record.event, record.agent_role, record.llm_model_used)
@@ -506,7 +503,7 @@ def _told(error: BaseException) -> str:
 
 
 def _words(block: Any) -> str:  # noqa: ANN401 - any block of the protocol
-    """Return a block of a prompt as text; what is no text is named."""
+    """Return a block as text; others are named."""
     resource = getattr(block, "resource", None)
     if text := getattr(block, "text", None) or getattr(resource, "text", None):
         where = getattr(resource, "uri", "")

@@ -1,7 +1,6 @@
-"""The lines between an editor and its agent: JSON-RPC 2.0, one message a line.
+"""JSON-RPC 2.0 between editor and agent, one message a line.
 
-A line that is no message is answered (-32700: it is no JSON, -32600: it is no request) and passed over; the official
-SDK's own reader ends the agent there.
+An invalid line is answered (-32700: no JSON, -32600: no request) and skipped; the official SDK's reader ends there.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Lines:
         self._reader, self._writer = reader, writer
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Write a message. Raises OSError where the editor is gone."""
+        """Write a message. Raises OSError if the editor is gone."""
         self._writer.write(json.dumps(message).encode() + b"\n")
         await self._writer.drain()
 
@@ -62,13 +61,13 @@ class Lines:
                 await self._refuse(*_NO_REQUEST)
 
     async def close(self) -> None:
-        """Do nothing: all is written, and standard output stays open."""
+        """Do nothing: standard output stays open."""
 
     async def _refuse(self, code: int, words: str) -> None:
         await self.send({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}})
 
 
 async def serve(agent: Any) -> None:  # noqa: ANN401 - what of acp.Agent we have
-    """Answer the editor on standard input and output until it hangs up."""
+    """Serve the editor on standard input and output until it hangs up."""
     lines = Lines(*await acp.stdio_streams(limit=_LONGEST_LINE))
     await acp.run_agent(agent, lines, use_unstable_protocol=True)  # session/resume and session/close

@@ -1,4 +1,4 @@
-"""What an editor shows of a session: each of our events as updates of the Agent Client Protocol. Pure."""
+"""Our events as updates of the Agent Client Protocol. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WIDTH: Final = 100
 
 
 def updates_of(record: Record, project: Path) -> Iterator[Update]:
-    """Yield what an editor is told of one record."""
+    """Yield a record's updates."""
     match record.event:
         case LlmResponse(text=text, prose=prose):
             words = text if prose is None else prose
@@ -80,7 +80,7 @@ def _ended(ids: Sequence[str], text: str, *, ok: bool) -> Iterator[Update]:
 
 
 def history_of(records: Sequence[Record], project: Path) -> Iterator[Update]:
-    """Yield what an editor is told of a session that it opens again: what the person said, too."""
+    """Yield the updates of a reopened session, with the person's words."""
     for record in records:
         match record.event:
             case AgentEngage(task=words) | HumanSteered(about="follow_up", text=str(words)):
@@ -90,7 +90,7 @@ def history_of(records: Sequence[Record], project: Path) -> Iterator[Update]:
 
 
 def usage_of(answers: Sequence[LlmResponse]) -> Usage:
-    """Return the tokens of some answers together."""
+    """Return the sum of tokens."""
     read, written, cached, kept = (
         sum(getattr(one.usage, f"{kind}_tokens") for one in answers)
         for kind in ("input", "output", "cache_read", "cache_write")
@@ -105,13 +105,13 @@ def usage_of(answers: Sequence[LlmResponse]) -> Usage:
 
 
 def context_update(answer: LlmResponse, window: int) -> Update:
-    """Return how many tokens of the model's window the conversation takes."""
+    """Return the tokens used of the model's window."""
     used = usage_of([answer]).total_tokens
     return UsageUpdate(session_update="usage_update", used=used, size=window)
 
 
 def shown(request: ApprovalRequest, project: Path) -> list[Any]:
-    """Return what a person is shown of a question: whole files before and after, and everything else as text."""
+    """Return a question for display: full files before and after, the rest as text."""
     diffs = [] if request.kind == "tool" else list(_diffs(request.changes, project))
     look = Look(width=_WIDTH, plain=True)
     whole = request.kind == "tool" or len(diffs) < len(request.changes.changes)

@@ -1,1 +1,1 @@
-"""The warm gate of a project: one process on a private socket, started by the first hook."""
+"""A project's warm gate: a process on a private socket, started by the first hook."""

@@ -1,7 +1,6 @@
-"""Asking the warm gate of a project, and starting it where there is none.
+"""Asks a project's warm gate, and starts it if needed.
 
-A host waits for this process, so it imports little and knows nothing of gates: it passes on what it was given, and
-what comes back. Whatever goes wrong is an answer that says so.
+A host waits, so this imports little and only passes data on. Failures are answers too.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ _TOLD: Final = ("CLAUDE_PROJECT_DIR",)
 
 
 class Answered:
-    """What a hook prints and how it ends."""
+    """A hook's output and exit code."""
 
     def __init__(self, out: str = "", err: str = "", code: int = 0) -> None:
         self.out, self.err, self.code = out, err, code
 
 
 def answer_call(host: str, data: bytes, environment: Mapping[str, str], *, strict: bool = False) -> Answered:
-    """Return the answer to one call of ``host``; ``data`` is its input as it came."""
+    """Answer a call of ``host``; ``data``: its raw input."""
     until = time.monotonic() + DEADLINE_SECONDS
     folder = environment.get("CLAUDE_PROJECT_DIR") or _folder_of(data)
     try:
@@ -51,13 +50,13 @@ def answer_call(host: str, data: bytes, environment: Mapping[str, str], *, stric
 
 
 def let_go(project: str) -> None:
-    """Have the warm gate of a project, if there is one, close the logs that it writes; the next call opens them."""
+    """Have a running gate close its logs until the next call."""
     with contextlib.suppress(RailsError, OSError):
         _exchange(place.socket_of(project), b'{"rest": true, "bytes": 0}\n', time.monotonic() + _START_SECONDS)
 
 
 def _folder_of(data: bytes) -> str:
-    """Return the working directory that a host's input names."""
+    """Return the input's working directory."""
     try:
         value = json.loads(data)
         return str(value.get("cwd") or value["workspace_roots"][0])
@@ -66,7 +65,7 @@ def _folder_of(data: bytes) -> str:
 
 
 def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
-    """Send ``message`` and return the whole answer; a gate that is not there is started, a few times at most."""
+    """Send ``message``, return the answer; starts a missing gate, a few times at most."""
     started, child, starts = 0.0, 0, 0
     while True:
         try:
@@ -98,10 +97,10 @@ def _exchange(file: str, message: bytes, until: float) -> bytes:
 
 
 def _start(folder: str) -> int:
-    """Start the gate of the project of ``folder``, in a session of its own, and return its process number.
+    """Start the gate of ``folder``'s project in its own session; return its process id.
 
-    It is a copy of this process, which must have one thread: what this one has imported, a host need not wait for.
-    A pipe that it closes says that it listens, or that it has ended: who asks again and again waits longer.
+    A fork of this process (single-threaded), to save imports. A pipe closes once it listens or ended, as polling is
+    slower.
     """
     ready, told = os.pipe()
     if process := os.fork():
@@ -124,7 +123,7 @@ def _start(folder: str) -> int:
 
 
 def _has_ended(process: int) -> bool:
-    """Whether a process of :func:`_start` has ended: it failed, or found another at work."""
+    """Whether a :func:`_start` process failed, or found another running."""
     try:
         return os.waitpid(process, os.WNOHANG)[0] == process
     except ChildProcessError:  # its end was seen already
@@ -132,7 +131,6 @@ def _has_ended(process: int) -> bool:
 
 
 def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
-    """Return the answer of a call that no gate has judged."""
     from pathlib import Path
 
     from rails.integrations.hooks.contract import HookCall, not_judged

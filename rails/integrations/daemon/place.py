@@ -1,4 +1,4 @@
-"""Where the warm gate of a project listens, and who may talk to it. Imports next to nothing."""
+"""The warm gate's socket and its permissions. Imports almost nothing."""
 
 # pathlib and contextlib would cost each hook call as much as the rest of this.
 # ruff: noqa: PTH102, PTH110, PTH116, PTH120, SIM105
@@ -20,7 +20,7 @@ _BASE_BYTES: Final = 70
 
 
 def project_around(folder: str) -> str:
-    """Return the project that a folder belongs to: the nearest one above with ``.git`` or our own files, or itself."""
+    """Return the nearest parent with ``.git`` or our files, or the folder."""
     folder = one = os.path.realpath(folder)
     while True:
         if any(os.path.exists(f"{one}/{mark}") for mark in (".git", ".rails.toml", ".rails")):
@@ -32,7 +32,7 @@ def project_around(folder: str) -> str:
 
 
 def socket_of(project: str) -> str:
-    """Return the socket of a project's gate, of this version of AI-Rails and this Python."""
+    """Return the gate's socket for this AI-Rails and Python."""
     told = "\0".join((project, rails.__version__, sys.executable, str(_written())))
     digest = 0xCBF29CE484222325  # FNV-1a: the standard library's hashes cost a hook more than all it does itself
     for byte in told.encode("utf-8", "surrogateescape"):
@@ -41,7 +41,7 @@ def socket_of(project: str) -> str:
 
 
 def runtime_folder() -> str:
-    """Return our private folder for sockets; it is made. Raises WorkspaceError where it is not ours alone."""
+    """Make and return our private socket folder. Raises WorkspaceError if others have access."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     short = base and len(os.fsencode(base)) < _BASE_BYTES
     folder = f"{base}/ai-rails" if short else f"/tmp/ai-rails-{os.getuid()}"  # noqa: S108 - looked at below
@@ -56,7 +56,7 @@ def runtime_folder() -> str:
 
 
 def require_own(connection: socket.socket) -> None:
-    """Raise ConnectionError unless the other end of a connection is a process of this user."""
+    """Raise ConnectionError unless the peer is a process of this user."""
     if not hasattr(socket, "SO_PEERCRED"):
         return
     size = struct.calcsize("3i")
@@ -66,7 +66,7 @@ def require_own(connection: socket.socket) -> None:
 
 
 def _written() -> int:
-    """Return when this version's code was put in place: an upgrade gets a gate of its own."""
+    """Return when this code was installed: an upgrade gets its own gate."""
     try:
         return os.stat(f"{os.path.dirname(rails.__file__)}/cli.py").st_mtime_ns
     except OSError:

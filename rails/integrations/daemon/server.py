@@ -1,7 +1,7 @@
-"""The warm gate of one project: answers hooks over a private socket until nobody has asked for ten minutes.
+"""A project's warm gate: serves hooks on a private socket until ten minutes idle.
 
-One process for each project, version and Python (:mod:`~rails.integrations.daemon.place`). A line of JSON and the
-host's input come in, one line of JSON goes out. Only processes of the same user are answered.
+One per project, version and Python (:mod:`~rails.integrations.daemon.place`), for this user only. In: a line of JSON
+and the host's input; out: a line of JSON.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _READ_SECONDS: Final = 20.0
 
 
 def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], object] | None = None) -> None:
-    """Answer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already.
+    """Serve until ``idle`` seconds pass without a call; return at once if another serves.
 
-    ``on_ready`` is called when it listens.
+    ``on_ready``: called when listening.
     """
     file = Path(place.socket_of(str(project)))
     with held(file.with_suffix(".lock")) as mine:
@@ -91,7 +91,7 @@ def _serve_one(connection: socket.socket, warm: WarmGate, slots: threading.Semap
 
 
 def _read(connection: socket.socket) -> tuple[Mapping[str, object], bytes]:
-    """Return the head and the input of a message. Raises ValueError for one that is none or too long."""
+    """Return a message's head and input. Raises ValueError if invalid or too long."""
     parts, size = [], 0
     while part := connection.recv(1 << 16):
         parts.append(part)

@@ -1,6 +1,6 @@
-"""What answers in the warm gate of a project: its sessions, and the gate that they share.
+"""The sessions of a project's warm gate, and their gate.
 
-The first call waits for every import, so these stand where they are needed: git and ruff work while they go on.
+Imports are local: git and ruff run meanwhile on the first call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class WarmGate:
-    """Answers calls about one project. Sessions stay open; each is used by one call at a time."""
+    """Answers a project's calls. Sessions stay open; each serves one call at a time."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
@@ -31,7 +31,7 @@ class WarmGate:
 
     @cached_property
     def gate(self) -> Gate:
-        """The gate of all sessions, made when it is first asked for."""
+        """The shared gate, made on first use."""
         from rails.gate.gate import Gate
 
         return Gate(self.project)
@@ -62,7 +62,7 @@ class WarmGate:
         return answer
 
     def rest(self) -> None:
-        """Close the logs, so that another process may write them, until something is written again."""
+        """Close the logs until the next write, so that others may write them."""
         with self._turn:
             for session in self._sessions.values():
                 with contextlib.suppress(RailsError):

@@ -1,1 +1,1 @@
-"""Hooks of other agents: their JSON in, our verdict out, in the form that each host counts."""
+"""Hooks of other agents: their JSON in, our verdict out."""

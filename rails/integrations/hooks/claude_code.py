@@ -1,8 +1,7 @@
-"""Claude Code's hooks: its input, the bytes that its edits would write, and the answers that it counts.
+"""Claude Code's hooks. Measured on version 2.1.330.
 
-Measured on version 2.1.330. A deny is JSON on standard output with exit code 0; ``updatedInput`` stands without a
-permission decision, so that what the user's own permissions ask is asked all the same; an Edit can only be replaced by
-another Edit.
+A deny is JSON on standard output with exit code 0. ``updatedInput`` comes without a permission decision, so that the
+user's own permissions still apply; an Edit can only be replaced by an Edit.
 """
 
 from __future__ import annotations
@@ -50,19 +49,19 @@ _SPAN_LINES: Final = 400
 
 
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call of Claude Code's input, ``None`` for an event that nothing is done about."""
+    """Return the call, None for an ignored event."""
     return hook_call(NAME, _EVENTS, payload, environment.get("CLAUDE_PROJECT_DIR") or host_text(payload.get("cwd")))
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
-    """Yield what stands for each file that the tool names."""
+    """Yield a change for each file that the tool names."""
     for key in ("file_path", "notebook_path") if call.tool in _WRITES else ():
         if name := host_text(call.input.get(key)):
             yield from named_change(name, call, project)
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the tool would write, ``None`` for a tool that writes no file by itself or outside the project."""
+    """Return what the tool would write; None if nothing, or outside the project."""
     if call.tool not in _WRITES:
         return None
     name = host_text(call.input.get("file_path")) or host_text(call.input.get("notebook_path"))
@@ -80,7 +79,7 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
 
 
 def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
-    """Return the bytes that the tool would leave, as far as they can be told."""
+    """Return the resulting bytes, as far as known."""
     if call.tool == "Write":
         return host_text(call.input.get("content")).encode("utf-8", "surrogatepass")
     if call.tool == "NotebookEdit":
@@ -100,7 +99,7 @@ def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
 
 
 def _replaced(text: str, old: str, new: str, *, every: bool) -> str | None:
-    """Return the text as the host would edit it; line ends are the file's own."""
+    """Return the text edited as the host would, with the file's line endings."""
     if not old:
         return new if not text else None
     if old not in text and "\r\n" in text:  # the host compares with plain line feeds
@@ -113,7 +112,6 @@ def _replaced(text: str, old: str, new: str, *, every: bool) -> str | None:
 
 
 def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
-    """Return the notebook with the cell replaced, inserted or deleted."""
     try:
         notebook = json.loads(before or b"")
         cells = notebook["cells"]
@@ -137,7 +135,7 @@ def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
 
 
 def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
-    """Return the tool's input for what the gate made of the proposal, ``None`` where there is no such input."""
+    """Return the input for the gate's result, None if there is none."""
     old, new = before.changes[0], after.changes[0]
     text = decode_text(new.after or b"")
     if text is None or (new.after or b"").startswith(b"\xef\xbb\xbf") or b"\r" in (new.after or b""):
@@ -150,7 +148,7 @@ def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[st
 
 
 def _span(old: str, new: str) -> tuple[str, str] | None:
-    """Return the smallest unique run of whole lines that covers every difference, and what replaces it."""
+    """Return the smallest unique run of lines with all differences, and its replacement."""
     from rails.core.diff import line_diff
 
     was, now = old.splitlines(keepends=True), new.splitlines(keepends=True)
@@ -170,7 +168,7 @@ def _span(old: str, new: str) -> tuple[str, str] | None:
 
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
-    """Return what is printed; an empty result prints nothing."""
+    """Return the output; an empty result prints nothing."""
     value: dict[str, Json] = {}
     specific: dict[str, Json] = {}
     if call.event == "before" and result.deny:

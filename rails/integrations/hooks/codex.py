@@ -1,8 +1,7 @@
-"""Codex's hooks: its input, what its patches would write, and the answers that it counts.
+"""Codex's hooks. Measured on version 0.169.0.
 
-Measured on version 0.169.0. Codex lets everything through that it does not understand, so nothing stands beside a
-deny, and it is given no rewritten patch, which it takes only together with a permission. A patch in a here-document of
-a shell command comes as that command.
+Codex ignores what it does not understand, so a deny stands alone; patches are not rewritten, as that needs a
+permission. A here-document patch comes as a shell command.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse"}
 
 
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call of Codex's input, ``None`` for an event that nothing is done about."""
+    """Return the call, None for an ignored event."""
     del environment
     call = hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
     folder = _CHANGES_TO.match(host_text(call.input.get("command"))) if call else None
@@ -59,7 +58,7 @@ def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> Hook
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
-    """Yield what stands for each file that the call's patch names, whether or not it can be read."""
+    """Yield a change for each file of the patch, readable or not."""
     _, begin, patch = host_text(call.input.get("command")).partition(codex_patch.BEGIN)
     for line in patch.splitlines() if begin else ():
         if found := _NAMES.match(line):
@@ -67,7 +66,7 @@ def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the call's patch would write, ``None`` where it has none within the project."""
+    """Return what the patch would write, None if nothing within the project."""
     patch = codex_patch.patch_in(host_text(call.input.get("command")))
     if not patch:
         return None
@@ -85,7 +84,7 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
 
 
 def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange, ...] | Unjudged:
-    """Return what a patch does to one file; nothing for one outside the project. Raises PatchError."""
+    """Return the change of one file; nothing outside the project. Raises PatchError."""
     path = path_in_project(patch.path, call, project)
     if path is None or isinstance(path, Unjudged):
         return () if path is None else path
@@ -110,7 +109,7 @@ def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange
 
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
-    """Return what is printed; an empty result prints nothing, and nothing stands beside a deny."""
+    """Return the output; an empty result prints nothing, a deny stands alone."""
     if call.event == "before" and result.deny:
         deny: dict[str, Json] = {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
         return HookAnswer(as_json({"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}}))

@@ -1,8 +1,7 @@
-"""The patch format of Codex (``*** Begin Patch``): read, and applied as its host applies it.
+"""Codex's patch format (``*** Begin Patch``), applied as by the host.
 
-The host finds the lines of a hunk from where the last one ended, first as they are, then without blanks at the end,
-then without blanks on either side, then with typographic signs as plain ones; ``@@ text`` moves on to that line first.
-What is found here is what the host would write; where nothing is found, the host refuses the patch by itself.
+A hunk is searched from the end of the last: exact, without trailing blanks, without blanks on both sides, with
+typographic signs as plain ones; ``@@ text`` first moves to that line. The host refuses a patch without a match.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _ALIKE: Final[tuple[Callable[[str], str], ...]] = (
 
 
 class Hunk(Struct, frozen=True):
-    """Lines that are replaced: a line to look for first ("": none), old and new ones, whether they end the file."""
+    """A replacement: line to seek first ("": none), old and new lines, at the file's end."""
 
     anchor: str
     old: tuple[str, ...]
@@ -40,7 +39,7 @@ class Hunk(Struct, frozen=True):
 
 
 class FilePatch(Struct, frozen=True):
-    """What a patch does to one file. ``lines`` are those of a file that is added; ``moved`` its new path, if any."""
+    """A patch of one file. ``lines``: of an added file; ``moved``: the new path."""
 
     kind: Literal["add", "update", "delete"]
     path: str
@@ -50,17 +49,17 @@ class FilePatch(Struct, frozen=True):
 
 
 class PatchError(ValueError):
-    """The patch cannot be read, or its lines are not in the file."""
+    """An unreadable patch, or no match."""
 
 
 def patch_in(text: str) -> str:
-    """Return the patch that a text holds, a shell command with a here-document for one; "" where there is none."""
+    """Return the patch in a text, such as a here-document; or ""."""
     start, end = text.find(BEGIN), text.rfind(END)
     return text[start : end + len(END)] if 0 <= start < end else ""
 
 
 def read_patch(text: str) -> list[FilePatch]:
-    """Return the files of a patch. Raises PatchError."""
+    """Return a patch's files. Raises PatchError."""
     lines = text.strip().splitlines()
     if not lines or lines[0].strip() != BEGIN or lines[-1].strip() != END:
         raise PatchError("it does not begin and end as a patch does")
@@ -86,7 +85,7 @@ def read_patch(text: str) -> list[FilePatch]:
 
 
 def _hunks(body: Sequence[str]) -> Iterator[Hunk]:
-    """Yield the hunks of one file; the first may lack its ``@@``."""
+    """Yield a file's hunks; the first may lack ``@@``."""
     anchor, old, new, at_end = "", list[str](), list[str](), False
     for line in body:
         if line == _END_OF_FILE:
@@ -109,7 +108,7 @@ def _hunks(body: Sequence[str]) -> Iterator[Hunk]:
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
-    """Return the text with the hunks applied. Raises PatchError where their lines are not found."""
+    """Return the patched text. Raises PatchError without a match."""
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -133,7 +132,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
 
 
 def _seek(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bool) -> int | None:
-    """Return where ``wanted`` stands from ``start`` on, by the strictest comparison that finds it."""
+    """Return the place of ``wanted`` by the strictest comparison that matches."""
     last = len(lines) - len(wanted)
     begin = last if at_end and last >= start else start
     for alike in _ALIKE:
@@ -145,5 +144,5 @@ def _seek(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bo
 
 
 def added_text(patch: FilePatch) -> str:
-    """Return the whole text of a file that is added."""
+    """Return an added file's text."""
     return "".join(f"{line}\n" for line in patch.lines)

@@ -1,8 +1,7 @@
-"""What hooks of every host have in common: the call that came, what we make of it, what is printed.
+"""Shared by all hosts: the call, the result, the output.
 
-A host's module (:mod:`~rails.integrations.hooks.claude_code`, :mod:`~rails.integrations.hooks.codex`) turns its own
-JSON into a :class:`HookCall` and a :class:`HookResult` into its own JSON; :mod:`~rails.integrations.hooks.handle`
-stands between.
+A host's module (:mod:`~rails.integrations.hooks.claude_code`, :mod:`~rails.integrations.hooks.codex`) converts its
+JSON; :mod:`~rails.integrations.hooks.handle` judges.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _FIELDS: Final = {
 
 
 class HookCall(Struct, frozen=True):
-    """One call of a host. ``again`` is whether the host goes on only because an earlier hook held up its end."""
+    """A host's call. ``again``: the host only goes on because a hook blocked its end."""
 
     host: str
     event: HookEvent
@@ -56,10 +55,10 @@ class HookCall(Struct, frozen=True):
 
 
 class HookResult(Struct, frozen=True):
-    """What we have to say to a call. Nothing of it set: nothing is said, and the host goes on.
+    """Our result; empty: the host goes on silently.
 
-    ``deny`` keeps a tool from running, ``block`` holds up the end of an answer or tells of what is written already;
-    ``rewritten`` is the tool's input as it should be; ``context`` is told to the model, ``notice`` to the person.
+    ``deny`` stops a tool; ``block`` holds an end or reports written files; ``rewritten``: the new input; ``context`` is
+    for the model, ``notice`` for the person.
     """
 
     deny: str = ""
@@ -70,7 +69,7 @@ class HookResult(Struct, frozen=True):
 
 
 class HookAnswer(Struct, frozen=True):
-    """What a hook prints and how it ends: whole JSON or nothing, and an exit code as the host counts it."""
+    """A hook's output (complete JSON or nothing) and exit code."""
 
     out: str = ""
     err: str = ""
@@ -78,33 +77,33 @@ class HookAnswer(Struct, frozen=True):
 
 
 class Unjudged(Struct, frozen=True):
-    """A proposal that cannot be judged before it is written, and why; what is written is judged afterwards."""
+    """Why a proposal cannot be judged before the write; it is judged after."""
 
     why: str
 
 
 class Host(Protocol):
-    """What one host's module knows."""
+    """A host's module."""
 
     def call_of(self, payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
-        """Return the call of a host's input, ``None`` for an event that nothing is done about."""
+        """Return the call, None for an ignored event."""
         ...
 
     def named_files(self, call: HookCall, project: Path) -> Iterator[FileChange]:
-        """Yield what stands for each file that the tool names, see :func:`named_change`."""
+        """Yield a :func:`named_change` for each file that the tool names."""
         ...
 
     def proposed(self, call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-        """Return what the tool would write, ``None`` for a tool that writes no file by itself."""
+        """Return what the tool would write, or None."""
         ...
 
     def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
-        """Return what is printed."""
+        """Return the output."""
         ...
 
 
 def hook_call(host: str, events: Mapping[str, HookEvent], payload: Mapping[str, Json], folder: str) -> HookCall | None:
-    """Return the call of an input with the usual names of its fields, ``None`` for an event that is not of ours."""
+    """Return the call of an input with the usual field names, None for an unknown event."""
     event = events.get(host_text(payload.get("hook_event_name")))
     if event is None:
         return None
@@ -115,9 +114,9 @@ def hook_call(host: str, events: Mapping[str, HookEvent], payload: Mapping[str, 
 
 
 def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | Unjudged | None:
-    """Return the path that a host names as one of ``project``, ``None`` for one outside it.
+    """Return a named path in ``project``, None if outside.
 
-    The folder may be named through a link; the file itself may be one, which is the gate's to refuse.
+    Links are followed in the folder, not the file; that is the gate's to refuse.
     """
     try:
         inside = _named(name, call).relative_to(os.path.realpath(project))
@@ -128,13 +127,13 @@ def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath |
 
 
 def _named(name: str, call: HookCall) -> Path:
-    """Return where a file is: links of its folder are followed, the file itself may be one; ``~`` is the home."""
+    """Return a file's place, links of its folder resolved; ``~`` is the home."""
     place = call.folder / os.path.expanduser(name)  # noqa: PTH111 - that of pathlib raises where there is no home
     return Path(os.path.realpath(place.parent), place.name)
 
 
 def named_change(name: str, call: HookCall, project: Path, *, gone: bool = False) -> Iterator[FileChange]:
-    """Yield what stands for a change of a file whose content is not known yet: of what is named and where it leads."""
+    """Yield stand-ins for a change with unknown content: the named path and where it leads."""
     root = os.path.realpath(project)
     with contextlib.suppress(OSError, ValueError):
         place = _named(name.strip(), call)
@@ -146,29 +145,29 @@ def named_change(name: str, call: HookCall, project: Path, *, gone: bool = False
 
 
 def now_on_disk(path: WorkspacePath, project: Path) -> tuple[bytes | None, int] | Unjudged:
-    """Return a file's bytes (``None``: there is none) and permission bits, or why it cannot be judged."""
+    """Return a file's bytes (None: missing) and permission bits, or why it cannot be judged."""
     place = project.joinpath(*path.parts)
     read = read_from_disk(project, path) if place.is_symlink() or place.exists() else (None, 0o644)
     return Unjudged(f"{path}: {read}") if isinstance(read, str) else read
 
 
 def host_text(value: Json | None) -> str:
-    """Return a text of a host's input, "" for anything else."""
+    """Return a text, "" for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def host_object(value: Json | None) -> Mapping[str, Json]:
-    """Return an object of a host's input, an empty one for anything else."""
+    """Return an object, {} for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def as_json(value: Mapping[str, Json]) -> str:
-    """Return an answer as one line of JSON."""
+    """Return one line of JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> HookResult:
-    """Return what is said where the call could not be judged: let through and told, or denied."""
+    """Return the result without a judgement: allowed with a notice, or denied."""
     why = f"AI-Rails could not judge this: {reason_of(error)}."
     if strict and call.event == "before":
         return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
@@ -179,6 +178,6 @@ def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> H
 
 
 def reason_of(error: BaseException | str) -> str:
-    """Return what went wrong, in one line."""
+    """Return the error in one line."""
     known = isinstance(error, str | RailsError | OSError)
     return one_line(str(error) if known else f"{type(error).__name__}: {error}", 300)

@@ -1,4 +1,4 @@
-"""What hosts send, as recorded from them or as they document it: for ``ai-rails hook test`` and for tests."""
+"""Hosts' inputs, recorded or documented: for ``ai-rails hook test`` and tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MISTAKE: Final = "x = undefined_name\n"
 
 
 def example(host: str, folder: Path, content: str, *, file: str = "example.py") -> bytes:
-    """Return the input of a call of ``host`` before it writes a new file."""
+    """Return ``host``'s input before it writes a new file."""
     common: dict[str, Json] = {
         "session_id": "example",
         "transcript_path": None,

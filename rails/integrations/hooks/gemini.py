@@ -1,7 +1,7 @@
 """Gemini CLI's hooks, tried on version 0.61.0.
 
-A deny is ``decision`` and ``reason`` on standard output with exit code 0. A rewritten input is merged into the model's,
-which is not told of it; therefore none is given.
+A deny is ``decision`` and ``reason`` on standard output with exit code 0. Inputs are not rewritten: the model would not
+be told.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
 
 
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call of Gemini's input, ``None`` for an event that nothing is done about."""
+    """Return the call, None for an ignored event."""
     del environment
     return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
-    """Yield what stands for each file that the tool names."""
+    """Yield a change for each file that the tool names."""
     return claude_code.named_files(_alike(call), project)
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the tool would write, ``None`` for a tool that writes no file by itself or outside the project."""
+    """Return what the tool would write; None if nothing, or outside the project."""
     return claude_code.proposed(_alike(call), project)
 
 
@@ -62,7 +62,7 @@ def _alike(call: HookCall) -> HookCall:
 
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
-    """Return what is printed; an empty result prints nothing."""
+    """Return the output; an empty result prints nothing."""
     value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
     if (call.event == "before" and result.deny) or (call.event == "stop" and result.block):
         value |= {"decision": "deny", "reason": result.deny or result.block}

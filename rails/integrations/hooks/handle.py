@@ -1,8 +1,7 @@
-"""One call of a host, from its JSON to ours: judge before the write, look after it, hold up an end with findings.
+"""A host's call: judge before the write, look after it, hold an end with findings.
 
-The hosts let an edit through when a hook fails, and so do we by default, but never unseen: the failure is told to the
-model and the person, and what was not judged before it was written is judged after the tool, the batch or at the end.
-Only findings hold up an end, and once what cannot be judged at all. ``strict`` denies before the write instead.
+Hosts allow an edit when a hook fails, and so do we, but the model and person are told, and the write is judged later.
+Only findings hold an end, and once what cannot be judged. ``strict`` denies instead.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def handle(
     *,
     strict: bool = False,
 ) -> HookAnswer:
-    """Return the answer to one call. Whatever goes wrong is an answer, too. ``strict``: what it is, is a deny."""
+    """Answer a call; a failure is an answer too (with ``strict`` a deny)."""
     try:
         session = session_of(call)
         before = call.event == "before"
@@ -125,7 +124,7 @@ def _after(call: HookCall, session: HostedSession) -> HookResult:
 
 
 def _stop(call: HookCall, session: HostedSession) -> HookResult:
-    """Hold up an end for what the model can change, as often as the budget says; tell the person of all else, once."""
+    """Hold an end for what the model can fix, within the budget; notify the person once."""
     held = session.stopped(again=call.again)
     found = session.look()
     page, named = _page(found), _denied(found) or _unknown(found)
@@ -158,13 +157,13 @@ _RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult]]] =
 
 
 def _denied(found: FoundOnDisk) -> str:
-    """Return what is said of a file that a rule denies and that was changed all the same, "" where there is none."""
+    """Return the message for changed files that a rule denies, or ""."""
     words = "It was changed all the same. Put it back as it was, or tell the person why not."
     return f"AI-Rails: {found.denied} {words}" if found.denied else ""
 
 
 def _page(found: FoundOnDisk) -> str:
-    """Return what is told of files that are written already, "" where at most their formatting is wrong."""
+    """Return the message for written files, "" if at most misformatted."""
     verdict = found.verdict
     if verdict is None or all(finding.rule == "format" for finding in verdict.blocking):
         return ""
@@ -180,7 +179,7 @@ def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
 
 
 def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
-    """Return what is said, once a session, of files that are written and that no check could judge, else ""."""
+    """Return the message, once a session, for unjudgeable written files, or ""."""
     verdict = found.verdict
     if verdict is None or verdict.status != "error" or not _is_news(verdict, session):
         return ""
@@ -188,7 +187,7 @@ def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
 
 
 def _unchecked(verdict: Verdict | None) -> str:
-    """Return what is said where no check looked at anything that was written, "" where one did."""
+    """Return the message if nothing written was checked, or ""."""
     if verdict and verdict.status == "pass" and checked_nothing(verdict):
         return f"AI-Rails: nothing was checked of what was written: {_shown(verdict.not_checked)}."
     return ""
@@ -200,13 +199,13 @@ def _few(words: Sequence[str]) -> str:
 
 
 def _unknown(found: FoundOnDisk) -> str:
-    """Return what is said of what came and can be compared with nothing, "" where there is none."""
+    """Return the message for files without a known earlier state, or ""."""
     said = [f"{one_line(name, 200)} ({one_line(why, 200)})" for name, why in found.unknown.items()]
     return f"AI-Rails could not judge what was written: {_few(said)}." if said else ""
 
 
 def _unformatted(found: FoundOnDisk) -> str:
-    """Return what is said of files of which only the formatting is wrong, "" where there are none."""
+    """Return the message for files with only formatting errors, or ""."""
     names = sorted({finding.path for finding in found.verdict.blocking}) if found.verdict else []
     if not names:
         return ""
@@ -214,7 +213,7 @@ def _unformatted(found: FoundOnDisk) -> str:
 
 
 def _looser_pins(verdict: Verdict | None) -> str:
-    """Return what is said of pins that got looser, "" where none did: nothing is held up for them."""
+    """Return the message for loosened pins, or ""; holds nothing."""
     notes = [one for one in verdict.findings if one.rule == LOOSER and one.new] if verdict else []
     words = [f"{one.path}:{one.line}: {one.message}" for one in notes[:_NOTES]]
     return f"AI-Rails, a note: {' '.join(words)} {notes[0].remedy}" if notes else ""
@@ -229,7 +228,7 @@ def _shown(missed: Sequence[NotChecked]) -> str:
 
 
 def _is_news(verdict: Verdict, session: HostedSession) -> bool:
-    """Return whether the person was not told all of it, before or after a tool; what is not installed is told once."""
+    """Whether the person does not know all of it; a missing tool is told once."""
     news = False
     for miss in _required(verdict):
         place = "" if "install" in miss.reason else miss.path
@@ -238,7 +237,7 @@ def _is_news(verdict: Verdict, session: HostedSession) -> bool:
 
 
 def _told_of(verdict: Verdict) -> str:
-    """Say what the gate changed, so that the model's memory of the file is right."""
+    """Say what the gate changed, for the model."""
     fixes = ", ".join(dict.fromkeys(f"{fix.rule} in {fix.path}" for fix in verdict.fixed)) or "formatting"
     opening = f"AI-Rails changed your text before it was written ({one_line(fixes, 300)}). The file now has:"
     lines = [

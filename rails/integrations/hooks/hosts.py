@@ -1,4 +1,4 @@
-"""The hosts whose hooks are answered, by name, and the call in a host's input."""
+"""The known hosts by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOSTS: Final = ("claude-code", "codex", "gemini")
 
 
 def host_of(name: str) -> Host | None:
-    """Return the module of a host, ``None`` for one that there is not. Only the one that calls is imported."""
+    """Return a host's module or None; imports only that one."""
     if name not in _HOSTS:
         return None
     module: Host = importlib.import_module(f"rails.integrations.hooks.{name.replace('-', '_')}")
@@ -22,7 +22,7 @@ def host_of(name: str) -> Host | None:
 
 
 def read_hook_call(host: Host, data: bytes, environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call in a host's input, ``None`` where nothing is to be done. Raises ValueError for no JSON."""
+    """Return the call in a host's input, or None. Raises ValueError for invalid JSON."""
     try:
         payload = json.loads(data)
     except RecursionError:

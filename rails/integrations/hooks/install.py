@@ -1,8 +1,7 @@
-"""Putting our hooks into a host's settings and taking them out: the rest of the file stays byte for byte.
+"""Installs and removes our hooks; the rest of a settings file stays byte for byte.
 
-Claude Code reads ``settings.json`` in ``.claude`` of the project or the user, Codex ``hooks.json`` in ``.codex``. The
-line stays the same over versions, because Codex asks again to trust one that changed. In a project's settings it
-says so where ai-rails is not installed: whoever clones the project would see a failure without a word.
+Claude Code: ``.claude/settings.json``; Codex: ``.codex/hooks.json``. The line is the same in all versions, as Codex
+asks again to trust a changed one; a project's reports a missing ai-rails.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ HOST_SECONDS: Final = 60
 
 @cache
 def host_table(host: str) -> Mapping[str, Any]:
-    """Return what ``hosts.toml`` says of a host: its events, its settings, and the files of a plug-in."""
+    """Return ``hosts.toml`` on a host: events, settings, plug-in files."""
     table: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))[host]
     return table
 
 
 class Settings(Struct, frozen=True):
-    """A host's settings file: whose it is, where, and its text ("" where there is none)."""
+    """A settings file: owner, path, text ("": none)."""
 
     host: str
     file: UserFile
@@ -47,12 +46,12 @@ class Settings(Struct, frozen=True):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Our command lines in it, each once."""
+        """Return our distinct command lines."""
         return tuple(dict.fromkeys(command for _, _, command in _ours(self)))
 
 
 def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
-    """Return a host's settings: the project's if ``shared``, else the user's. Raises UsageError for unreadable ones."""
+    """Return the settings: the project's if ``shared``, else the user's. Raises UsageError if unreadable."""
     folder, name = host_table(host)["settings"]
     home = os.environ.get(host_table(host).get("home", ""))
     base = project / folder if shared else Path(home or Path.home() / folder)
@@ -67,7 +66,7 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
 
 
 def installed(settings: Settings, words: Sequence[str] = ()) -> str:
-    """Return the text of the settings with our hooks in it; ``words`` are options of ours. Idempotent."""
+    """Return the text with our hooks and options (``words``). Idempotent."""
     command = command_line(settings.host, words, shared=settings.shared)
     entries = {
         event: _entry(settings.host, matcher, command, strict="--strict" in words)
@@ -94,7 +93,7 @@ def installed(settings: Settings, words: Sequence[str] = ()) -> str:
 
 
 def removed(settings: Settings) -> str:
-    """Return the text of the settings without our hooks, "" where nothing else was in it."""
+    """Return the text without our hooks; "" if nothing is left."""
     text = settings.text
     while ours := next(_ours(Settings(settings.host, settings.file, text, settings.shared)), None):
         (event, index), _, _ = ours
@@ -110,7 +109,7 @@ def removed(settings: Settings) -> str:
 
 
 def write_settings(settings: Settings, text: str) -> None:
-    """Put ``text`` in the place of the settings; a file in which nothing is left is removed. Raises UsageError."""
+    """Replace the settings; delete an empty file. Raises UsageError."""
     try:
         if text:
             settings.file.write((text.encode(),))
@@ -121,7 +120,7 @@ def write_settings(settings: Settings, text: str) -> None:
 
 
 def write_plugin(host: str, name: str, words: Sequence[str] = ()) -> str:
-    """Make a plug-in with our hooks in a new folder; return the command that installs it. Raises UsageError."""
+    """Make a plug-in in a new folder; return its install command. Raises UsageError."""
     table, folder = host_table(host), Path(name).absolute()
     hooks = installed(Settings(host, UserFile(folder / "hooks.json"), "", shared=True), words)
     try:
@@ -135,7 +134,7 @@ def write_plugin(host: str, name: str, words: Sequence[str] = ()) -> str:
 
 
 def command_line(host: str, words: Sequence[str], *, shared: bool) -> str:
-    """Return what the host runs, as one line for a shell."""
+    """Return the host's shell line."""
     own = shlex.join(["hook", host, *words])
     if not shared:
         return f"{shlex.quote(str(Path(sys.argv[0]).absolute()))} {own}" if _named_here() else f"ai-rails {own}"
@@ -146,7 +145,7 @@ def command_line(host: str, words: Sequence[str], *, shared: bool) -> str:
 
 
 def _named_here() -> bool:
-    """Whether this process was started as the program itself, so that its own place is known."""
+    """Whether we were started as the program, with a known path."""
     return Path(sys.argv[0]).name == "ai-rails" and Path(sys.argv[0]).is_absolute()
 
 
@@ -159,7 +158,7 @@ def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, 
 
 
 def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], Json, str]]:
-    """Yield the place of each of our entries, the entry, and its command line."""
+    """Yield our entries: place, entry, command line."""
     value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
     for event, entries in host_object(value.get("hooks")).items():
         for index, entry in enumerate(entries if isinstance(entries, list) else []):
@@ -170,7 +169,7 @@ def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], Json, str]]:
 
 
 def _command(hook: Mapping[str, Json]) -> str:
-    """Return a hook's command line; a host may have it as a program with arguments."""
+    """Return a hook's command line, from a line or program and arguments."""
     args = hook.get("args")
     return " ".join(str(word) for word in (hook.get("command"), *(args if isinstance(args, list) else ())))
 

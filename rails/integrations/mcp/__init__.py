@@ -1,1 +1,1 @@
-"""The Model Context Protocol server: our gate, changes through it, and the project's tools, for any client."""
+"""The Model Context Protocol server: gate, changes and project tools."""

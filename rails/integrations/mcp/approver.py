@@ -1,4 +1,4 @@
-"""Asking the person at the client of a call: their answer, the page's or the terminal's, whichever comes first."""
+"""Asks the client's person, the page and the terminal; the first answer counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POLL_S: Final = 0.03
 
 
 class ClientQuestion(Struct, frozen=True):
-    """A question for the person at a client: its number, a text, and a form of one level as a JSON Schema."""
+    """A question: number, text, and a flat form as JSON Schema."""
 
     number: int
     text: str
@@ -32,15 +32,15 @@ class ClientQuestion(Struct, frozen=True):
 
 
 class Caller(Protocol):
-    """Whoever made the call that asks."""
+    """The asking call's client."""
 
     @property
     def gone(self) -> bool:
-        """Whether nobody waits for the call any more."""
+        """Whether nobody waits."""
         ...
 
     def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Return what was filled in, ``None`` where nobody did until it was ``over`` or can; ``{}`` is a no."""
+        """Return what was filled in; None if nobody can, or it was ``over``; ``{}`` is a no."""
         ...
 
 
@@ -49,16 +49,16 @@ CALLER: ContextVar[Caller | None] = ContextVar("caller", default=None)
 
 
 class ClientApprover:
-    """Stands where a terminal would in a queue (:mod:`rails.approval.queue`); ``terminal`` is one that is there.
+    """The terminal's place in a queue (:mod:`rails.approval.queue`); ``terminal``: a real one.
 
-    ``elsewhere`` says whether the question is over: answered in the page, or out of time.
+    ``elsewhere``: answered in the page, or out of time.
     """
 
     def __init__(self, elsewhere: Callable[[], bool], terminal: Approver | None = None) -> None:
         self._elsewhere, self._terminal = elsewhere, terminal
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Ask the client's person; without one, or where they cannot be shown all of it, the terminal or the page."""
+        """Ask the client's person; if they cannot see all of it, the terminal or page."""
         caller = CALLER.get()
         text = _whole(request)
         filled = None
@@ -76,14 +76,13 @@ class ClientApprover:
 
 
 def _whole(request: ApprovalRequest) -> str:
-    """Return all of a question as text."""
     look = Look(width=_WIDTH, plain=True)
     screen = draw_request(request, look)
     return "\n".join((draw_request(request, look, full=True) if screen.hidden else screen).lines)
 
 
 def _form(request: ApprovalRequest) -> dict[str, Json]:
-    """Return the form of a question; where there are risks, a yes is typed in full."""
+    """Return the form; with risks, the yes is typed in full."""
     typed: dict[str, Json] = {"type": "string", "title": "Decision"}
     if request.risks:
         typed["description"] = 'There are risks above: type the whole word "approve" to approve; all else denies it.'
@@ -100,7 +99,7 @@ def _decision(request: ApprovalRequest, filled: Mapping[str, Json]) -> Decision:
 
 
 class Answers:
-    """The answers to the questions of one call, from the protocol's thread to the call's own."""
+    """A call's answers, passed between threads."""
 
     def __init__(self) -> None:
         self._left: queue.SimpleQueue[tuple[int, Mapping[str, Json] | None]] = queue.SimpleQueue()
@@ -108,19 +107,19 @@ class Answers:
 
     @property
     def gone(self) -> bool:
-        """Whether nobody waits any more."""
+        """Whether nobody waits."""
         return self._gone.is_set()
 
     def leave(self, number: int, filled: Mapping[str, Json] | None) -> None:
-        """Leave the answer to a question."""
+        """Leave an answer."""
         self._left.put((number, filled))
 
     def abandon(self) -> None:
-        """Say that nobody waits any more."""
+        """Mark that nobody waits."""
         self._gone.set()
 
     def take(self, number: int, over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Return the answer to a question, ``None`` where it was over before one came."""
+        """Return an answer, None if it was over first."""
         while not over():
             with contextlib.suppress(queue.Empty):
                 answered, filled = self._left.get(timeout=_POLL_S)

@@ -1,8 +1,7 @@
-"""What the server offers, and what becomes of a call; nothing of the protocol is in here.
+"""The server's tools and calls, without the protocol.
 
-Every call stands in one session log, which begins with the first of them. Changes and tools take the road that a
-model's own requests take: validated by their definition, planned, gated, asked about, written. Tools that edit by
-themselves are not offered, because ``propose_changes`` is all of them at once.
+All calls share a session log, begun by the first. Requests take a model's pipeline: validated, planned, gated, asked,
+written. Instead of edit tools there is ``propose_changes``.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _EDITS: Final = {
 
 
 class McpResult(Struct, frozen=True):
-    """What a call gives its client: a text for the model, and the same as a value where there is one."""
+    """A result: text, and a value if any."""
 
     text: str
     ok: bool = True
@@ -62,9 +61,9 @@ class McpResult(Struct, frozen=True):
 
 @dataclass
 class ProjectTools:
-    """The tools of one project, for one server. Several threads may call; what writes does so one after the other.
+    """A project's tools. Thread-safe; writes are serialised.
 
-    ``registry`` are the definitions that ``role`` may use; ``listen`` lets a page answer what is asked in a session.
+    ``registry``: the definitions ``role`` may use; ``listen`` lets a page answer.
     """
 
     project: Path
@@ -85,12 +84,12 @@ class ProjectTools:
         self.own = Registry(_own(self.registry.definitions[N8N_NODE_INFO.name]))
 
     def offered(self) -> tuple[Definition, ...]:
-        """Return the tools that a client sees: ours, and those of the role that do not edit by themselves."""
+        """Return our tools, and the role's that do not edit."""
         theirs = (one for one in self.registry.for_role(self.role) if one.effect != "edit" and one.trusted)
         return (*self.own.definitions.values(), *(one for one in theirs if one.tool_name not in self.own.definitions))
 
     def call(self, name: str, given: Mapping[str, Json]) -> McpResult:
-        """Carry out one call. What is wrong with it, and what went wrong, is a result too."""
+        """Make a call; errors are results too."""
         try:
             if name not in self.own.definitions:
                 return self._called([(name, given)], "") if self._may(name) else _unknown(name)
@@ -102,12 +101,12 @@ class ProjectTools:
             return McpResult(str(error), ok=False)
 
     def close(self) -> None:
-        """End the session and the gate."""
+        """End session and gate."""
         self._open.close()
         self.gate.close()
 
     def session(self) -> Proposals:
-        """Return the session of all calls; the first one begins it."""
+        """Return the shared session, begun on first use."""
         with self._opening:
             if self._proposals is None:
                 log = self._open.enter_context(SessionLog.create(state_of(self.project)))
@@ -144,7 +143,7 @@ def _is_result(record: Record) -> bool:
 
 
 def _as_promised(text: str, given: Event | None) -> McpResult:
-    """Return a tool's result with its value: its definition promises one."""
+    """Return a result with the value its definition promises."""
     try:
         return McpResult(text, True, json.loads(given.text if isinstance(given, ToolExecutionResult) else ""))
     except ValueError:
@@ -152,7 +151,7 @@ def _as_promised(text: str, given: Event | None) -> McpResult:
 
 
 def tool_object(definition: Definition) -> dict[str, Json]:
-    """Return a definition as a Model Context Protocol ``Tool``."""
+    """Return a definition as an MCP ``Tool``."""
     promised = definition.response_format
     tool: dict[str, Json] = {
         "name": definition.tool_name,
@@ -170,7 +169,7 @@ def _unknown(name: str) -> McpResult:
 
 
 def _own(like: Definition) -> dict[str, Definition]:
-    """Return the tools of the server itself, as the file beside this one describes them; ``like`` is one of them."""
+    """Return the server's own tools from the file beside this one."""
     plain = replace(like, guidance={}, aliases={}, tool_aliases=(), mistaken_names=(), examples=())
     described = json.loads((Path(__file__).parent / "tools.json").read_text("utf-8"))
     own = {one["tool_name"]: replace(plain, text=json.dumps(one), **one) for one in described}
@@ -193,7 +192,7 @@ def _gate(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
 
 
 def _on_disk(tools: ProjectTools, paths: list[str], base: str | None, gate: Gate) -> Callable[[], Verdict]:
-    """Return what judges files as they are. Raises UsageError for what is no file of the project."""
+    """Return what judges files on disk. Raises UsageError for files not in the project."""
     if missing := [path for path in paths if not (tools.project / path).resolve().is_relative_to(tools.project)]:
         raise UsageError(f"{one_line(missing[0])} is outside the project. Nothing was checked.")
     found = read_changed_files(tools.project, paths, base=base)
@@ -211,7 +210,7 @@ def _propose(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
 
 
 def _edit(one: dict[str, Json]) -> tuple[str, Mapping[str, Json]]:
-    """Return the edit tool and its parameters; what does not fit together is that tool's to refuse."""
+    """Return the edit tool and parameters; that tool refuses misfits."""
     tool = next((tool for key, tool in _EDITS.items() if key in one), EDIT_FILE)
     return tool.name, {key: value for key, value in one.items() if key != "delete" or tool is not DELETE_FILE}
 

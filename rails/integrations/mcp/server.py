@@ -1,8 +1,7 @@
-"""The server of the Model Context Protocol, on the official SDK: standard input and output, or HTTP on the loopback.
+"""The MCP server on the official SDK: standard input and output, or HTTP on the loopback.
 
-Both eras are spoken. A question for a person goes through a client that can ask: as a request of ours in the older
-era, in the newer one as an answer that wants input, after which the client calls again. Each call works in a thread
-of its own, so that one which waits for a person holds up none that only looks.
+Questions go through the client: in the older protocol as our request, in the newer as a result that wants input, after
+which the client calls again. Each call has its own thread, so that waiting ones block none.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _INSTRUCTIONS: Final = (
 
 
 class _Call:
-    """A call at work in a thread of its own: what it asks, then its result, come out one after the other."""
+    """A call in its own thread: yields its questions, then the result."""
 
     def __init__(self, work: Callable[[], McpResult], working: set[_Call], *, can_ask: bool) -> None:
         self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
@@ -60,11 +59,11 @@ class _Call:
 
     @property
     def gone(self) -> bool:
-        """Whether the client has taken it back."""
+        """Whether the client cancelled."""
         return self.answers.gone
 
     def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Ask the client's person; ``None`` where there is none, or nobody answers until it is ``over``."""
+        """Ask the client's person; None if nobody answers before ``over``."""
         if not self._can_ask:
             return None
         self._number += 1
@@ -87,7 +86,7 @@ class _Call:
 
 
 class McpService:
-    """The handlers of one server process. ``calls`` are those whose client has to call again with an answer."""
+    """The handlers. ``calls``: those waiting for their client to call again."""
 
     def __init__(self, tools: ProjectTools) -> None:
         self._tools = tools
@@ -129,7 +128,7 @@ class McpService:
         return _Call(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
     def _resumed(self, params: types.CallToolRequestParams) -> _Call | None:
-        """Return the call whose question this answers; the client calls again with what it was given."""
+        """Return the call whose question this answers."""
         call = self._waiting.pop(params.request_state or "", None)
         for name, answer in (params.input_responses or {}).items():
             if call and isinstance(answer, types.ElicitResult) and name.isdecimal():
@@ -139,7 +138,7 @@ class McpService:
     async def _outcome(
         self, context: ServerRequestContext[Any], call: _Call
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Return what a call says last, putting its questions to the client on the way."""
+        """Return a call's last result; puts its questions to the client."""
         said = await call.said.get()
         while isinstance(said, ClientQuestion):
             if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -165,7 +164,7 @@ class McpService:
         return types.InputRequiredResult(input_requests={str(question.number): request}, request_state=state)
 
     def close(self) -> None:
-        """Take every call back, and end the session."""
+        """Cancel every call; end the session."""
         for call in tuple(self._working):
             call.answers.abandon()
         self._tools.close()
@@ -178,7 +177,7 @@ def _can_ask(context: ServerRequestContext[Any]) -> bool:
 
 
 async def _elicited(context: ServerRequestContext[Any], question: ClientQuestion) -> Mapping[str, Json] | None:
-    """Ask the client; one that fails to ask has nobody who could answer."""
+    """Ask the client; a failure means nobody can answer."""
     try:
         answer = await context.session.elicit_form(question.text, dict(question.form), context.request_id)
     except MCPError:
@@ -191,7 +190,7 @@ def _form(question: ClientQuestion) -> types.ElicitRequestFormParams:
 
 
 def _filled(answer: types.ElicitResult) -> Mapping[str, Json]:
-    """Return what a person filled in; to decline or to close the form is a no."""
+    """Return what was filled in; declining is a no."""
     content = answer.content or {}
     return {name: str(value) for name, value in content.items()} if answer.action == "accept" else {}
 
@@ -211,13 +210,13 @@ _ENDS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 async def on_stdio(service: McpService) -> None:
-    """Answer the client on standard input and output until it hangs up. Nothing else may be printed there."""
+    """Serve standard input and output until hang-up; print nothing else there."""
     async with stdio_server() as (reading, writing):
         await service.server.run(reading, writing, service.server.create_initialization_options())
 
 
 async def on_http(service: McpService, listening: socket.socket, token: str) -> None:
-    """Answer clients that show ``token``, on a socket of the loopback interface."""
+    """Serve clients with ``token`` on a loopback socket."""
     port = listening.getsockname()[1]
     hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
     origins = [f"http://{host}" for host in hosts]
@@ -235,7 +234,7 @@ async def on_http(service: McpService, listening: socket.socket, token: str) -> 
 
 
 class _Guarded:
-    """An application that only answers who shows the token."""
+    """An application that requires the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, f"Bearer {token}".encode()
@@ -251,7 +250,7 @@ class _Guarded:
 
 
 def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Serve until the client hangs up or a signal comes, then end the session as it should end."""
+    """Serve until hang-up or a signal, then end the session properly."""
 
     async def main() -> bool:
         task, stop = asyncio.ensure_future(serve()), asyncio.Event()
