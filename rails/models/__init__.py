@@ -1,1 +1,1 @@
-"""The language models: one protocol, one dict of providers, one way to open them."""
+"""Language models: protocol, providers, and a way to open them."""

@@ -1,11 +1,8 @@
-"""Anthropic's Messages API: its own service through the official SDK, every other server that speaks it without.
+"""Anthropic's Messages API: its own service through the official SDK, other servers without.
 
-An SDK's accumulated message is not what is wanted here: its lenient parser turns a tool call that was cut off into a
-shorter, valid-looking one, takes duplicate keys and NaN, and throws earlier text away when a call is not JSON. Each
-call's ``partial_json`` is joined and handed on as text; parsing it strictly is intake's work.
-
-Not sent: sampling settings, which newer models refuse, and forced tool choice, which they refuse as well. Retrying is
-the session's work, so that it is bounded, visible and logged.
+The SDK's accumulated message is not used: its lenient parser repairs cut-off calls, takes duplicate keys and NaN, and
+drops text on bad JSON. Each call's ``partial_json`` is joined for intake's strict parser. Sampling settings and forced
+tool choice are not sent, as newer models refuse them; the session retries, bounded and logged.
 """
 
 from __future__ import annotations
@@ -26,12 +23,9 @@ _VERSION: Final = "2023-06-01"
 
 
 class _Reading(Reading):
-    """The events of one stream."""
-
     _stop = ""
 
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in one event; give out the text in it, if any."""
         match event.get("type"):
             case "message_start":
                 self._begin(event["message"])
@@ -51,7 +45,6 @@ class _Reading(Reading):
                 self.stop, self.ended = self._stop, True
 
     def usage(self) -> Usage:
-        """Return the tokens."""
         cached, kept = count(self.counts, "cache_read_input_tokens"), count(self.counts, "cache_creation_input_tokens")
         return Usage(count(self.counts, "input_tokens"), count(self.counts, "output_tokens"), cached, kept)
 
@@ -89,7 +82,7 @@ class _Reading(Reading):
 
 
 class AnthropicModel(ServerModel, frozen=True):
-    """One model of one server that speaks the Messages API."""
+    """A model of a Messages API server."""
 
     URL = "https://api.anthropic.com"
     WINDOW = limits.ANTHROPIC_WINDOW
@@ -104,15 +97,15 @@ class AnthropicModel(ServerModel, frozen=True):
 
     @property
     def sender(self) -> str:
-        """Whoever speaks this interface: what is not theirs is refused, and the request then sent without it."""
+        """Return whose parts go back; others' are refused, so left out."""
         return self.KIND
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that show the key, and which version of the interface this is."""
+        """Return the key and API version headers."""
         return {"anthropic-version": _VERSION, **ServerModel.headers(self)}
 
     def server(self) -> ModelServer:
-        """Return the server: Anthropic's own through its SDK."""
+        """Return the server; Anthropic's through its SDK."""
         if self.url != self.URL:
             return ServerModel.server(self)
         from rails.models.anthropic_sdk import SdkServer  # which takes a second to import
@@ -129,7 +122,7 @@ class AnthropicModel(ServerModel, frozen=True):
         return head
 
     def texts(self, messages: Sequence[Message]) -> list[str]:
-        """Return messages in the API's form; cache marks are where the history will not change."""
+        """Return messages in the API's form, with cache marks where history is stable."""
         sent = [*ServerModel.texts(self, messages)]
         # The last two of the user's: what the one before ended at is in the cache, however many blocks came since.
         for at in [number for number, one in enumerate(messages) if one.role == "user"][-2:]:
@@ -137,7 +130,7 @@ class AnthropicModel(ServerModel, frozen=True):
         return sent
 
     def text(self, sender: str, _names: dict[str, str], message: Message, *, marked: bool = False) -> str:
-        """Return a message in the API's form: tool results first, no blank text, never empty."""
+        """Return a message in the API's form: tool results first, never blank."""
         blocks = blocks_of(message, sender, _block) or [{"type": "text", "text": "(nothing)"}]
         if marked:
             blocks[-1]["cache_control"] = {"type": "ephemeral"}

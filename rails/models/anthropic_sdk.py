@@ -1,8 +1,7 @@
-"""Anthropic's own service, asked through its official SDK; a server of one's own is asked without it.
+"""Anthropic's service through its official SDK, for authentication, certificates and proxies.
 
-The SDK brings authentication, certificates and proxies as Anthropic maintains them. What it makes of the events is not
-used: they are read as they come (:mod:`rails.models.anthropic`). Its retries are off, and redirects
-are not followed: they would take the prompt and the key to another host.
+Events are read raw (:mod:`rails.models.anthropic`). No retries; no redirects, which would take prompt and key
+elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class SdkServer(ModelServer, frozen=True):
     """The service, with the key in its headers."""
 
     def answer(self, path: str, body: bytes, key: str, reading: Reading) -> Iterator[Delta]:
-        """Yield what answers ``body``, as :meth:`ModelServer.answer` does. Raises ModelError, whatever fails."""
+        """Yield the answer, as :meth:`ModelServer.answer`. Raises only ModelError."""
         import anthropic
         import httpx2
 
@@ -48,7 +47,6 @@ class SdkServer(ModelServer, frozen=True):
             raise self._in_words(error) from error
 
     def _in_words(self, error: Exception) -> ModelError:
-        """Return the error that says what went wrong with the service."""
         import anthropic
         import httpx2
 
@@ -65,7 +63,7 @@ class SdkServer(ModelServer, frozen=True):
 
 @lru_cache(maxsize=8)
 def _client(key: str, url: str, silence_s: float) -> anthropic.Anthropic:
-    """Return the SDK's client, which takes longer to make than a request; every answer is a connection of its own."""
+    """Return a cached client: slower to make than a request. Each answer has its own connection."""
     import anthropic
     import httpx2
 

@@ -1,8 +1,7 @@
-"""Gemini's own API (``:streamGenerateContent``), without an SDK.
+"""Gemini's API (``:streamGenerateContent``), without an SDK. Source: Google's ``v1beta`` discovery document.
 
-A part of an answer may carry a ``thoughtSignature``, which goes back with its part. The newer models refuse a call
-that lacks one, so that a call of another model, or one whose thoughts were left out, gets the word that Google's
-documentation has for that. Source: Google's published interface description of ``v1beta``.
+A part's ``thoughtSignature`` goes back with it. Newer models refuse calls without one, so others get the documented
+placeholder.
 """
 
 from __future__ import annotations
@@ -26,10 +25,7 @@ _OUR_ID: Final = re.compile(r"call_\d+")
 
 
 class _Reading(Reading):
-    """The chunks of one stream."""
-
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in one chunk; give out the text in it, if any."""
         self.model = event.get("modelVersion") or self.model
         self.counts = event.get("usageMetadata") or self.counts
         if blocked := (event.get("promptFeedback") or {}).get("blockReason"):
@@ -41,13 +37,13 @@ class _Reading(Reading):
             self.words = candidate.get("finishMessage") or self.words
 
     def usage(self) -> Usage:
-        """Return the tokens; thoughts are answer as well."""
+        """Return the tokens, thoughts counted as answer."""
         cached = count(self.counts, "cachedContentTokenCount")
         answer = count(self.counts, "candidatesTokenCount") + count(self.counts, "thoughtsTokenCount")
         return Usage(count(self.counts, "promptTokenCount") - cached, answer, cached)
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in a part: a text goes on with the one before it, unless either has a field of its own."""
+        """Take in a part: text continues, unless either has extra fields."""
         key = len(self.slots)
         if call := part.get("functionCall"):
             slot = self.slot(key, "call")
@@ -65,7 +61,7 @@ class _Reading(Reading):
 
 
 class GeminiModel(ServerModel, frozen=True):
-    """One model of Gemini's API; the address includes the version."""
+    """A Gemini model; the address includes the version."""
 
     URL = "https://generativelanguage.googleapis.com/v1beta"
     WINDOW = limits.GEMINI_WINDOW
@@ -78,15 +74,15 @@ class GeminiModel(ServerModel, frozen=True):
     TOOLS = '[{"functionDeclarations": [%s]}]'
 
     def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
-        """Return the window, which the description of the model has."""
+        """Return the window from the model's description."""
         return count(document(f"{self.url}{self._place()}"), "inputTokenLimit")
 
     def path(self) -> str:
-        """Return the path of a request, which names the model."""
+        """Return the path, which names the model."""
         return self._place() + self.PATH
 
     def headers(self) -> dict[str, str]:
-        """Return the header that shows the key."""
+        """Return the key header."""
         return {"x-goog-api-key": self.api_key} if self.api_key else {}
 
     def _place(self) -> str:
@@ -100,7 +96,7 @@ class GeminiModel(ServerModel, frozen=True):
         return head
 
     def text(self, sender: str, names: dict[str, str], message: Message) -> str:
-        """Return a message in this API's form: results name their calls."""
+        """Return a message in the API's form; results name their calls."""
         names.update((call.id, call.name) for call in message.calls)
         parts = blocks_of(message, sender, lambda part: _block(part, names)) or [{"text": "(nothing)"}]
         calls = [part for part in parts if "functionCall" in part]

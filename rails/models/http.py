@@ -1,7 +1,7 @@
-"""What the adapters of all providers share: the connection to a server, words for faults, calls on their way back.
+"""Shared by all providers: connections, error messages, echoed calls.
 
-Redirects are not followed, because they would carry the key to another host. Every answer is a connection of its own.
-A server that answers the whole message as one JSON object, although a stream was asked for, is understood.
+Redirects are not followed: they would carry the key elsewhere. Each answer has its own connection; a single JSON object
+instead of a stream is understood.
 """
 
 from __future__ import annotations
@@ -85,25 +85,25 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class ModelCallError(ModelError):
-    """The server could not read the call that its model wrote: the model has to hear of that."""
+    """The server could not read its model's call; the model must be told."""
 
 
 class ModelServer(Struct, frozen=True):
-    """A server of models: its address, the headers that go to it, and how long it may be silent, in seconds."""
+    """A server: address, headers, and permitted silence in seconds."""
 
     url: str
     headers: Mapping[str, str]
     silence_s: float
 
     def answer(self, path: str, body: bytes, key: str, reading: Reading) -> Iterator[Delta]:
-        """Yield what answers ``body``; ``key`` is that of a whole message. Raises ModelError, whatever fails."""
+        """Yield the answer to ``body``; ``key``: of an unstreamed message. Raises only ModelError."""
         with self._faults_in_words(), closing(self._open(self.url + path, body, self.silence_s)) as response:
             # As it comes: ``readline`` would take a lost connection for the end of the body.
             pieces = iter(partial(response.read1, 1 << 16), b"")
             yield from answer_of_events(pieces, self.url, key, reading)
 
     def document(self, url: str, body: bytes | None = None) -> dict[str, object]:
-        """Return the JSON object at an address of the server; {} where it has none. Raises OSError or HTTPException."""
+        """Return a JSON object of the server, {} if none. Raises OSError or HTTPException."""
         with suppress(urllib.error.HTTPError, ValueError, RecursionError):
             seconds = min(self.silence_s, limits.MODEL_CONNECT_SECONDS)
             with closing(self._open(url, body, seconds)) as response:
@@ -119,7 +119,7 @@ class ModelServer(Struct, frozen=True):
 
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
-        """Raise what goes wrong with the server as a ModelError that says so."""
+        """Turn server faults into ModelErrors."""
         who = f"The model server {self.url}"
         silent = ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.")
         try:
@@ -138,9 +138,9 @@ class ModelServer(Struct, frozen=True):
 
 
 def request_text(head: dict[str, Json], key: str, messages: Iterable[str], tools: str) -> bytes:
-    """Return a request as JSON; its messages (under ``key``) and ``tools`` are JSON already, made when they were new.
+    """Return a request as JSON from already encoded messages (under ``key``) and ``tools``.
 
-    Messages that ``head`` has come first. Without tools there is no such field.
+    Messages in ``head`` come first; without tools no such field.
     """
     first = json.dumps(head.pop(key, []))[1:-1]
     listed = ", ".join(filter(None, (first, *messages)))
@@ -149,7 +149,7 @@ def request_text(head: dict[str, Json], key: str, messages: Iterable[str], tools
 
 
 def unreached(url: str, reason: object) -> ModelError:
-    """Return the error for a server that could not be reached; one of this machine that is not there stays so."""
+    """Return the error for an unreachable server; a missing local one is not retryable."""
     said = f"The model server {url} could not be reached{_through(url)}: {fault(reason)}."
     if is_here(url) and "refused" in str(reason):
         return ModelError(f"{said} Nothing listens there: start the server, or correct the base URL.")
@@ -157,12 +157,12 @@ def unreached(url: str, reason: object) -> ModelError:
 
 
 def is_here(url: str) -> bool:
-    """Return whether a server is one of this machine; no proxy stands in between, whatever the environment says."""
+    """Return whether a server is local; no proxy is used then, whatever the environment says."""
     return urllib.parse.urlsplit(url).hostname in _LOOPBACK
 
 
 def _through(url: str) -> str:
-    """Say which proxy of the environment stands in between, without its password."""
+    """Name the environment's proxy, without its password."""
     parts = urllib.parse.urlsplit(url)
     proxy = urllib.request.getproxies().get(parts.scheme, "")
     if not proxy or is_here(url) or urllib.request.proxy_bypass(parts.hostname or ""):
@@ -171,7 +171,7 @@ def _through(url: str) -> str:
 
 
 def fault(error: object) -> str:
-    """Return what went wrong with a connection, as people say it."""
+    """Return a connection error in words."""
     if isinstance(error, http.client.IncompleteRead | http.client.RemoteDisconnected | ConnectionResetError):
         return "it closed the connection"
     if isinstance(error, http.client.BadStatusLine):
@@ -182,7 +182,7 @@ def fault(error: object) -> str:
 
 @cache
 def _opener(*, proxied: bool) -> urllib.request.OpenerDirector:
-    """Return what opens an address: soon or not at all, though an answer may take long; redirects are errors."""
+    """Return an opener with a short connect timeout, long reads, no redirects."""
 
     class Soon(http.client.HTTPConnection):
         def connect(self) -> None:
@@ -210,10 +210,10 @@ def _opener(*, proxied: bool) -> urllib.request.OpenerDirector:
 
 
 def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading) -> Iterator[Delta]:
-    """Yield the text of an answer that comes from ``url`` as server-sent events, and at its end the answer.
+    """Yield the text of server-sent events from ``url``, then the answer.
 
-    ``body`` comes in pieces of any size; a whole message instead of events has the ``key``. Raises ModelError for
-    an error object and for what is no answer.
+    ``body``: pieces of any size; ``key``: of an unstreamed message. Raises ModelError for error objects and invalid
+    answers.
     """
     who, data = f"The model server {url}", b""
     try:
@@ -241,7 +241,7 @@ def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading
 
 
 def _take_error(who: str, error: object, reading: Reading) -> None:
-    """Raise the error for an error object inside a stream; a call that could not be read is how the answer ends."""
+    """Raise an error object of the stream; an unreadable call ends the answer."""
     facts = error if isinstance(error, Mapping) else {}
     code, kind = facts.get("code"), facts.get("type")
     status = code if isinstance(code, int) and 400 <= code < 600 else _EVENT_STATUS.get(str(kind), 500)
@@ -252,9 +252,9 @@ def _take_error(who: str, error: object, reading: Reading) -> None:
 
 
 def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
-    """Yield what stands in the ``data:`` lines, up to the end or ``[DONE]``, or the whole message that a body is.
+    """Yield the ``data:`` lines up to the end or ``[DONE]``, or an unstreamed message.
 
-    An empty one says that this was all.
+    An empty one marks the end.
     """
     streams, other, size = False, list[bytes](), 0
     for line in _lines(body):
@@ -277,7 +277,7 @@ def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
 
 
 def _whole(body: bytes, url: str, key: str) -> bytes:
-    """Return a body that is a message or an error, as JSON. Raises ModelError."""
+    """Return an unstreamed message or error as JSON. Raises ModelError."""
     with suppress(ValueError, RecursionError):
         event = json.loads(body)
         if isinstance(event, dict) and (key in event or event.get("error")):
@@ -307,7 +307,7 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def error_text(data: bytes) -> str:
-    """Return the message of an error body, in whichever of the usual places it is; a page's title."""
+    """Return an error body's message from the usual places, or a page's title."""
     text = data.decode("utf-8", "replace")
     try:
         told, wrote = json.loads(text), ""
@@ -325,9 +325,9 @@ def error_text(data: bytes) -> str:
 def status_error(
     who: str, status: int, detail: str, header: Callable[[str], str | None] = lambda _: None
 ) -> ModelError:
-    """Return the error for an HTTP ``status`` of ``who``; a ModelRetryable where another try may help.
+    """Return the error for an HTTP ``status``; ModelRetryable if another try may help.
 
-    ``header`` gives what a header of the answer says: of ``retry-after`` its form in seconds is understood.
+    ``header`` looks up response headers; ``retry-after`` in seconds.
     """
     said = f" It says: {one_line(' '.join(detail.split()), 1_000).rstrip('.')}." if detail else ""
     pause = _seconds(header("retry-after"))
@@ -352,10 +352,10 @@ def status_error(
 
 
 def echo_arguments(raw: str) -> dict[str, Json]:
-    """Return a call's arguments as the object that a provider wants in the history.
+    """Return a call's arguments as an object for the history.
 
-    What is not one plain JSON object goes back as ``{"INVALID_JSON": …}``, so that the model sees what it
-    sent and never something that looks like a good call. Nothing is ever executed from this value.
+    Anything but a plain JSON object becomes ``{"INVALID_JSON": …}``, so that it never looks like a good call. Never
+    executed.
     """
     import jiter  # only here, so that a conversation without calls does not wait for it
 
@@ -366,7 +366,7 @@ def echo_arguments(raw: str) -> dict[str, Json]:
 
 
 def encodable(text: str) -> str:
-    """Return ``text`` with lone surrogates, which no request can carry, replaced by ``?``."""
+    """Replace lone surrogates, which no request can carry, by ``?``."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,7 +1,7 @@
-"""A model's stream that cannot outlast its time: one that only keeps the connection open is cut, too.
+"""A time limit for a stream, also if only keep-alives come.
 
-The stream is read in a thread of its own, because a server that sends nothing but signs of life never gives the
-reader a moment to look at the clock. A reader that is left behind ends with the next piece, or with this process.
+A thread reads, as keep-alives never let the reader check the clock. An abandoned one ends at the next piece, or with
+the process.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ _LOOK_S: Final = 0.2
 def in_time(stream: Iterator[Delta], silence_s: float, time_left: Callable[[], float]) -> Iterator[Delta]:
     """Yield what ``stream`` yields.
 
-    Raises ModelRetryable when nothing of the answer comes for ``silence_s`` seconds, and TimeUpError once there is
-    no ``time_left``.
+    Raises ModelRetryable after ``silence_s`` seconds without content, TimeUpError when no ``time_left``.
     """
     if math.isinf(silence_s) and math.isinf(time_left()):
         yield from stream

@@ -1,7 +1,6 @@
 """The protocol of a language model.
 
-A model gets the whole conversation at every call and keeps nothing between calls, so that a session
-can be resumed from its log alone.
+It gets the entire conversation at every call, so that a session resumes from its log alone.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from rails.core.conversation import Delta, Message, ToolSpec
 
 
 class Model:
-    """Something that answers a conversation; ``name`` is for log and screen, for example ``claude-sonnet-5-5``.
+    """Answers a conversation; ``name``: for log and screen, such as ``claude-sonnet-5-5``.
 
-    It may send nothing for ``silence_s`` seconds, takes ``window`` tokens at once, prompt and answer together, and
-    answers with at most ``max_tokens`` (0: no bound that is known).
+    ``silence_s``: permitted silence in seconds; ``window``: tokens of prompt and answer; ``max_tokens``: of an answer
+    (0: unknown).
     """
 
     __slots__ = ()
@@ -29,50 +28,47 @@ class Model:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Return its name."""
         raise NotImplementedError
 
     @property
     def provider(self) -> str:
-        """Whose interface it speaks; "" where nobody is asked."""
+        """Return its API; "" if no server."""
         return ""
 
     @property
     def local(self) -> bool:
-        """Whether it is served on this machine."""
+        """Whether it runs on this machine."""
         return False
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Answer ``messages``: pieces of text as they come, and last, exactly once, an ``Answer``.
+        """Yield pieces of text (empty: still going on), and last, exactly once, an ``Answer``.
 
-        An empty piece says that the answer goes on where it has no text just now.
-
-        The answer holds every tool call's arguments as the text that the model sent. Raises
-        ModelRetryable for a passing fault and ModelError for one that another try will not cure;
-        pieces that were already given out stay valid.
+        It holds every call's arguments as sent. Raises ModelRetryable for a passing fault, ModelError for others;
+        pieces already yielded stay valid.
         """
         raise NotImplementedError
 
     def for_agent(self, role: str) -> Model:
-        """Return the model that plays ``role``: itself, unless roles have answers of their own."""
+        """Return the model for ``role``: itself, unless roles have their own answers."""
         del role
         return self
 
     def at(self, _temperature: float, /) -> Model:
-        """Return the model at this temperature (0 to 2), or at its own where its provider refuses one."""
+        """Return the model at this temperature (0 to 2), its default if the provider refuses one."""
         return self
 
     def served_window(self) -> int:
-        """Return what its server says of its window, in tokens; 0 where it says nothing."""
+        """Return the server's window in tokens, 0 if unknown."""
         return 0
 
 
 class ModelOptions(Struct, frozen=True):
-    """What one may choose about a model; every provider takes what concerns it.
+    """Options of a model; each provider takes what applies.
 
-    ``base_url`` is the server to use instead of the provider's own. ``max_tokens`` bounds one answer.
-    ``pause_s`` (seconds) and ``chunk_chars`` shape the replay of a recording. ``environment`` is where keys are looked
-    up (``None``: this process's). ``seed`` makes answers repeatable where the provider knows of seeds.
+    ``base_url`` replaces the provider's server. ``max_tokens`` bounds one answer. ``pause_s`` (seconds),
+    ``chunk_chars``: for replays. ``environment``: where keys are (None: this process's). ``seed``: for repeatable
+    answers.
     """
 
     base_url: str | None = None

@@ -1,9 +1,8 @@
-"""The OpenAI-compatible ``/chat/completions``, as most local and hosted servers speak it, without an SDK.
+"""The OpenAI-compatible ``/chat/completions``, without an SDK.
 
-Servers differ in how they stream tool calls: whole arguments in one piece, several calls under one ``index`` or none,
-arguments as an object instead of text. All end here as one text for each call, to be parsed strictly by intake. What
-else is in a message or a call (``reasoning_content``, ``reasoning_details``, ``extra_content`` and what is not known
-yet) goes back with it: some services answer 400 to a second request without it.
+Servers stream calls differently: in one piece, several under one ``index`` or none, arguments as an object; all become
+a text per call for intake. Other fields (``reasoning_content``, ``extra_content``, unknown ones) go back too, as some
+services answer 400 without.
 """
 
 from __future__ import annotations
@@ -28,10 +27,7 @@ _OLLAMA_WINDOW: Final = 4_096
 
 
 class _Reading(Reading):
-    """The chunks of one stream."""
-
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in one chunk; give out the text in it, if any."""
         self.model = event.get("model") or self.model
         self.counts = event.get("usage") or self.counts
         for choice in (event.get("choices") or ())[:1]:
@@ -41,7 +37,7 @@ class _Reading(Reading):
                 self.stop = "refusal"
 
     def usage(self) -> Usage:
-        """Return the tokens; DeepSeek has a name of its own for those that came from the cache."""
+        """Return the tokens; DeepSeek names cached ones differently."""
         cached = count(self.counts.get("prompt_tokens_details"), "cached_tokens")
         cached = cached or count(self.counts, "prompt_cache_hit_tokens")
         return Usage(count(self.counts, "prompt_tokens") - cached, count(self.counts, "completion_tokens"), cached)
@@ -65,9 +61,9 @@ class _Reading(Reading):
             yield from self.keep(call, others(piece, "index", "id", "type", "function"))
 
     def _call(self, index: object, id_: str, name: str, text: str) -> Slot:
-        """Return the call that a piece belongs to: by its id, else by its index, else the last one.
+        """Return a piece's call: by id, else index, else the last.
 
-        A new id, or what begins like a call behind one that is whole, begins another one.
+        A new id, or a beginning after a complete call, starts another.
         """
         calls = [(key, slot) for key, slot in self.slots.items() if isinstance(key, tuple)]
         for _, slot in calls:
@@ -80,7 +76,7 @@ class _Reading(Reading):
 
 
 def _goes_on(slot: Slot, index: object, id_: str, name: str, text: str) -> bool:
-    """Return whether a piece goes on with the call at its place: servers repeat names, and make up new ids."""
+    """Return whether a piece continues a call: servers repeat names and make up ids."""
     if name and slot.name and name != slot.name:
         return False
     if id_ and slot.id:
@@ -90,7 +86,7 @@ def _goes_on(slot: Slot, index: object, id_: str, name: str, text: str) -> bool:
 
 
 class OpenAIModel(ServerModel, frozen=True):
-    """One model of one server; the address includes the version, for example ``http://127.0.0.1:11434/v1``."""
+    """A model of a server; the address includes the version: ``http://127.0.0.1:11434/v1``."""
 
     URL = DEFAULT_URL
     RULES = OPENAI
@@ -101,7 +97,7 @@ class OpenAIModel(ServerModel, frozen=True):
     TOOL = '{"type": "function", "function": {%s, "parameters": %s}}'
 
     def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
-        """Return the window, from the list of models or from what local servers say of themselves."""
+        """Return the window, from the model list or local servers' own documents."""
         root = self.url.removesuffix("/v1")
         entry = self._entry(document(f"{self.url}/models").get("data"))
         found = count(entry, *_WINDOWS)
@@ -123,7 +119,7 @@ class OpenAIModel(ServerModel, frozen=True):
         return min(int(trained[1]), _OLLAMA_WINDOW) if trained else 0
 
     def _entry(self, listed: object) -> Mapping[str, Any]:
-        """Return what a server's list says of this model; an empty object where it says nothing."""
+        """Return the server's list entry, or {}."""
         for one in listed if isinstance(listed, list) else ():
             if isinstance(one, dict) and self.name in (one.get("id"), one.get("name"), one.get("model")):
                 return one
@@ -138,7 +134,7 @@ class OpenAIModel(ServerModel, frozen=True):
         return {**head, "stream_options": {"include_usage": True}, **self.options()}
 
     def text(self, sender: str, _names: dict[str, str], message: Message) -> str:
-        """Return a message in this API's form, which may be several: each tool result is one, and comes first."""
+        """Return a message in the API's form, possibly several: each tool result is one, first."""
         body: dict[str, Any] = {"role": message.role, "content": encodable(message.text)}
         calls: list[dict[str, Any]] = []
         results: list[str] = []

@@ -1,8 +1,4 @@
-"""The providers of language models, as a table, and one way to open a model of each.
-
-A model gets the whole conversation at every call and keeps nothing between calls, so that a session can be resumed
-from its log alone.
-"""
+"""The table of providers, and a way to open their models."""
 
 from __future__ import annotations
 
@@ -22,12 +18,10 @@ if TYPE_CHECKING:
 
 
 class Provider(Struct, frozen=True):
-    """A provider: the class that speaks its API, its address ("" is the class's own), and where a key and another
-    address are looked up in the environment.
+    """A provider: its API's class, address ("": the class's), and environment variables for key and address.
 
-    ``suffix`` ends every address of its kind. ``protocol`` is how its models are asked best, as far as that is known
-    of all of them. ``temperature`` is what it recommends for code (``None``: nothing, or its own default). A class
-    without a server, which has no ``URL``, has a class method ``opened(name, options)``.
+    ``suffix`` ends every address. ``protocol``: the best for its models, if known. ``temperature``: recommended for
+    code (None: default). A class without ``URL`` has a class method ``opened(name, options)``.
     """
 
     adapter: str
@@ -64,11 +58,10 @@ EXAMPLES: Final = {name: provider.example for name, provider in PROVIDERS.items(
 
 
 def open_model(spec: str, *, base_url: str | None = None, options: ModelOptions | None = None) -> Model:
-    """Open the model that ``spec`` names, such as ``anthropic:claude-sonnet-5-5`` or ``recorded:FILE``.
+    """Open a model, such as ``anthropic:claude-sonnet-5-5`` or ``recorded:FILE``; no network before the first answer.
 
-    ``base_url``, where given, overrides the one in ``options``. No network is touched before the first
-    answer is asked for. Raises UsageError for an unknown provider, a missing name, an address that is not HTTP or an
-    unreadable recording, and ModelError when a key is missing.
+    ``base_url`` overrides ``options``. Raises UsageError for an unknown provider, missing name, address that is not
+    HTTP or unreadable recording; ModelError for a missing key.
     """
     name, _, rest = spec.partition(":")
     provider = PROVIDERS.get(name)
@@ -81,7 +74,7 @@ def open_model(spec: str, *, base_url: str | None = None, options: ModelOptions 
 
 
 def named_server(spec: str) -> tuple[str, str | None]:
-    """Split ``openai:NAME@http://HOST/v1`` into the model and its server, ``None`` where it names none."""
+    """Split ``openai:NAME@http://HOST/v1`` into model and server, if any."""
     name, at, url = spec.partition("@http")
     return name, f"http{url}" if at else None
 

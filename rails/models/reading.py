@@ -1,8 +1,7 @@
-"""What the adapters of all providers make of an answer while it comes: texts, calls, and what goes back as it came.
+"""An answer while it streams: texts, calls, and opaque parts.
 
-What a provider sends beside texts and calls (thoughts, signatures, fields that nobody here knows) becomes an
-:class:`~rails.core.conversation.Opaque` part, and goes back to the same provider with the next request. One that holds
-``BESIDE`` has the further fields of the part before it; any other is a block of its own.
+Anything else (thoughts, signatures, unknown fields) becomes an :class:`~rails.core.conversation.Opaque` part and goes
+back to the same provider. With ``BESIDE`` it extends the part before; else it is a block.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
 
 
 class Slot:
-    """A part of an answer while it comes: a text, a call, or ("own") a block that goes back as it came."""
+    """A part in progress: a text, a call, or ("own") an opaque block."""
 
     def __init__(self, kind: str) -> None:
         self.kind, self.id, self.name = kind, "", ""
@@ -62,19 +61,19 @@ class Slot:
         self.fields: dict[str, Any] = {}
 
     def add(self, fields: Mapping[str, Any]) -> None:
-        """Take in fields that go back as they came: texts and lists go on where they were."""
+        """Take in opaque fields: texts and lists are extended."""
         self.fields = _merged(self.fields, fields)
 
     @property
     def is_whole(self) -> bool:
-        """Whether the arguments of a call are a JSON object that ended."""
+        """Whether a call's arguments are a complete object."""
         text = "".join(self.text).rstrip()
         with suppress(ValueError, RecursionError):
             return text.endswith("}") and isinstance(json.loads(text), dict)
         return False
 
     def parts(self, sender: str, number: int) -> Iterator[MessagePart]:
-        """Yield what it is in a message; ``number`` counts the calls before it."""
+        """Yield its message parts; ``number``: calls before it."""
         text, fields = "".join(self.text), self.fields
         if self.kind == "call":
             yield native_call(self.id, number, self.name, text)
@@ -86,7 +85,7 @@ class Slot:
 
 
 def _merged(known: Any, value: Any, name: str = "") -> Any:  # noqa: ANN401 - any JSON value
-    """Return a field that goes on with ``value``; one of another type, or one that is no text or list, is replaced."""
+    """Return a field extended by ``value``, or replaced if the types do not fit."""
     if isinstance(known, dict) and isinstance(value, Mapping):
         return {**known, **{key: _merged(known.get(key), part, key) for key, part in value.items()}}
     if isinstance(known, str) and isinstance(value, str) and name not in _FIXED:
@@ -101,16 +100,15 @@ def _merged(known: Any, value: Any, name: str = "") -> Any:  # noqa: ANN401 - an
 
 
 def _place(item: object) -> object:
-    """Return which item of a streamed list this is a piece of, or None if it is one of its own."""
+    """Return which item of a list this piece extends, or None."""
     index = item.get("index") if isinstance(item, dict) else None
     return index if index is None else (index, item.get("type"))  # type: ignore[attr-defined]
 
 
 class Reading:
-    """Turns the events of one stream into pieces of text and, at its end, an answer. ``take`` is an adapter's own.
+    """Turns a stream's events into text and, at the end, an answer; adapters define ``take``.
 
-    ``ended``: what comes after that is not waited for. ``whole``: the server said that this was all, whatever its
-    word for it is.
+    ``ended``: wait for no more. ``whole``: the server said it was done.
     """
 
     ended = whole = False
@@ -123,38 +121,38 @@ class Reading:
         self.counts: dict[str, Any] = {}
 
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in one event; give out the text in it. Raises what an event of a wrong form leads to."""
+        """Take in an event; yield its text. Raises whatever a malformed one causes."""
         raise NotImplementedError
 
     def usage(self) -> Usage:
-        """Return what ``counts``, the provider's own words, say of tokens."""
+        """Return the tokens from ``counts``, in the provider's words."""
         raise NotImplementedError
 
     def slot(self, key: Hashable, kind: str) -> Slot:
-        """Return the part of that key, which begins now if it has not."""
+        """Return the part of that key, new if needed."""
         return self.slots.setdefault(key, Slot(kind))
 
     def add(self, slot: Slot, text: str) -> Iterator[TextDelta]:
-        """Add a piece to a text or a call; one that is not text says that the answer goes on."""
+        """Add a piece; one that is not text signals progress."""
         if text:
             slot.text.append(text)
             self.grow(text)
             yield TextDelta(text if slot.kind == "text" else "")
 
     def keep(self, slot: Slot, fields: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Add fields that go back as they came, such as thoughts: the answer goes on."""
+        """Add opaque fields, such as thoughts; signals progress."""
         if fields:
             slot.add(fields)
             self.grow(str(fields))
             yield TextDelta("")
 
     def grow(self, text: str) -> None:
-        """Count what came; more than an answer may have ends it."""
+        """Count what came; end an answer that is too long."""
         self._chars += len(text)
         self.ended |= self._chars > limits.ANSWER_CHARS
 
     def answer(self) -> ModelAnswer:
-        """Return what has arrived; its stop reason is "cut" unless the server said why it stopped, or that it did."""
+        """Return the answer; "cut" unless the server gave a reason or an end."""
         parts: list[MessagePart] = []
         calls = 0
         for slot in self.slots.values():
@@ -182,19 +180,19 @@ class Reading:
 
 
 def native_call(id_: str, number: int, name: str, arguments: str) -> NativeCall:
-    """Return a call as it came, with an id of our own where it has none; what is too long in its name or id is none."""
+    """Return a call, with our id if it has none; None if name or id is too long."""
     usable = 0 < len(id_) <= limits.CALL_NAME_CHARS
     return NativeCall(id_ if usable else f"call_{number}", name[: limits.CALL_NAME_CHARS], arguments)
 
 
 def count(facts: object, *names: str) -> int:
-    """Return the first of these fields of an object that is a number of tokens; 0 where none is."""
+    """Return the first field that is a number of tokens, or 0."""
     counts = [facts.get(name) for name in names] if isinstance(facts, Mapping) else []
     return next((one for one in counts if isinstance(one, int) and one > 0), 0)
 
 
 def text_in(content: object) -> str:
-    """Return the text of a piece of an answer, which may be a list of parts. Raises TypeError where it is no text."""
+    """Return a piece's text, possibly from parts. Raises TypeError if it is none."""
     if isinstance(content, list):
         return "".join(text_in(part.get("text")) for part in content if part.get("type", "text") == "text")
     if not isinstance(content, str | None):
@@ -203,17 +201,17 @@ def text_in(content: object) -> str:
 
 
 def name_in(value: object) -> str:
-    """Return a name or an id as text, "" for none."""
+    """Return a name or id, or ""."""
     return str(value or "")
 
 
 def arguments_in(value: object) -> str:
-    """Return the arguments of a call as text, "" for none; some servers send an object."""
+    """Return a call's arguments as text; some servers send an object."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False)
 
 
 def others(facts: Mapping[str, Any], *read: str) -> dict[str, Any]:
-    """Return the fields of an object but for those that are read, and for those that say nothing."""
+    """Return the non-empty fields that are not ``read``."""
     return {name: value for name, value in facts.items() if name not in read and value is not None}

@@ -1,14 +1,12 @@
-"""A recorded conversation plays the model: for demonstrations, tests and replays without a network.
+"""A recorded conversation as the model: for demonstrations, tests and replays.
 
-A recording is JSON Lines; each line is one answer as ``rails.core.conversation.answer_to_json`` writes
-it, with an optional ``agent``:
+JSON Lines; each line is an answer by ``rails.core.conversation.answer_to_json`` with an optional ``agent``:
 
     {"agent": "coder", "role": "assistant", "content": "I will read the file first."}
     {"role": "assistant", "content": [{"type": "text", "text": "Now the edit."},
      {"type": "tool_use", "id": "c1", "name": "edit_file", "input_json": "{…}"}], "stop_reason": "tool_use"}
 
-Which line comes next follows from the conversation alone: after n answers, line n + 1, where a message counts
-the earlier answers that it stands for. A resumed session therefore goes on where it was.
+After n answers comes line n + 1 (a message counts the answers it replaces), so that a resumed session continues.
 """
 
 from __future__ import annotations
@@ -29,14 +27,14 @@ from rails.models.model import Model, ModelOptions
 
 
 class RecordedLine(Struct, frozen=True):
-    """One recorded answer and the agent that it belongs to (``""``: any)."""
+    """A recorded answer and its agent (``""``: any)."""
 
     agent: str
     answer: ModelAnswer
 
 
 class RecordedModel(Model, Struct, frozen=True):
-    """Answers from a file, streamed in pieces of ``chunk_chars`` with ``pause_s`` seconds between them."""
+    """Streams a file's answers in pieces of ``chunk_chars``, ``pause_s`` seconds apart."""
 
     source: str
     lines: tuple[RecordedLine, ...]
@@ -46,7 +44,7 @@ class RecordedModel(Model, Struct, frozen=True):
 
     @classmethod
     def opened(cls, file: str, options: ModelOptions) -> RecordedModel:
-        """Read the recording ``file``. Raises UsageError that names the line which is wrong."""
+        """Read ``file``. Raises UsageError that names the line."""
         return cls(file, _read(Path(file)), max(1, options.chunk_chars), options.pause_s)
 
     @property
@@ -60,12 +58,12 @@ class RecordedModel(Model, Struct, frozen=True):
         return f"recorded:{Path(self.source).name}"
 
     def for_agent(self, role: str) -> RecordedModel:
-        """Return the view of one agent: its own lines, and those that name no agent."""
+        """Return an agent's view: its lines and those without one."""
         lines = tuple(line for line in self.lines if line.agent in ("", role))
         return replace(self, lines=lines, role=role)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Replay the answer that follows ``messages``. Raises ModelError when the recording has no more."""
+        """Replay the next answer. Raises ModelError if there is none."""
         del system, tools
         answered = sum(message.stands_for + (message.role == "assistant") for message in messages)
         if answered >= len(self.lines):

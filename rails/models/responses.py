@@ -1,8 +1,7 @@
-"""OpenAI's Responses API (``/responses``), without an SDK and without a conversation kept on the server.
+"""OpenAI's Responses API (``/responses``), stateless and without an SDK. Source: OpenAI's OpenAPI description.
 
-Every request has the whole conversation (``store`` is off), so that a session can be resumed from its log alone. What
-the model thought comes encrypted and goes back as it came; without that, reasoning models begin each turn anew.
-Source: the events and items of OpenAI's published interface description.
+``store`` is off: a session resumes from its log alone. Thoughts come encrypted and go back, or the model would start
+over each turn.
 """
 
 from __future__ import annotations
@@ -21,10 +20,7 @@ from rails.models.wire import ServerModel, blocks_of
 
 
 class _Reading(Reading):
-    """The events of one stream."""
-
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in one event; give out the text in it, if any."""
         kind, index = event.get("type"), event.get("output_index")
         match kind:
             case "response.output_text.delta":
@@ -42,15 +38,13 @@ class _Reading(Reading):
                     yield TextDelta("")
 
     def usage(self) -> Usage:
-        """Return the tokens."""
         cached = count(self.counts.get("input_tokens_details"), "cached_tokens")
         return Usage(count(self.counts, "input_tokens") - cached, count(self.counts, "output_tokens"), cached)
 
     def _item(self, index: object, item: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in an item of the output, which is whole.
+        """Take in a complete output item.
 
-        The ``id`` of a message or a call does not go back: it would tie it to thoughts that may have been left out
-        since. Thoughts without their content are kept nowhere, and nothing of them goes back.
+        ``id`` does not go back: it refers to thoughts that may be gone. Thoughts without content are dropped.
         """
         kind = item.get("type")
         kinds = {"message": "text", "function_call": "call"}
@@ -67,7 +61,7 @@ class _Reading(Reading):
             yield from self.keep(slot, item)
 
     def _end(self, response: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in what is said at the end, or a whole answer that was not streamed."""
+        """Take in the end, or an unstreamed answer."""
         self.model = response.get("model") or self.model
         self.counts = response.get("usage") or {}
         for index, item in enumerate(response.get("output") or ()):
@@ -80,7 +74,7 @@ class _Reading(Reading):
 
 
 class ResponsesModel(ServerModel, frozen=True):
-    """One model of one server that speaks the Responses API; the address includes the version."""
+    """A model of a Responses API server; the address includes the version."""
 
     URL = DEFAULT_URL
     RULES = OPENAI
@@ -101,7 +95,7 @@ class ResponsesModel(ServerModel, frozen=True):
         return head
 
     def text(self, sender: str, _names: dict[str, str], message: Message) -> str:
-        """Return a message in this API's form, which may be several items."""
+        """Return a message in the API's form, possibly several items."""
         items = blocks_of(message, sender, lambda part: _item(part, message.role))
         return ", ".join(map(json.dumps, items or [{"role": message.role, "content": "(nothing)"}]))
 

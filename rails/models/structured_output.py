@@ -1,13 +1,8 @@
-"""Tool schemas for a provider's strict mode: constrained sampling that keeps a call's shape right.
+"""Tool schemas for a provider's strict mode (constrained sampling).
 
-Strict mode takes a part of JSON Schema. A keyword that only narrows values and that the provider does not take is
-moved into the description, where the model still reads it; a schema with any other keyword, or with a map of any
-names, is sent as it is, without ``strict``. What comes back is validated here against the whole definition either
-way: strict mode saves attempts, it is not trusted.
-
-Source: the published limits of both providers. Anthropic compiles all strict tools of a request into one grammar: at
-most 20 tools, 24 optional parameters, and a size that is not published, so a refusal for that reason has to be
-expected.
+Unsupported narrowing keywords move to the description; a schema with other ones, or with free-form maps, goes without
+``strict``. Answers are validated here either way. Source: both providers' published limits; Anthropic: 20 tools, 24
+optional parameters, and an unpublished grammar size, so refusals must be expected.
 """
 
 from __future__ import annotations
@@ -42,10 +37,10 @@ _DEPTH: Final = 9  # both providers: ten levels at most
 
 
 class StrictRules(Struct, frozen=True):
-    """What one provider's strict mode takes.
+    """A provider's strict mode.
 
-    ``optional``: whether a property may be left out; if not, it has to be sent and may be null. ``keeps``: narrowing
-    keywords that stay. ``tools``, ``optionals``: most of each in one request.
+    ``optional``: properties may be omitted; if not, they are sent and may be null. ``keeps``: supported narrowing
+    keywords. ``tools``, ``optionals``: bounds per request.
     """
 
     optional: bool
@@ -59,13 +54,13 @@ OPENAI: Final = StrictRules(False, _NARROWING & {"pattern", "minimum", "maximum"
 
 
 class _Unfit(Exception):
-    """The schema has a shape that strict mode cannot say."""
+    """A schema unfit for strict mode."""
 
 
 def strict_tools(tools: Sequence[ToolSpec], rules: StrictRules) -> dict[str, Json]:
-    """Return the strict schema of every tool that fits, by name, within what one request may hold.
+    """Return the strict schemas by name, within a request's bounds.
 
-    Where the request's limits are too small for all, the tools with the fewest optional parameters come first.
+    Fewest optional parameters first.
     """
     fitting: list[tuple[int, str, Json]] = []
     for tool in tools:
@@ -83,7 +78,7 @@ def strict_tools(tools: Sequence[ToolSpec], rules: StrictRules) -> dict[str, Jso
 
 
 def _node(schema: Any, rules: StrictRules, optional: list[str], depth: int) -> dict[str, Json]:  # noqa: ANN401
-    """Return a schema as strict mode takes it; ``optional`` gets the names of properties that may be left out."""
+    """Return the strict schema; adds the optional names to ``optional``."""
     if depth > _DEPTH or set(schema) - _KNOWN:
         raise _Unfit
     kind = schema.get("type")
@@ -130,7 +125,7 @@ def _object(schema: Any, rules: StrictRules, optional: list[str], depth: int) ->
 
 
 def _nullable(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return ``schema`` with null allowed: how an optional parameter is left out where all have to be sent."""
+    """Return ``schema`` with null, for parameters that must be sent."""
     if isinstance(kind := schema.get("type"), str):
         return {**schema, "type": [kind, "null"]}
     return {"anyOf": [schema, {"type": "null"}]}

@@ -1,4 +1,4 @@
-"""What the models of all servers have alike: an address, a key, what may be left out of a request, what goes back."""
+"""Shared by all server models: address, key, optional fields, echoed parts."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class ServerModel(Model, Struct, frozen=True):
-    """One model of one server. The connection is opened at the first answer and belongs to that answer.
+    """A model of a server; each answer has its own connection.
 
-    ``strict`` is whether to ask for strict tools. ``refused`` is what of a request the server has refused.
+    ``strict``: ask for strict tools. ``refused``: optional things the server refused.
     """
 
     #: The provider's own address, the window of its models, what its strict tools take.
@@ -77,27 +77,27 @@ class ServerModel(Model, Struct, frozen=True):
 
     @property
     def provider(self) -> str:
-        """The name of its interface."""
+        """Return its API's name."""
         return self.KIND
 
     @property
     def local(self) -> bool:
-        """Whether its server is one of this machine."""
+        """Whether the server is local."""
         return is_here(self.url)
 
     @property
     def url(self) -> str:
-        """Its server's address, without a slash at the end."""
+        """Return the address without a trailing slash."""
         return (self.base_url or self.URL).rstrip("/")
 
     @property
     def sender(self) -> str:
-        """Who can read what this model sends beside texts and calls: the server, and whose model it passes on."""
+        """Return who can read its opaque parts: server, and whose model."""
         place = "" if self.url == self.URL else f"@{urllib.parse.urlsplit(self.url).netloc.rpartition('@')[2]}"
         return f"{self.KIND}{place}/{self.name.rpartition('/')[0]}".rstrip("/")
 
     def at(self, temperature: float, /) -> ServerModel:
-        """Return this model at a temperature, or without one where that is refused."""
+        """Return it at a temperature, or without if refused."""
         return replace(self, temperature=temperature)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
@@ -121,30 +121,30 @@ class ServerModel(Model, Struct, frozen=True):
         yield from self.stream(system=system, messages=messages, tools=tools)
 
     def is_sent(self, what: str) -> bool:
-        """Return whether requests have that optional thing."""
+        """Return whether requests have that option."""
         chosen = {"strict": self.strict, "temperature": self.temperature is not None}
         return chosen.get(what, True) and what not in self.refused
 
     def _refused(self, words: str) -> str:
-        """Return what a refusal is about that the request can be sent without, "" where it is something else."""
+        """Return which optional thing a refusal is about, or ""."""
         if "(http 400)" not in words and "(http 422)" not in words:
             return ""
         named = (what for what, signs in _OPTIONAL.items() if any(sign in words for sign in signs))
         return next(filter(self.is_sent, named), "")
 
     def options(self) -> dict[str, Json]:
-        """Return the temperature and the seed, as far as they are chosen and taken."""
+        """Return temperature and seed, if chosen and accepted."""
         chosen: dict[str, Json] = {"temperature": self.temperature, "seed": self.seed}
         return {name: value for name, value in chosen.items() if value is not None and self.is_sent(name)}
 
     def served_window(self) -> int:
-        """Return what the server says of the model's window, in tokens; 0 where it says nothing."""
+        """Return the server's window in tokens, 0 if unknown."""
         with suppress(OSError, http.client.HTTPException):
             return self.find_window(self.server().document)
         return 0
 
     def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
-        """Return the window, from the documents of the server; 0 where none has it."""
+        """Return the window from the server's documents, 0 if none."""
         del document
         return 0
 
@@ -153,22 +153,22 @@ class ServerModel(Model, Struct, frozen=True):
         return self.PATH
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that show the key."""
+        """Return the key headers."""
         return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
 
     def _head(self, system: str) -> dict[str, Json]:
-        """Return a request but for its messages and tools."""
+        """Return a request without messages and tools."""
         raise NotImplementedError
 
     def text(self, sender: str, names: dict[str, str], message: Message) -> str:
-        """Return a message as text of JSON, with what ``sender`` sent and nobody else did.
+        """Return a message as JSON text, with opaque parts of ``sender`` only.
 
-        ``names`` are those of the calls before it, by their ids.
+        ``names``: earlier calls by id.
         """
         raise NotImplementedError
 
     def texts(self, messages: Sequence[Message]) -> list[str]:
-        """Return messages in the interface's form; those sent before are the same bytes as then."""
+        """Return messages in the API's form; earlier ones byte for byte as before."""
         sender = self.sender if self.is_sent("thoughts") else ""
         if sender not in self.sent:
             self.sent[sender] = EachOnce(partial(self.text, sender, {}))
@@ -182,13 +182,13 @@ class ServerModel(Model, Struct, frozen=True):
         )
 
     def server(self) -> ModelServer:
-        """Return the server, as one that is asked."""
+        """Return the server."""
         return ModelServer(self.url, self.headers(), self.silence_s)
 
 
 @lru_cache(maxsize=8)
 def _described(form: str, tools: tuple[ToolSpec, ...], rules: StrictRules | None) -> str:
-    """Return tools as JSON text, strict as far as ``rules`` and the limits of one request allow; "" for none."""
+    """Return tools as JSON text, strict as far as possible; "" for none."""
     fitting = strict_tools(tools, rules) if rules else {}
     described = []
     for tool in tools:
@@ -201,7 +201,7 @@ def _described(form: str, tools: tuple[ToolSpec, ...], rules: StrictRules | None
 
 
 def own_fields(part: Opaque, sender: str) -> dict[str, Any]:
-    """Return what a part holds that goes back to ``sender``; nothing of what another sent."""
+    """Return a part's fields for ``sender``, {} if another sent it."""
     with suppress(ValueError, RecursionError):
         value = json.loads(part.data) if part.provider == sender else None
         return value if isinstance(value, dict) else {}
@@ -209,7 +209,7 @@ def own_fields(part: Opaque, sender: str) -> dict[str, Any]:
 
 
 def blocks_of(message: Message, sender: str, block: Callable[[MessagePart], dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the blocks of a message, results first: ``block`` makes that of a text, a call or a result, {} of none."""
+    """Return a message's blocks, results first; ``block`` may return {} for none."""
     found: list[dict[str, Any]] = []
     for part in sorted(message.parts, key=lambda part: not isinstance(part, NativeResult)):
         made = own_fields(part, sender) if isinstance(part, Opaque) else block(part)
