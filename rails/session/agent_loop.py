@@ -328,8 +328,7 @@ class AgentLoop:
         """Leave out of the conversation what its window has no room for."""
         self.window.of(self.context.model, self.state.budget.prices)
         if step := self.window.fitted(self.context, self.messages, self.state.tried):
-            self.context.given.clear()
-            self.messages = list(reduced(self.messages, step))
+            self._reduce(step)
 
     def compact(self) -> str:
         """Leave out all answers but the last, at a person's wish; return why not, "" where it was done."""
@@ -337,10 +336,13 @@ class AgentLoop:
         step = self.window.step(self.context, self.messages, 0, self.state.tried, page=True)
         if step is None:
             return "There is nothing to leave out yet."
-        self.context.given.clear()
-        self.messages = list(reduced(self.messages, step))
+        self._reduce(step)
         self.state.budget.use(step.usage, self.context.model.name)
         return ""
+
+    def _reduce(self, step: ContextReduced) -> None:
+        self.context.given.clear()
+        self.messages = list(reduced(self.messages, step))
 
     def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:

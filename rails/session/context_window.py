@@ -160,23 +160,21 @@ def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
 def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, int]]]:
     """Return, by message, the places of results that show a file as it was before a later read or edit of it."""
     found: dict[int, frozenset[tuple[int, int]]] = {}
-    later: dict[str, set[str]] = {}
-    for number in range(len(messages) - 1, -1, -1):
-        parts = messages[number].parts if messages[number].role == "user" else ()
-        texts = [(at, part.text) for at, part in enumerate(parts) if isinstance(part, TextPart | NativeResult)]
-        places, seen = set[tuple[int, int]](), list[tuple[str, str]]()
-        for at, text in texts:
-            for result in _RESULT.finditer(text):
+    later = set[str]()  # paths, and of parts of files the line that heads them
+    for number, message in reversed([*enumerate(messages)]):
+        places, seen = set[tuple[int, int]](), list[str]()
+        for at, part in enumerate(message.parts if message.role == "user" else ()):
+            if not isinstance(part, TextPart | NativeResult):
+                continue
+            for result in _RESULT.finditer(part.text):
                 read = _READ.match(result["body"]) if result["tool"] == READ_FILE.name else None
                 if read is None:
                     continue
-                if later.get(read["path"], set()) & {"", read["lines"]}:
+                if later & {read["path"], read[0]}:
                     places.add((at, result.start()))
-                whole = not read["lines"].startswith("lines ")
-                seen.append((read["path"], "" if whole else read["lines"]))
-            seen += [(path, "") for path in _WROTE.findall(_RESULT.sub("", text))]
-        for path, lines in seen:
-            later.setdefault(path, set()).add(lines)
+                seen.append(read[0] if read["lines"].startswith("lines ") else read["path"])
+            seen += _WROTE.findall(_RESULT.sub("", part.text))
+        later.update(seen)
         if places:
             found[number] = frozenset(places)
     return found
