@@ -267,7 +267,7 @@ def _job(
     """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
     asks = before.handoffs == "ask" if before else options.approve == "ask"
     before = before or SessionLimits(None, None)
-    escalate = options.escalate or before.escalate or ("model" if attended else "off")
+    escalate = options.escalate or before.escalate or ("model" if attended else "again")
     return SessionJob(
         project,
         tasks,

@@ -37,9 +37,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
     parser.add_argument(
         "--escalate",
-        choices=("off", "squash", "model"),
-        help="when attempts run out: stop, retry once with a summary in another protocol, or then a stronger model too "
-        "(default: model; without a terminal off)",
+        choices=("off", "again", "squash", "model"),
+        help="when attempts run out: stop, ask a small local model the task again, retry with a summary in another "
+        "protocol, or then a stronger model too (default: model; without a terminal again)",
     )
     parser.add_argument(
         "--max-attempts", type=from_one, metavar="N", help="failed attempts in a row (default: the agent's, 3)"

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from rails.core.conversation import Usage
 from rails.core.errors import UsageError
@@ -49,7 +49,7 @@ class Price(Struct, frozen=True):
 class Prices(Struct, frozen=True):
     """The user's table: prices by model. Without any, nothing is said of money."""
 
-    models: Mapping[str, Price] = field(default_factory=dict)
+    models: Mapping[str, Price] = {}
     currency: str = ""
     as_of: str = ""
 

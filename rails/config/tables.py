@@ -213,7 +213,7 @@ class RunTable(BoundsTable, frozen=True):
     temperature: dict[str, Annotated[float, Meta(ge=0, le=2)]] = {}
     approve: Literal["ask", "policy"] | None = None
     handoff: Literal["ask", "go"] | None = None
-    escalate: Literal["off", "squash", "model"] | None = None
+    escalate: Literal["off", "again", "squash", "model"] | None = None
     correction: Literal["off", "syntax", "model"] | None = None
     dialect: list[str] = []
     answer_within: AboveZero | None = None

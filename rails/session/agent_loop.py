@@ -33,7 +33,7 @@ from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import LARGER, ModelWindow
 from rails.session.context_window import Measured, reduced
 from rails.session.deeds import Deeds
-from rails.session.escalation import RUNGS, EscalationStep, Tried
+from rails.session.escalation import AGAIN, RUNGS, WARM, EscalationStep, Tried
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
@@ -157,7 +157,7 @@ class AgentLoop:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
         self.pending = standing if standing.pending else None
-        if self.rung and not escalation.search_tool(self.context.tools):
+        if self.rung not in ("", "again") and not escalation.search_tool(self.context.tools):
             self.context = self.state.asked_otherwise(self.context)
         if self.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
             self.context = replace(self.context, model=stronger)
@@ -376,8 +376,13 @@ class AgentLoop:
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
         if self.rung == "human":
             return ()
-        rungs = RUNGS[self.state.job.escalate]
-        return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else rungs
+        rungs, context = RUNGS[self.state.job.escalate], self.context
+        if self.rung in rungs[1:]:
+            return rungs[rungs.index(self.rung) + 1 :]
+        small = context.model.local and context.protocol in IN_TEXT and not context.denied
+        if small and self.state.tried.rungs.count("again") < AGAIN:
+            return rungs
+        return rungs[1:]
 
     def _answers(self) -> int:
         """Return how many answers the agent has had from its model in this session."""
@@ -403,24 +408,23 @@ class AgentLoop:
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         """Begin again from one page; in another protocol where the model is the same."""
-        search = escalation.search_tool(self.context.tools)
-        first = escalation.page(self.state.tried, why, search=search)
-        how = f"goes on with {self.context.model.name}"
-        if rung == "squash":
-            how = self._asked_otherwise(search)
+        tried, search = self.state.tried, escalation.search_tool(self.context.tools)
+        first, how = tried.first_message, "is asked the task again"
+        if rung == "again":
+            self.context = replace(self.context, model=self.context.model.at(WARM))
+        else:
+            first, how = escalation.page(tried, why, search=search), f"goes on with {self.context.model.name}"
+        if rung == "squash" and search:
+            how = f"restarts with a summary, and searches first with {search}"
+        elif rung == "squash":
+            self.context = self.state.asked_otherwise(self.context)
+            how = f"restarts with a summary, in the protocol {self.context.protocol}"
         how = f"{self.context.agent.name} {how}: {why}"
         stands_for = self._answers()
         self.context.given.clear()
         self.context.publish(Escalation(how, rung, why, first_message=first, stands_for=stands_for))
         self.messages, self.rung = [Message("user", (TextPart(first),), stands_for)], rung
-        self.attempts = Attempts(self._most)
-
-    def _asked_otherwise(self, search: str) -> str:
-        """Ask in another protocol from now on, unless a tool is left that searches; return that in words."""
-        if search:
-            return f"restarts with a summary, and searches first with {search}"
-        self.context = self.state.asked_otherwise(self.context)
-        return f"restarts with a summary, in the protocol {self.context.protocol}"
+        self.attempts = Attempts(1 if rung == "again" else self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
         """End the agent's run, and leave everything at hand for the human who takes over.

@@ -22,7 +22,7 @@ from rails.core.errors import ModelError, Refusal
 from rails.core.json_text import json_leaves
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.parsing.parse import AnswerParser
+from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.results import CallStarted
 from rails.session.turn_context import TurnContext, whole_answer
 from rails.tools import validate
@@ -74,9 +74,7 @@ def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[
         return Corrected(None, f"the model could not be asked: {error}")
     text = answer.message.text
     failed = partial(Corrected, None, answer=text, usage=answer.usage)
-    reader = AnswerParser(context.registry.shapes(), id_prefix=f"{request_id}.c")
-    reader.feed(text)
-    found = reader.flush(answer.stop_reason)
+    found = parse(text, context.registry.shapes(), finish=answer.stop_reason, id_prefix=f"{request_id}.c")
     if len(found.requests) != 1 or found.refusals:
         return failed("the answer was not one correct block")
     raw = replace(found.requests[0], id=request_id, start=errors[0].start, end=errors[0].end, raw=block)

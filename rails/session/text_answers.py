@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core.builtin_tools import DELETE_FILE, READ_FILE
@@ -37,20 +36,8 @@ _FILES: Final = 20
 _CHARS: Final = 40_000
 
 
-class Wishes(Struct, frozen=True):
-    """What an answer in text asks for besides its edits: paths to show and to delete, and whether it goes on."""
-
-    show: tuple[str, ...]
-    delete: tuple[str, ...]
-    goes_on: bool
-
-
-def wishes_of(prose: str) -> Wishes:
-    """Return what the text of an answer outside of its blocks asks for."""
-    return Wishes(_wished(prose, "SHOW"), _wished(prose, "DELETE"), _MORE.search(prose) is not None)
-
-
 def _wished(prose: str, verb: str) -> tuple[str, ...]:
+    """Return the paths that the text of an answer outside of its blocks asks for, by ``SHOW`` or ``DELETE``."""
     paths = dict.fromkeys(path for wish, path in _WISH.findall(prose) if wish == verb)
     return tuple(islice(paths, _FILES))
 
@@ -63,7 +50,7 @@ def with_deletions(
         return found
     more = [
         RawRequest(f"t{turn}.delete{number}", DELETE_FILE.name, {"file_path": path})
-        for number, path in enumerate(wishes_of(found.prose).delete, start=1)
+        for number, path in enumerate(_wished(found.prose, "DELETE"), start=1)
     ]
     return replace(found, requests=(*found.requests, *more))
 
@@ -78,10 +65,10 @@ def wishes_granted(
     """
     if context.protocol not in IN_TEXT:
         return outcomes, False
-    wishes = wishes_of(prose)
+    names = _wished(prose, "SHOW")
     own = {request.parameters.get("file_path") for request in requests}
-    if not own.issuperset(wishes.show):
-        files = ShownFiles(context, wishes.show)
+    if not own.issuperset(names):
+        files = ShownFiles(context, names)
         files.publish()
         left_out = [f"{name} is not shown: {why}." for name, why in files.left_out.items()]
         told = "\n\n".join((*files.texts, *left_out))
@@ -89,7 +76,7 @@ def wishes_granted(
     made = bool(requests) and all(outcome.ok for outcome in outcomes)
     only_edits = all(request.effect == "edit" for request in requests)
     has_to_say = bool(context.agent.headings or context.agent.schema)
-    return outcomes, made and only_edits and not wishes.goes_on and not has_to_say
+    return outcomes, made and only_edits and not _MORE.search(prose) and not has_to_say
 
 
 def unmapped(context: TurnContext, path: str) -> str:

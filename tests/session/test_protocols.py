@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.testing import ScriptedHuman
+from rails.testing import ScriptedHuman, ScriptedModel
 
 from .test_turn import request
 
@@ -263,3 +263,36 @@ def test_tests_are_offered_once_and_not_run_after_a_no(leap):
 
 def test_a_project_without_tests_is_not_held_up(leap):
     assert leap(SOLVED, tests="on").ending.outcome == "changed"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Have the scripted model be one that is served here; return the temperatures that it is asked at."""
+    warm = []
+    monkeypatch.setattr(ScriptedModel, "local", True)
+    monkeypatch.setattr(ScriptedModel, "at", lambda model, degrees: warm.append(degrees) or model)
+    return warm
+
+
+def test_a_small_model_that_sends_a_failed_answer_again_is_asked_its_task_again(leap, small):
+    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
+    done = leap(SOLVED, SOLVED, SOLVED, RIGHT, tests="on", escalate="again")
+    assert done.ending.outcome == "changed"
+    first, fed_back, *others = (asked.messages for asked in done.model.asked)
+    assert len(fed_back) == 3
+    assert [one.text for (one,) in others] == [first[0].text] * 2
+    assert small == [0.7, 0.7]
+    assert done.shown.count("coder is asked the task again: ") == 2
+
+
+def test_answers_that_all_fail_the_tests_end_with_the_person(leap, small):
+    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
+    done = leap(*[SOLVED] * 7, tests="on", escalate="again")
+    assert done.ending.outcome == "gave_up"
+    assert "7 answers; then the task again." in (leap.project / done.ending.file).read_text("utf-8")
+    assert (leap.project / "leap.py").read_text("utf-8") == LEAP
+
+
+def test_a_person_who_denied_an_answer_is_not_asked_about_others(leap, small):
+    done = leap(*[SOLVED] * 7, approvals=["deny"] * 7, escalate="again")
+    assert (done.ending.outcome, len(done.model.asked), small) == ("gave_up", 2, [])

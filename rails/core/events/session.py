@@ -150,7 +150,7 @@ class AgentFinished(EventWithWords, frozen=True):
 
 
 class Escalation(EventWithWords, frozen=True):
-    """Attempts ran out: the next rung (squash, model, human), why, and what it begins with.
+    """Attempts ran out: the next rung (again, squash, model, human), why, and what it begins with.
 
     A human who takes over gets ``files``; otherwise a conversation begins with ``first_message``, which
     ``stands_for`` so many earlier answers.
