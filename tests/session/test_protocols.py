@@ -293,6 +293,12 @@ def test_answers_that_all_fail_the_tests_end_with_the_person(leap, small):
     assert (leap.project / "leap.py").read_text("utf-8") == LEAP
 
 
+def test_nothing_has_to_change_is_no_reason_once_the_tests_have_failed(leap):
+    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
+    done = leap(SOLVED, "Nothing has to change.", tests="on")
+    assert done.ending.outcome == "gave_up"
+
+
 def test_a_person_who_denied_an_answer_is_not_asked_about_others(leap, small):
     done = leap(*[SOLVED] * 7, approvals=["deny"] * 7, escalate="again")
     assert (done.ending.outcome, len(done.model.asked), small) == ("gave_up", 2, [])
