@@ -147,6 +147,5 @@ def _picked(passing: Sequence[int], results: Sequence[JobResult]) -> int | None:
         answer = input(f"Which one? {numbers}; Enter takes {best + 1}; anything else: none of them. ").strip()
     except EOFError:
         return None
-    if not answer:
-        return best
-    return int(answer) - 1 if answer.isdecimal() and int(answer) - 1 in passing else None
+    choices = {"": best} | {str(number + 1): number for number in passing}
+    return choices.get(answer)
