@@ -1,1 +1,1 @@
-"""Many jobs: a run as a pure function, the store of results, the engines that run it, and what numbers say."""
+"""Many jobs: runs, their store, engines and statistics."""

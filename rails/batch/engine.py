@@ -1,7 +1,7 @@
-"""Who runs jobs: the protocol of an engine, and a pool of processes, the one that is always there.
+"""The protocol of an engine, and the process pool.
 
-A worker loads everything once and stays warm. It ends with the process that started it, also when that is killed; one
-that dies is replaced, and what ran is tried again, alone.
+A worker stays warm, and ends with its parent, even if that is killed. When one dies it is replaced, and the running
+jobs are tried again one by one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ JobFunction = Callable[[JobSpec], JobResult]
 
 
 class JobEngine(Protocol):
-    """Runs jobs, some at once, and keeps their results at its store."""
+    """Runs jobs in parallel; keeps results in its store."""
 
     @property
     def free(self) -> int:
@@ -39,15 +39,15 @@ class JobEngine(Protocol):
         ...
 
     def submit(self, spec: JobSpec) -> None:
-        """Begin a job."""
+        """Start a job."""
         ...
 
     def finished(self, seconds: float) -> Sequence[JobResult]:
-        """Return results as they come: at least one, or none after ``seconds``."""
+        """Return new results: at least one, or none after ``seconds``."""
         ...
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the workers; ``at_once``: with what they have in hand."""
+        """End the workers; ``at_once``: with their jobs."""
         ...
 
 
@@ -72,11 +72,11 @@ class PoolEngine:
 
     @property
     def free(self) -> int:
-        """How many workers have nothing to do; none while it is found out whose job ends its worker."""
+        """How many workers are idle; 0 while the job that ends its worker is sought."""
         return 0 if self._suspects or self._alone else self._workers - len(self._running)
 
     def submit(self, spec: JobSpec) -> None:
-        """Give a job to a worker."""
+        """Start a job."""
         with _undisturbed():
             try:
                 future = self._pool.submit(_work, self._place, spec, self._run)
@@ -86,7 +86,7 @@ class PoolEngine:
             self._running[future] = spec
 
     def finished(self, seconds: float) -> Sequence[JobResult]:
-        """Return results as they come. When a worker dies, all that ran go again, one by one: one of them did it."""
+        """Return new results. After a worker's death, what ran is tried again one by one."""
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
         found = []
         for future in done:
@@ -117,9 +117,9 @@ class PoolEngine:
 
 @contextlib.contextmanager
 def _undisturbed(*, deaf: bool = False) -> Iterator[None]:
-    """Start processes without an interrupt, which comes afterwards: no half-started one is left, which nobody ends.
+    """Start processes with interrupts deferred, so that no half-started one is left.
 
-    ``deaf``: what a terminal sends to all processes at once never reaches them.
+    ``deaf``: they never get terminal signals.
     """
     if threading.current_thread() is not threading.main_thread():  # only that one gets signals
         yield
@@ -137,7 +137,7 @@ def _undisturbed(*, deaf: bool = False) -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Leave what a terminal sends to the process that gives out jobs, and end when that one has ended."""
+    """Ignore terminal signals; end with the parent."""
     for number in _OF_TERMINAL:
         signal.signal(number, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -153,7 +153,7 @@ def _end_with(sentinel: int) -> None:
 
 
 def _work(place: str, spec: JobSpec, run: JobFunction) -> JobResult:
-    """Run a job; SIGTERM stops it as Ctrl-C stops a session, so that nothing of it is left, and ends the worker."""
+    """Run a job; SIGTERM stops it as Ctrl-C stops a session, and ends the worker."""
     signal.signal(signal.SIGTERM, _stop)
     try:
         return work(place, spec, run)

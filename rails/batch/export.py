@@ -1,7 +1,6 @@
-"""The answers in the logs of a store as training data: conversations that solved a task, and answers with a better one.
+"""Training data from a store's logs, secrets masked as there.
 
-What is read is what the log has, so secrets are masked as there. Every line names the repository and its licence: who
-trains with it has to look at that.
+Each line names the repository and its licence, for whoever trains with it.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ TrainingFormat = Literal["sft", "preferences"]
 def training_lines(results: Sequence[JobResult], form: TrainingFormat) -> Iterator[dict[str, Json]]:
     """Yield the lines of an export.
 
-    "sft": each conversation of a job that passed. "preferences": an answer that was refused, and the one that was taken
-    after the feedback, with the conversation before the first of them.
+    "sft": conversations of passed jobs. "preferences": a refused answer, the accepted one after feedback, and the
+    conversation before.
     """
     for result in results:
         if "://" in result.log:
@@ -43,7 +42,7 @@ def training_lines(results: Sequence[JobResult], form: TrainingFormat) -> Iterat
 
 
 def _conversations(records: Sequence[Record]) -> Iterator[list[tuple[Message | str, bool]]]:
-    """Yield what was said in each conversation: the system's words first; each answer with whether it was refused."""
+    """Yield each conversation: the system's words, then answers with whether refused."""
     talk: list[tuple[Message | str, bool]] = []
     for record in records:
         match record.event:
@@ -69,7 +68,7 @@ def _solved(talk: Sequence[tuple[Message | str, bool]], result: JobResult) -> It
 
 
 def _preferred(talk: Sequence[tuple[Message | str, bool]]) -> Iterator[dict[str, Json]]:
-    """Yield each row of refused answers with the answer that ended it."""
+    """Yield refused answers with the one that ended them."""
     begun = 0
     for at, (message, refused) in enumerate(talk):
         if not isinstance(message, Message) or message.role != "assistant":
@@ -87,7 +86,6 @@ def _preferred(talk: Sequence[tuple[Message | str, bool]]) -> Iterator[dict[str,
 
 
 def _said(message: Message | str) -> Json:
-    """Return a message as chat formats have it."""
     if isinstance(message, str):
         return {"role": "system", "content": message}
     results = [part for part in message.parts if isinstance(part, NativeResult)]

@@ -1,4 +1,4 @@
-"""Inspect's side: our road as its solver, its model as ours, our verdict and diff in its log.
+"""Inspect's side: our pipeline as solver, its model as ours, verdict and diff in its log.
 
     from inspect_ai import Task, task
     from rails.batch.inspect_agent import ai_rails, ai_rails_scorer
@@ -7,8 +7,8 @@
     def fixes():
         return Task(dataset=…, solver=ai_rails(policy="edits"), scorer=ai_rails_scorer())
 
-A sample's input is the task; its metadata has ``repo``, ``commit``, and what else a job may have (``checks``,
-``hidden``). A fault of the machinery is the sample's error, as Inspect has it, and no wrong answer.
+A sample's input is the task; its metadata: ``repo``, ``commit``, and other job fields (``checks``, ``hidden``). Machine
+faults are the sample's error.
 """
 
 from __future__ import annotations
@@ -93,14 +93,13 @@ ai_rails_scorer: Final = _scorer.scorer(metrics=_METRICS, name="ai_rails_scorer"
 
 
 class _InspectModel(Model, Struct, frozen=True):
-    """The model that Inspect has chosen, asked on Inspect's own loop so that its log and limits hold."""
+    """Inspect's model, asked on its loop so that its log and limits hold."""
 
     name: str
     loop: asyncio.AbstractEventLoop
     context: contextvars.Context
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Ask, and yield the answer in one piece."""
         asked = [_chat.ChatMessageSystem(content=system), *(part for one in messages for part in _shown(one))]
         offered = [_offered(tool) for tool in tools]
         try:
@@ -129,7 +128,7 @@ class _InspectModel(Model, Struct, frozen=True):
 
 
 def _shown(message: Message) -> Iterator[Any]:
-    """Yield a message as Inspect has it: results of tools are messages of their own."""
+    """Yield a message in Inspect's form: each tool result is one."""
     if message.role == "assistant":
         calls = [_tool.ToolCall(id=one.id, function=one.name, arguments=_object(one)) for one in message.calls]
         yield _chat.ChatMessageAssistant(content=message.text, tool_calls=calls or None)

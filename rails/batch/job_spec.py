@@ -1,4 +1,4 @@
-"""A job and its result: frozen, picklable, JSON with a schema. What is in them is all that a run knows and says."""
+"""A job and its result: frozen, picklable, JSON with a schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class JobCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A command that scores a job, run contained on its tree; ``reads`` says how its output becomes findings."""
+    """A command that scores a job, run contained; ``reads``: its output format."""
 
     name: str
     argv: tuple[str, ...]
@@ -35,7 +35,7 @@ class JobCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JobBudgets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one job may use; ``None`` is no bound of its own."""
+    """Budgets of a job; ``None``: no bound."""
 
     max_turns: int | None = None
     max_attempts: int | None = None
@@ -45,9 +45,9 @@ class JobBudgets(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SharedLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What all jobs together may ask of a provider in a minute (0: no bound), and where they keep count.
+    """Limits of all jobs for a provider per minute (0: none).
 
-    ``place`` is a folder of this machine, or ``ray:NAME`` for an actor; "" is no count at all.
+    ``place`` of the count: a local folder, ``ray:NAME``, or "" for no count.
     """
 
     place: str = ""
@@ -56,16 +56,14 @@ class SharedLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run: what is done to which commit, by whom, and what scores it.
+    """A run: what is done to which commit, by whom, and how it is scored.
 
-    ``repo`` is an absolute path of a repository; ``agent`` one agent, or several in order with commas between;
-    ``model`` is ``PROVIDER:NAME``, with ``@URL`` for a server of its own. ``checks`` are commands that score it: a
-    shipped check by its name ("pytest", "mypy"), a command line, or a :class:`JobCheck`. ``hidden`` are files (path to
-    text) that only the scoring sees. ``policy`` says what is approved, as a policy file does: without a rule that
-    allows it, nothing is. ``templates`` are agents (name to text) beside the shipped ones. ``env`` are *names* of
-    variables that the worker looks up for the model's key; no value is ever stored. ``folder`` is where log and state
-    go ("": a new one among the system's temporary files); ``prices`` are money for a million tokens: input, output,
-    cached. ``seed`` tells repeats of a job apart, and goes to providers that know of seeds.
+    ``repo``: absolute path; ``agent``: one or several in order, with commas; ``model``: ``PROVIDER:NAME``, optionally
+    ``@URL``. ``checks``: a shipped check ("pytest"), a command line, or a :class:`JobCheck`; ``hidden``: files (path to
+    text) for scoring only. ``policy``: a policy file's text; only what it allows is approved. ``templates``: further
+    agents (name to text). ``env``: *names* of variables for the model's key; values are never stored. ``folder``: of
+    log and state ("": a new temporary one); ``prices``: per million tokens: input, output, cached. ``seed`` numbers
+    repeats, and goes to providers that know seeds.
     """
 
     repo: str
@@ -89,13 +87,13 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     limits: SharedLimits = SharedLimits()
 
     def __post_init__(self) -> None:
-        """Take lists and mappings as what they stand for. Raises msgspec.ValidationError."""
+        """Convert lists and mappings. Raises msgspec.ValidationError."""
         for name, kind in _TAKEN.items():
             msgspec.structs.force_setattr(self, name, msgspec.convert(getattr(self, name), kind))
 
     @property
     def name(self) -> str:
-        """The job's name in a store: a hash of what it is, our version and the agents' templates with it."""
+        """Return the name in a store: a hash of the spec, our version and the templates."""
         facts = {key: value for key, value in to_object(self).items() if key not in _CIRCUMSTANCES}
         roles = [role.strip() for role in self.agent.split(",")]
         shipped = {role: _template(role) for role in roles if role not in self.templates}
@@ -112,7 +110,7 @@ _TAKEN: Final[Mapping[str, Any]] = {
 
 
 class JobCheckResult(msgspec.Struct, frozen=True):
-    """What one check said: how many findings, the first of them in words, and how long it took."""
+    """A check's number of findings, the first in words, and duration."""
 
     name: str
     passed: bool
@@ -122,12 +120,12 @@ class JobCheckResult(msgspec.Struct, frozen=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a job went. ``error`` is a fault that is not the agent's: such a result counts in no rate.
+    """How a job went. ``error``: a fault that is not the agent's; it counts in no rate.
 
-    ``ending`` is the session's outcome ("error" where there was none); ``verdict`` the gate's on the whole change and
-    ``findings`` in words. ``passed``: every check passed (without any: the verdict); ``first_try``: and no turn
-    failed. ``raised`` are new findings that the agent was told of, ``tries`` in how many verdicts they stood. ``cost``
-    is ``None`` where no price is known. ``seconds`` are by stage. ``head`` is the hash of the log's last record.
+    ``ending``: the session's outcome, or "error"; ``verdict``: on the entire change, ``findings`` in words. ``passed``:
+    all checks (without any: the verdict); ``first_try``: and no failed turn. ``raised``: new findings reported to the
+    agent, ``tries``: verdicts with them. ``cost``: None if unpriced. ``seconds``: by stage. ``head``: hash of the log's
+    last record.
     """
 
     name: str
@@ -160,19 +158,19 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, spec: JobSpec, error: str = "") -> JobResult:
-        """Return the result of a job that was not begun, or was lost."""
+        """Return the result of a job not begun, or lost."""
         same = {name: getattr(spec, name) for name in ("name", "repo", "commit", "model", "agent", "gate", "seed")}
         return cls(task=spec.id or spec.name, error=error, **same)
 
 
 def to_object(value: JobSpec | JobResult) -> dict[str, Any]:
-    """Return a job or a result as a JSON object."""
+    """Return it as a JSON object."""
     made: dict[str, Any] = msgspec.to_builtins(value)
     return made
 
 
 def from_object(value: object, kind: type[T], what: str) -> T:
-    """Return a job or a result of JSON. Raises UsageError that names the place which is wrong."""
+    """Return it from JSON. Raises UsageError that names the place."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -180,11 +178,11 @@ def from_object(value: object, kind: type[T], what: str) -> T:
 
 
 def schema_of(kind: type[JobSpec] | type[JobResult]) -> dict[str, Json]:
-    """Return the JSON Schema of jobs or results."""
+    """Return the JSON Schema."""
     return msgspec.json.schema(kind)
 
 
 def _template(role: str) -> str:
-    """Return a digest of a shipped agent's file, "" where there is none of that name."""
+    """Return the digest of a shipped agent's file, or ""."""
     file = Path(builtin_folder("agent_templates"), f"{role}.md")
     return sha256(file.read_bytes()) if role.replace("-", "").isalnum() and file.is_file() else ""

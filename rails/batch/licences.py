@@ -1,4 +1,4 @@
-"""The licence that a repository states, in its own words."""
+"""The licence that a repository states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BYTES: Final = 100_000
 
 
 def licence_of(project: Path) -> str:
-    """Return the licence that is declared, else the title of its file; "" where nothing is stated."""
+    """Return the declared licence, else its file's title, or ""."""
     for name, pattern in _DECLARED:
         if found := re.search(pattern, _text(project / name)):
             return one_line(found[1], 60)

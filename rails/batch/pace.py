@@ -1,4 +1,4 @@
-"""When the next request to a provider may go: a value, and what is done with it."""
+"""When the next request to a provider may go."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _MOST_AHEAD: Final = 3_600.0
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """From when on, in seconds since 1970, the next request and the next token may go."""
+    """When the next request and token may go (seconds since 1970)."""
 
     request: float = 0.0
     token: float = 0.0
 
     def after(self, what: PaceTurn, now: float, seconds: float) -> tuple[float, Pace]:
-        """Return when a request that is asked for ``now`` may go, and the pace after it.
+        """Return when a request may go, and the pace after it.
 
-        "ask" takes a place, of which there is one every so many ``seconds``; "use" counts tokens that take so many of
-        their allowance; with "pause" nobody asks for so long.
+        "ask" takes a place, one every ``seconds``; "use" counts tokens worth ``seconds`` of allowance; "pause" stops
+        all for ``seconds``.
         """
         if what == "use":
             return now, Pace(self.request, max(now, self.token) + seconds)

@@ -1,7 +1,6 @@
-"""Jobs as Ray tasks: for more machines than one. Ray gives out work, tries again what a lost node had, and holds back.
+"""Jobs as Ray tasks on several machines; Ray schedules and retries lost nodes' jobs.
 
-Its workers stay, and with them the gate's warm processes. Results are kept at the store by the worker itself, so that
-a node that is lost takes no finished job with it; the store has to be a folder that all nodes share, or a URL.
+Workers stay warm and store results themselves, so that lost nodes lose none; the store is a shared folder or URL.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _REFUSED: Final = (
 
 
 class RayEngine:
-    """Tasks of a cluster: ``address`` is "auto" (the cluster of this machine), "local" (a new one) or HOST:PORT."""
+    """A cluster: ``address`` is "auto" (this machine's), "local" (new) or HOST:PORT."""
 
     def __init__(self, place: str, address: str, run: JobFunction = run_job) -> None:
         self._ray, self._place, self._run = load_ray(), place, run
@@ -42,7 +41,7 @@ class RayEngine:
 
     @property
     def free(self) -> int:
-        """How many more tasks the cluster is given: what fits on it now, and a few that wait there."""
+        """Return what fits on the cluster now, and a few to wait there."""
         slots = int(self._ray.cluster_resources().get("CPU", 1))
         return max(slots, 1) * _AHEAD - len(self._running)
 
@@ -63,7 +62,7 @@ class RayEngine:
         return found
 
     def close(self, *, at_once: bool = False) -> None:
-        """Leave the cluster; ``at_once``: and end what it runs for us."""
+        """Leave the cluster; ``at_once``: cancel our tasks."""
         for reference in self._running if at_once else ():
             self._ray.cancel(reference, force=True)
         self._running.clear()
@@ -90,7 +89,7 @@ def _connect(ray: Any, address: str) -> None:  # noqa: ANN401 - a module without
 
 
 def _check_token(place: str) -> None:
-    """Ask the cluster for nothing in particular. Raises UsageError where it refuses our token, which Ray says late."""
+    """Ask for nothing. Raises UsageError on a refused token, which Ray reports late."""
     if place.startswith("ray://"):
         return
     try:

@@ -1,4 +1,4 @@
-"""The paces of providers in an actor of a Ray cluster, for all its workers."""
+"""The providers' paces in a Ray actor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rails.core.extras import install_command
 
 
 def load_ray() -> Any:  # noqa: ANN401 - a module without types
-    """Return Ray. Raises UsageError where it is not installed."""
+    """Return Ray. Raises UsageError if not installed."""
     try:
         return import_module("ray")
     except ImportError as error:
@@ -20,19 +20,19 @@ def load_ray() -> Any:  # noqa: ANN401 - a module without types
 
 
 class PaceActor:
-    """Keeps the paces of all providers for a cluster."""
+    """A cluster's paces."""
 
     def __init__(self) -> None:
         self._paces: dict[str, Pace] = {}
 
     def turn(self, provider: str, what: PaceTurn, seconds: float) -> float:
-        """Do what :meth:`Pace.after` says with a provider's pace, and return when a request may go."""
+        """Apply :meth:`Pace.after`; return when a request may go."""
         start, self._paces[provider] = self._paces.get(provider, Pace()).after(what, time.time(), seconds)
         return start
 
 
 def pace_actor(name: str) -> PaceKeeper:
-    """Return what asks the actor of this name, made where there is none; it outlives who made it."""
+    """Return a client of the named actor, made if needed; it outlives its maker."""
     ray, how = load_ray(), {"namespace": "ai-rails", "lifetime": "detached", "max_restarts": -1, "num_cpus": 0}
     actor = ray.remote(PaceActor).options(name=name, get_if_exists=True, **how).remote()
     return lambda provider, what, seconds: float(ray.get(actor.turn.remote(provider, what, seconds)))

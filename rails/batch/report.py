@@ -1,6 +1,6 @@
-"""What a set of jobs says: how each model, agent and setting did, and which differences chance does not make. Pure.
+"""Results by model, agent and setting, and significant differences. Pure.
 
-Errors are counted and left out of every rate. Settings are compared on the tasks, and repeats, that both have run.
+Errors are counted, but in no rate. Settings are compared on shared tasks and repeats.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ JobSetting = tuple[str, str, str]
 
 
 class SettingRow(Struct, frozen=True):
-    """One model, agent and gate setting on all its tasks. ``cost`` is ``None`` where some of it is not known."""
+    """A setting on all its tasks. ``cost``: None if partly unknown."""
 
     setting: JobSetting
     jobs: int
@@ -43,14 +43,14 @@ class SettingRow(Struct, frozen=True):
 
     @property
     def per_solved(self) -> float | None:
-        """The cost of all its jobs for each that passed."""
+        """Return the total cost per passed job."""
         return self.cost / self.passed.hits if self.cost is not None and self.passed.hits else None
 
 
 class Comparison(Struct, frozen=True):
-    """Two settings on the runs that both have: how many passed with one only, and how often chance does that.
+    """Two settings on shared runs: passes with one only, and p-value.
 
-    ``cost`` and ``turns`` are mean differences, the second less the first, with their 95 % interval.
+    ``cost``, ``turns``: mean differences (second minus first) with 95 % interval.
     """
 
     first: JobSetting
@@ -65,12 +65,12 @@ class Comparison(Struct, frozen=True):
 
     @property
     def distinguishable(self) -> bool:
-        """Whether chance alone rarely makes such a difference."""
+        """Whether the difference is significant."""
         return self.chance < ALPHA
 
 
 class BatchReport(Struct, frozen=True):
-    """Rows by setting, and each two of them compared."""
+    """Settings, and each pair compared."""
 
     rows: tuple[SettingRow, ...]
     comparisons: tuple[Comparison, ...]
@@ -88,7 +88,7 @@ def _with_more(row: SettingRow) -> Json:
 
 
 def batch_report(results: Iterable[JobResult]) -> BatchReport:
-    """Return the report of ``results``: each setting, and each two of them compared."""
+    """Return the report of ``results``."""
     known = sorted(results, key=lambda one: (setting_of(one), one.task, one.seed))
     groups = {setting: [*found] for setting, found in groupby(known, setting_of)}
     rows = tuple(_row(setting, found) for setting, found in groups.items())
@@ -97,7 +97,7 @@ def batch_report(results: Iterable[JobResult]) -> BatchReport:
 
 
 def setting_of(result: JobResult) -> JobSetting:
-    """Return what is varied in a set."""
+    """Return what varies in a set."""
     return result.model, result.agent, result.gate
 
 
@@ -124,7 +124,7 @@ def _row(setting: JobSetting, found: Sequence[JobResult]) -> SettingRow:
 
 
 def _pass_at(counted: Sequence[JobResult]) -> tuple[tuple[int, float], ...]:
-    """Return pass@k for every k that each task was run often enough for: the mean over the tasks."""
+    """Return pass@k, the mean over tasks, for each k with enough runs."""
     runs = [[one.passed for one in found] for _, found in groupby(counted, lambda one: one.task)]
     most = min((len(found) for found in runs), default=0)
     estimates = ((k, [pass_at(k, len(found), sum(found)) for found in runs]) for k in range(1, most + 1))
@@ -154,7 +154,7 @@ def _compared(first: JobSetting, second: JobSetting, a: Sequence[JobResult], b: 
 
 
 def report_tables(report: BatchReport, currency: str = "") -> list[Table]:
-    """Return the tables of a report."""
+    """Return a report's tables."""
     pairs = [_pairs_table(report)] if report.comparisons else []
     return [_settings_table(report.rows, currency), _times_table(report.rows), *pairs]
 
@@ -223,7 +223,7 @@ def _pairs_table(report: BatchReport) -> Table:
 
 
 def _told(first: JobSetting, second: JobSetting, which: JobSetting) -> list[str]:
-    """Return the parts of a setting in which two differ."""
+    """Return the differing parts of two settings."""
     named = zip(VARIED, which, first, second, strict=True)
     return [f"gate {word}" if name == "gate" else word for name, word, a, b in named if a != b]
 

@@ -1,8 +1,7 @@
-"""One job, as a function: a spec in, a result out. No terminal, no current directory, nothing of the user's settings.
+"""A job as a function, without terminal, current directory or user settings.
 
-The model, the approver and the gate are built here, from strings. The work tree is gone afterwards, the log stays.
-Nothing is raised for a fault of the machine, the model or the spec: that is a result with an ``error``, which a rate
-does not count and another run may mend. Python workers of the gate stay warm for the next job of the process.
+The work tree is removed, the log stays. Faults of machine, model or spec are results with an ``error``, which no rate
+counts and another run may fix. The gate's Python workers stay warm.
 """
 
 from __future__ import annotations
@@ -65,12 +64,12 @@ _REPEATED: Final = 0.7
 
 
 def run_job(spec: JobSpec) -> JobResult:
-    """Run one job and return its result, whatever happened."""
+    """Run a job; never raises for its faults."""
     return run_job_with(spec, lambda: model_of(spec))
 
 
 def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
-    """Run a job as :func:`run_job` does, with a model that the caller brings."""
+    """Run a job as :func:`run_job`, with the caller's model."""
     result = JobResult.of(spec)
     state, place = Path(spec.folder) if spec.folder else kept_folder("job"), None
     try:
@@ -90,7 +89,7 @@ def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
 
 
 class _Run:
-    """A job in its own place: a work tree, and what it brings as configuration."""
+    """A job's work tree and configuration."""
 
     def __init__(self, spec: JobSpec, result: JobResult, state: Path, place: Path) -> None:
         self.spec, self._result, self._state, self._place = spec, result, state, place
@@ -134,7 +133,7 @@ class _Run:
 
     @contextmanager
     def _log(self, secrets: Sequence[str]) -> Iterator[SessionLog]:
-        """Open a log of the job's name; one that an interrupted run of it left stays, and this gets a number."""
+        """Open the job's log, numbered if an interrupted run left one."""
         for number in range(1, _SESSIONS):
             session_id = self._result.name if number == 1 else f"{self._result.name}-{number}"
             if not (self._state / "sessions" / session_id).exists():
@@ -165,7 +164,7 @@ class _Run:
     def _scored(
         self, made: JobResult, tree: JobTree, judge: Gate, cost: float | None, paths: Sequence[str]
     ) -> JobResult:
-        """Return the result with the verdict on the whole change and what the checks say of it."""
+        """Return the result with the verdict on the entire change and the checks."""
         changes = _changes(tree, paths)
         verdict = judge.judge(changes) if changes else Verdict("pass", changes)
         new = [finding for finding in verdict.findings if finding.new]
@@ -195,10 +194,9 @@ class _Run:
 
 
 class _OpenGate(Gate):
-    """The gate of a job without one: everything passes, and the verdict says that nobody looked."""
+    """No gate: everything passes, and the verdict says so."""
 
     def judge(self, changes: ChangeSet, **_: object) -> Verdict:
-        """Return a pass for ``changes`` as they are."""
         said = tuple(
             NotChecked(str(one.path), "gate", "this job runs without", required=False) for one in changes.changes
         )
@@ -207,7 +205,7 @@ class _OpenGate(Gate):
 
 @cache
 def _pool() -> PythonPool:
-    """Return the Python workers that all jobs of this process share; they end with it."""
+    """Return the process's shared Python workers."""
     return PythonPool(1)
 
 
@@ -224,7 +222,7 @@ def _write_config(spec: JobSpec, config: Path) -> None:
 
 
 def model_of(spec: JobSpec) -> Model:
-    """Open the model that a job names, with the keys that it may look up. Raises UsageError or ModelError."""
+    """Open the job's model with its keys. Raises UsageError or ModelError."""
     name, url = named_server(spec.model)
     options = ModelOptions(base_url=url, environment=_environment(spec), seed=spec.seed or None)
     model = open_model(name, options=options)
@@ -232,7 +230,6 @@ def model_of(spec: JobSpec) -> Model:
 
 
 def _environment(spec: JobSpec) -> dict[str, str]:
-    """Return the variables that the job names, as this worker has them."""
     return {name: os.environ[name] for name in spec.env if name in os.environ}
 
 
@@ -252,13 +249,11 @@ def _session_job(spec: JobSpec, tree: JobTree) -> SessionJob:
 
 
 def _written(records: Sequence[Record]) -> list[str]:
-    """Return every path that was written in a session, in order."""
     events = (record.event for record in records)
     return [*dict.fromkeys(path for one in events if isinstance(one, CheckpointEvent) for path in one.paths)]
 
 
 def _changes(tree: JobTree, paths: Sequence[str]) -> ChangeSet:
-    """Return what became of the commit's files, as one change set."""
     found = []
     for name, old in revisions.contents(tree.folder, tree.commit, paths).items():
         path, file = parse_path(name), tree.folder / name
@@ -269,7 +264,7 @@ def _changes(tree: JobTree, paths: Sequence[str]) -> ChangeSet:
 
 
 def _tries(view: SessionView) -> tuple[int, int]:
-    """Count the new findings that agents were told of, and the verdicts that each stood in."""
+    """Count the new findings reported to agents, and the verdicts with each."""
     stood = Counter[tuple[str, ...]]()
     for turn in view.turns:
         for gate in turn.gates:
@@ -278,7 +273,7 @@ def _tries(view: SessionView) -> tuple[int, int]:
 
 
 def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult:
-    """Run one check with the hidden files in place. Raises CheckError where it cannot be started."""
+    """Run a check with the hidden files. Raises CheckError if it cannot start."""
     command, began = _command(check, tree), time.monotonic()
     if wrong := [path for path in spec.hidden if not isinstance(parse_path(path), WorkspacePath)]:
         raise CheckError(f"{one_line(repr(wrong[0]))} is not the path of a hidden file")

@@ -1,4 +1,4 @@
-"""A set of jobs, run to its end: what is finished is skipped, what stops is said, what two run at once is shared."""
+"""Runs a set of jobs: skips finished ones, shares with concurrent runs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _OTHERS_SECONDS: Final = 1.0
 
 
 class SetProgress(Struct):
-    """How far a set is. ``skipped`` had a result before; ``elsewhere`` are run by others; ``stopped`` says why it ends
-    early. ``cost`` is what was spent in this run, ``unpriced`` whether some of it is not known.
+    """A set's progress. ``skipped``: had a result; ``elsewhere``: run by others; ``stopped``: why it ends early;
+    ``cost``: of this run, ``unpriced``: partly unknown.
     """
 
     total: int
@@ -42,7 +42,7 @@ class SetProgress(Struct):
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes at the pace so far, ``None`` where there is none yet."""
+        """Return the estimated seconds left, or None."""
         left = self.total - self.skipped - len(self.done)
         return left * (time.monotonic() - self.began) / len(self.done) if self.done else None
 
@@ -50,7 +50,7 @@ class SetProgress(Struct):
 def unfinished(
     store: JobStore, specs: Sequence[JobSpec], retry: Collection[str] = ()
 ) -> tuple[list[JobSpec], list[JobResult]]:
-    """Return the jobs that are to be run, and the results of the others. ``retry``: "errors", "failures" run again."""
+    """Return the jobs to run, and the others' results. ``retry``: "errors", "failures"."""
     known, left, over = {row.name: row for row in store.rows()}, [], []
     for spec in specs:
         result = known.get(spec.name)
@@ -71,10 +71,10 @@ def run_set(
     retry: Collection[str] = (),
     max_cost: float | None = None,
 ) -> SetProgress:
-    """Run what has no result yet, and return what came of it.
+    """Run what has no result; return the progress.
 
-    ``max_cost`` bounds the money of this run: then what runs is finished, and nothing more begun. Ctrl-C or a signal
-    ends what runs; it is begun anew by the next run.
+    ``max_cost`` bounds this run: running jobs finish, no new ones begin. After Ctrl-C or a signal, the next run repeats
+    what ran.
     """
     left, over = unfinished(store, specs, retry)
     before = {spec.name: found for spec in left if retry and (found := store.result(spec.name))}
@@ -111,7 +111,7 @@ def run_set(
 def _begin(
     store: JobStore, engine: JobEngine, spec: JobSpec, progress: SetProgress, before: Mapping[str, JobResult]
 ) -> None:
-    """Give a job to the engine, unless somebody else runs it or has run it since: another result than ``before``."""
+    """Submit a job, unless another runs it, or has since (a result other than ``before``)."""
     if holder := store.claim(spec.name):
         progress.elsewhere[spec.name] = holder
         return
@@ -125,7 +125,7 @@ def _begin(
 
 
 def _back(store: JobStore, specs: Sequence[JobSpec], progress: SetProgress) -> list[JobSpec]:
-    """Return the jobs of others that are to be tried for again; what they have finished counts as skipped."""
+    """Return others' jobs to try again; finished ones count as skipped."""
     names, by_name = [*progress.elsewhere], {spec.name: spec for spec in specs}
     progress.elsewhere.clear()
     ended = [name for name in names if store.result(name) is not None]

@@ -1,7 +1,7 @@
-"""What all jobs together ask of a provider: requests and tokens in a minute, and a pause for all when one is told to.
+"""All jobs' limits for a provider: requests and tokens per minute, pauses for all.
 
-The count is two moments in a file: from when on the next request, and the next token, may go. Whoever asks takes the
-next place under the file's lock and waits outside of it; the same arithmetic runs in a Ray actor (``ray:NAME``).
+The count is two times in a file: when the next request and token may go. A caller takes a place under the file's lock
+and waits outside; ``ray:NAME`` does the same in an actor.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _LOCK_SECONDS: Final = 60.0
 
 
 class PaceFiles(msgspec.Struct, frozen=True):
-    """The paces of providers in files of a folder, for the processes of one machine."""
+    """Paces in a folder, for one machine's processes."""
 
     folder: Path
 
     def __call__(self, provider: str, what: PaceTurn, seconds: float) -> float:
-        """Do what :meth:`Pace.after` says with a provider's pace, and return when a request may go."""
+        """Apply :meth:`Pace.after`; return when a request may go."""
         self.folder.mkdir(parents=True, exist_ok=True)
         file = self.folder / f"{provider}.json"
         with lock.held(self.folder / f"{provider}.lock", _LOCK_SECONDS) as had:
@@ -46,7 +46,7 @@ class PaceFiles(msgspec.Struct, frozen=True):
 
 
 def limited(model: Model, spec: JobSpec) -> Model:
-    """Return ``model`` within the limits that the job shares with others; itself where it has none."""
+    """Return ``model`` within shared limits, if any."""
     limits = spec.limits
     if not limits.place:
         return model
@@ -61,7 +61,7 @@ def limited(model: Model, spec: JobSpec) -> Model:
 
 
 class _Paced(Model, msgspec.Struct, frozen=True):
-    """A model that waits for its place. One that is told to wait makes all wait."""
+    """A model that waits its turn; a provider's wait holds all."""
 
     model: Model
     keep: PaceKeeper
@@ -75,24 +75,19 @@ class _Paced(Model, msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, model: Model, keep: PaceKeeper, provider: str, every: float, every_token: float) -> Model:
-        """Return ``model`` at a pace."""
         same = model.name, model.silence_s, model.window, model.max_tokens
         return cls(model, keep, provider, every, every_token, *same)
 
     def for_agent(self, role: str) -> Model:
-        """Return the model that plays ``role``, at the same pace."""
         return _Paced.of(self.model.for_agent(role), self.keep, self.provider, self.every, self.every_token)
 
     def at(self, temperature: float, /) -> Model:
-        """Return the model at this temperature, at the same pace."""
         return replace(self, model=self.model.at(temperature))
 
     def served_window(self) -> int:
-        """Return what its server says."""
         return self.model.served_window()
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Answer when it is this job's turn."""
         time.sleep(max(0.0, self.keep(self.provider, "ask", self.every) - time.time()))
         try:
             for piece in self.model.stream(system=system, messages=messages, tools=tools):

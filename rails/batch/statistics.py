@@ -1,7 +1,7 @@
-"""What numbers of jobs say, with what chance alone would say too. Pure; the standard library's arithmetic.
+"""Statistics of jobs, with the standard library. Pure.
 
-Shares have Wilson's interval (:mod:`rails.projections.share`). Two settings on the same tasks are compared by pairs:
-McNemar's exact test for what passes, a bootstrap of the differences for what is measured.
+Shares: Wilson's interval (:mod:`rails.projections.share`). Paired settings: McNemar's exact test for passes, bootstrap
+for measures.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _MANY: Final = 2_000
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Return how often chance alone makes pairs differ so much one way (two-sided, exact): 1.0 without any."""
+    """Return the exact two-sided p-value; 1.0 without pairs."""
     differing = only_first + only_second
     tail = sum(math.comb(differing, k) for k in range(min(only_first, only_second) + 1))
     return float(min(1.0, 2 * tail / 2**differing))
 
 
 def pass_at(k: int, runs: int, passed: int) -> float | None:
-    """Return the unbiased estimate that one of ``k`` runs passes, of ``runs`` that were made; ``None`` for too few."""
+    """Return the unbiased estimate of pass@k, None with too few runs."""
     if runs < k:
         return None
     return 1.0 - math.comb(runs - passed, k) / math.comb(runs, k)
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the mean and the 95 % interval of it by bootstrap: the same values give the same interval.
+    """Return the mean and its 95 % bootstrap interval, deterministic.
 
-    Of many values the normal distribution's interval is the same, and takes no time.
+    For many values the normal approximation, which is faster.
     """
     if not values:
         return 0.0, 0.0, 0.0

@@ -1,12 +1,9 @@
-"""Results in a folder or a bucket: one folder a job, named by the hash of its spec, written whole or not at all.
+"""Results in a folder or bucket: a folder per job, named by its spec's hash, files written atomically.
 
-``jobs/NAME/spec.json`` and ``result.json``; in a folder, ``sessions/NAME`` has the log, as in a project's own state.
-A job that has a result is not run again. Who runs one holds its ``claim`` file, so that two machines that share the
-folder do different jobs; a claim whose process has ended, or that nobody has renewed, is taken over. What two have run
-all the same is written by both, and one of the two is kept: each is a whole result. A bucket has no claims.
-
-``index.jsonl`` (the figures) and ``results.jsonl`` (everything) are made from the results, and made again when these
-have changed: deleting them costs time only.
+``jobs/NAME/spec.json`` and ``result.json``; in a folder, ``sessions/NAME`` has the log. A ``claim`` file keeps two
+machines from the same job; claims of ended processes, or not renewed, are taken over. If two run one anyway, either
+complete result is kept. A bucket has no claims. ``index.jsonl`` (figures) and ``results.jsonl`` (all) are regenerated
+from the results.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ _RESULTS: Final = "results.jsonl"
 
 
 class IndexRow(msgspec.Struct, frozen=True):
-    """A result without its texts; ``stamp`` changes when its file does."""
+    """A result without texts; ``stamp`` changes with its file."""
 
     stamp: str
     result: JobResult
@@ -57,11 +54,11 @@ class LocalFiles(msgspec.Struct, frozen=True):
             return None
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a file whole."""
+        """Write atomically."""
         atomic_file.replace_file(self.folder / name, data)
 
     def results(self) -> dict[str, str]:
-        """Return the stamps, from the times and sizes of the files."""
+        """Return the stamps: times and sizes."""
         found = {}
         with contextlib.suppress(FileNotFoundError), os.scandir(self.folder / "jobs") as entries:
             for entry in entries:
@@ -72,7 +69,7 @@ class LocalFiles(msgspec.Struct, frozen=True):
 
 
 class UrlFiles:
-    """Files behind any URL that fsspec knows (``s3://``, ``gs://``, ``memory://`` …)."""
+    """Files at an fsspec URL (``s3://``, ``gs://``, ``memory://`` …)."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -91,12 +88,12 @@ class UrlFiles:
         return data
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a file whole, as object stores do."""
+        """Write atomically, as object stores do."""
         self._system.makedirs(f"{self._root}/{name}".rpartition("/")[0], exist_ok=True)
         self._system.pipe_file(f"{self._root}/{name}", data)
 
     def results(self) -> dict[str, str]:
-        """Return the stamps, from whatever the file system says of a file."""
+        """Return the stamps, from the file system's facts."""
         self._system.invalidate_cache()
         try:
             found: Mapping[str, Mapping[str, Any]] = self._system.find(f"{self._root}/jobs", detail=True)
@@ -111,7 +108,7 @@ class UrlFiles:
 
 
 class JobStore:
-    """The jobs and results at ``place``: a folder, or a URL of fsspec. ``host`` names this machine."""
+    """The store at ``place``: a folder or fsspec URL. ``host``: this machine."""
 
     def __init__(self, place: str, *, host: str = "") -> None:
         self.place, self.host = place, host or platform.node() or "here"
@@ -125,11 +122,11 @@ class JobStore:
     # -- jobs and results ---------------------------------------------------------------------------
 
     def result(self, name: str) -> JobResult | None:
-        """Return a job's result, ``None`` where there is none. Raises RailsError for one that cannot be read."""
+        """Return a result or None. Raises RailsError if unreadable."""
         return self._read(name, "result", JobResult)
 
     def spec(self, name: str) -> JobSpec | None:
-        """Return the spec of a job that was begun, or ``None``."""
+        """Return a begun job's spec or None."""
         return self._read(name, "spec", JobSpec)
 
     def _read(self, name: str, what: str, kind: type[T]) -> T | None:
@@ -145,7 +142,7 @@ class JobStore:
             ) from error
 
     def put_spec(self, spec: JobSpec) -> None:
-        """Keep a spec, so that the job can be looked at and run again."""
+        """Keep a spec, to look at or run again."""
         self.files.put(f"jobs/{spec.name}/spec.json", msgspec.json.encode(spec))
 
     def put_result(self, result: JobResult) -> None:
@@ -155,7 +152,7 @@ class JobStore:
     # -- who runs what -------------------------------------------------------------------------------
 
     def claim(self, name: str) -> str:
-        """Become the one who runs a job; return who does where that is somebody else, else ""."""
+        """Claim a job; return the other holder, or ""."""
         if self.folder is None:
             return ""
         folder = self.folder / "jobs" / name
@@ -175,7 +172,7 @@ class JobStore:
         return ""
 
     def _holder(self, claim: Path) -> str:
-        """Return who holds a claim, "" where nobody does any more."""
+        """Return a claim's live holder, or ""."""
         try:
             facts, age = msgspec.json.decode(claim.read_bytes()), time.time() - claim.stat().st_mtime
             host, pid = str(facts["host"]), int(facts["pid"])
@@ -186,20 +183,20 @@ class JobStore:
         return f"process {pid} of {one_line(host, 60)}"
 
     def renew(self) -> None:
-        """Say of all jobs claimed here that they are still being run."""
+        """Renew all claims made here."""
         for name in self._claimed:
             with contextlib.suppress(OSError):
                 os.utime(self._claim_file(name))
 
     def release(self, name: str) -> None:
-        """Give a claim back."""
+        """Release a claim."""
         if name in self._claimed:
             self._claimed.discard(name)
             self._claim_file(name).unlink(missing_ok=True)
             self._claim_file(name).with_suffix(".lock").unlink(missing_ok=True)
 
     def release_all(self) -> None:
-        """Give every claim back."""
+        """Release every claim."""
         for name in [*self._claimed]:
             self.release(name)
 
@@ -210,9 +207,9 @@ class JobStore:
     # -- what was found ------------------------------------------------------------------------------
 
     def rows(self) -> list[JobResult]:
-        """Return every result without its texts, by name. ``index.jsonl`` and ``results.jsonl`` are brought up to date.
+        """Return the results without texts, by name; update ``index.jsonl`` and ``results.jsonl``.
 
-        A result that cannot be read is left out of both; :meth:`result` says what is wrong with it.
+        Unreadable results are left out; :meth:`result` says why.
         """
         with self._sole() as may_write:
             stamps, known = self.files.results(), self._known()
@@ -240,7 +237,7 @@ class JobStore:
         return found
 
     def _write(self, rows: Mapping[str, IndexRow], fresh: Mapping[str, bytes], *, anew: bool) -> None:
-        """Write both lists: with ``fresh`` results behind the known ones, or ``anew`` where a known one has changed."""
+        """Write both lists: append ``fresh``, or all ``anew`` after a change."""
         self.files.put(_INDEX, b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
         if anew:
             whole: Mapping[str, bytes] = {name: self.files.read(f"jobs/{name}/result.json") or b"" for name in rows}
@@ -251,7 +248,7 @@ class JobStore:
 
     @contextlib.contextmanager
     def _sole(self) -> Iterator[bool]:
-        """Yield whether nobody else brings the lists up to date."""
+        """Yield whether nobody else updates the lists."""
         if self.folder is None or not self.folder.is_dir():
             yield self.folder is None
             return
@@ -270,9 +267,9 @@ def _alive(pid: int) -> bool:
 
 
 def work(place: str, spec: JobSpec, run: Callable[[JobSpec], JobResult]) -> JobResult:
-    """Run a job and keep its result at ``place`` before anybody is told: what engines run in their workers.
+    """Run a job in a worker; keep its result at ``place`` before returning.
 
-    A folder gets the log as well, while it is written; to a URL everything is copied when the job is over.
+    A folder gets the log as it is written; a URL gets everything at the end.
     """
     store = JobStore(place)
     if store.folder is not None:

@@ -1,4 +1,4 @@
-"""From a file of tasks to jobs: every task with every model, agent, setting and repeat."""
+"""From a task file to jobs: each task by model, agent, setting and repeat."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HIDDEN_FILES: Final = 1_000
 
 
 class TaskLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of a file of tasks. ``hidden`` are files, path to text, or a folder beside the file of tasks."""
+    """A line of a task file. ``hidden``: files (path to text), or a folder beside it."""
 
     id: str
     repo: str
@@ -32,7 +32,7 @@ class TaskLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Variants(msgspec.Struct, frozen=True):
-    """What a set varies; ``templates`` are the texts of agents that are not shipped."""
+    """What a set varies; ``templates``: agents not shipped."""
 
     models: Sequence[str]
     agents: Sequence[str] = ("coder",)
@@ -42,7 +42,7 @@ class Variants(msgspec.Struct, frozen=True):
 
 
 def read_tasks(file: Path) -> list[TaskLine]:
-    """Read a file of tasks. Raises UsageError that names the line which is wrong; nothing is begun then."""
+    """Read a task file. Raises UsageError that names the line."""
     tasks: dict[str, TaskLine] = {}
     try:
         lines = file.read_bytes().split(b"\n")
@@ -66,10 +66,7 @@ def read_tasks(file: Path) -> list[TaskLine]:
 def jobs_of(
     tasks: Sequence[TaskLine], chosen: Variants, folder: Path, same: Mapping[str, Any] | None = None
 ) -> Iterator[JobSpec]:
-    """Yield the jobs of every task; ``folder`` is where relative paths begin, ``same`` are fields of every job.
-
-    Raises UsageError.
-    """
+    """Yield all jobs; ``folder``: base of relative paths; ``same``: common fields. Raises UsageError."""
     for task in tasks:
         repo = _repository(task, folder)
         own: dict[str, Any] = {**(same or {}), **({"budgets": task.budgets} if task.budgets else {})}
