@@ -1,7 +1,7 @@
-"""Doubles for tests of AI-Rails and of what people build on it. The project's own suite uses nothing else.
+"""Test doubles for AI-Rails and what builds on it.
 
-:class:`ScriptedModel` plays a model inside the process. :class:`StubServer` plays a model's server over
-real HTTP on loopback, and misbehaves on command:
+:class:`ScriptedModel` is a model in the process, :class:`StubServer` a model's server on loopback that fails on
+command:
 
     from rails.models.anthropic import AnthropicModel
     from rails.testing import StubServer, call, says
@@ -10,10 +10,8 @@ real HTTP on loopback, and misbehaves on command:
     with StubServer(replies) as stub:
         model = AnthropicModel("claude-test", api_key="test", base_url=stub.url)
         *pieces, answer = model.stream(system="Be brief.", messages=[...], tools=[])
-        assert stub.requests[0].body["model"] == "claude-test"
 
-:class:`ScriptedHuman` answers between turns. :class:`RecordingDisk` notes what is done to the disk, and fails on
-command.
+:class:`ScriptedHuman` answers questions, :class:`RecordingDisk` records writes and fails on command.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
-"""A disk that remembers what was done to it, and fails on command.
-
-Use it to hold an order ("the intent is on the disk before the first file changes") or to try every fault
-at every place:
+"""A disk that records changes and fails on command, to check an order or a fault at every place.
 
     with RecordingDisk() as disk:
         work()
     for n in range(1, len(disk.operations) + 1):
         with RecordingDisk(fail_at=n) as disk, contextlib.suppress(RailsError):
             work()
-        ...  # and now everything must be as before the work, or as after it
 
-Seen are the changing functions of ``os``, which is what AI-Rails writes with; not seen are ``open()``,
-SQLite and other processes. Paths are known on Linux only, elsewhere they are empty.
+It sees the changing functions of ``os``; not ``open()``, SQLite or other processes. Paths are empty except on Linux.
 """
 
 from __future__ import annotations
@@ -33,16 +28,16 @@ _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 class Operation(Struct, frozen=True):
-    """One change: the name of the function of ``os``, and the path that it was about."""
+    """A change: the ``os`` function's name, and the path."""
 
     name: str
     path: str
 
 
 class RecordingDisk:
-    """While in ``with``, notes every change in ``operations``; the ``fail_at``-th (from 1) raises ``error``.
+    """Within ``with``, records changes in ``operations``; the ``fail_at``-th (from 1) raises ``error``.
 
-    ``failing`` lets all later changes fail as well, as on a full disk.
+    ``failing``: all later ones too.
     """
 
     def __init__(self, *, fail_at: int = 0, error: int = errno.ENOSPC, failing: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""A person who answers between turns from a script, and remembers what they were asked."""
+"""A scripted person, who records the questions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,9 @@ from rails.session.ask_user import UserQuestion, UserReply
 
 
 class ScriptedHuman(Struct):
-    """Gives ``answers`` one after the other; then what the question says stands when nobody answers.
+    """Gives ``answers`` in order, then the question's default.
 
-    An answer is a word of the question's choices, or ``"feedback: the text"``. ``before`` is called with each
-    question first, for example to edit the file that it is about.
-
-        human = ScriptedHuman(["yes"])
-        Session(..., human=human)
-        assert human.asked[0].about == "stronger_model"
+    An answer is a choice's word, or ``"feedback: the text"``. ``before`` gets each question first.
     """
 
     answers: Sequence[str] = ()
@@ -25,7 +20,7 @@ class ScriptedHuman(Struct):
     asked: list[UserQuestion] = field(default_factory=list)
 
     def answer(self, question: UserQuestion) -> UserReply:
-        """Remember the question and give the next answer."""
+        """Record the question; give the next answer."""
         number = len(self.asked)
         self.asked.append(question)
         self.before(question)

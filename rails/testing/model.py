@@ -1,4 +1,4 @@
-"""A model that answers from a script, and remembers what it was asked."""
+"""A scripted model that records calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Script = str | NativeCall | Sequence[str | NativeCall] | ModelAnswer | ModelErro
 
 
 class Asked(Struct, frozen=True):
-    """One call of :meth:`ScriptedModel.stream`: what the model was given."""
+    """A call's arguments of :meth:`ScriptedModel.stream`."""
 
     system: str
     messages: tuple[Message, ...]
@@ -33,15 +33,12 @@ class Asked(Struct, frozen=True):
 
 
 class ScriptedModel(Model, Struct):
-    """Gives its ``answers`` one after the other, whatever it is asked.
+    """Gives ``answers`` in order.
 
-    An answer is a text, a native call, a list of both, a whole :class:`ModelAnswer`, or a ``ModelError`` to
-    raise. ``chunk_chars`` is the size of the streamed pieces. When the answers are used up, it raises
-    ModelError: a test that asks too often should fail, not hang.
+    An answer is a text, a native call, a list of both, a :class:`ModelAnswer`, or a ``ModelError`` to raise.
+    ``chunk_chars``: size of streamed pieces. Raises ModelError after the last.
 
         model = ScriptedModel(["Hello", ModelRetryable("busy"), [NativeCall("c1", "read_file", '{"file_path": "a"}')]])
-        ...
-        assert model.asked[0].messages[-1].text == "the task"
     """
 
     answers: Sequence[Script]
@@ -50,7 +47,7 @@ class ScriptedModel(Model, Struct):
     asked: list[Asked] = field(default_factory=list)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Record what was asked, then give the next answer."""
+        """Record the call; give the next answer."""
         number = len(self.asked)
         self.asked.append(Asked(system, tuple(messages), tuple(tools)))
         if number >= len(self.answers):

@@ -1,7 +1,7 @@
-"""A model's server on loopback: real HTTP, real server-sent events, scripted answers, scripted faults.
+"""A model's server on loopback: real HTTP and server-sent events, scripted answers and faults.
 
-It speaks Anthropic's Messages API (``POST …/v1/messages``), the OpenAI-compatible ``POST …/chat/completions``,
-OpenAI's ``POST …/responses`` and Gemini's ``POST …:streamGenerateContent``, streaming only, and takes any key.
+Anthropic's ``…/v1/messages``, OpenAI's ``…/chat/completions`` and ``…/responses``, Gemini's
+``…:streamGenerateContent``; streaming only, any key.
 """
 
 from __future__ import annotations
@@ -29,14 +29,12 @@ _WIRES: Final = {
 
 
 class Reply(Struct, frozen=True):
-    """One scripted answer of the server, and how it misbehaves.
+    """A scripted answer and its faults.
 
-    ``stop_reason`` is Anthropic's word; ``None`` sends a stop without a reason. A ``status`` other than
-    200 answers with an error body and, if given, ``retry_after`` (seconds, or any text). ``hang_s``
-    waits before the first byte. ``chunk_chars`` and ``pause_s`` shape the stream. ``cut_after`` breaks
-    off after that many events: ``cut`` says whether the body then ends cleanly ("end"), the connection
-    closes inside the body ("close") or is reset ("reset"). ``error_event`` sends an error event of that
-    type at the place of the cut instead. ``raw`` replaces the whole body.
+    ``stop_reason``: Anthropic's word, ``None`` for none. A ``status`` but 200 sends an error body and ``retry_after``
+    (seconds, or any text). ``hang_s``: wait before the first byte. ``chunk_chars``, ``pause_s``: the stream's pieces.
+    ``cut_after``: events before the break; ``cut``: a clean end ("end"), a close inside the body ("close") or a
+    "reset". ``error_event``: an error event instead of the cut. ``raw`` replaces the body.
     """
 
     parts: tuple[Part, ...] = ()
@@ -54,18 +52,18 @@ class Reply(Struct, frozen=True):
 
 
 def says(*parts: Part, **options: Any) -> Reply:  # noqa: ANN401 - the fields of Reply
-    """Return a reply of these parts; its stop reason is "tool_use" if there is a call among them."""
+    """Return a reply; its stop reason is "tool_use" if it has a call."""
     called = any(isinstance(part, NativeCall) for part in parts)
     return Reply(parts, **{"stop_reason": "tool_use" if called else "end_turn", **options})
 
 
 def call(name: str, arguments: str, *, call_id: str = "toolu_1", **options: Any) -> Reply:  # noqa: ANN401
-    """Return a reply of one native call whose ``arguments`` are sent as they are, valid JSON or not."""
+    """Return a reply of a native call; ``arguments`` may be invalid JSON."""
     return says(NativeCall(call_id, name, arguments), **options)
 
 
 class Request(Struct, frozen=True):
-    """One request that the server got. Header names are lower-case."""
+    """A request. Header names are lower-case."""
 
     path: str
     headers: Mapping[str, str]
@@ -73,11 +71,10 @@ class Request(Struct, frozen=True):
 
 
 class StubServer:
-    """Serves ``replies`` in order on a free port of 127.0.0.1; use it in a ``with`` statement.
+    """Serves ``replies`` in order on a free port of 127.0.0.1, within ``with``.
 
-    ``url`` is the base URL for an adapter. ``requests`` holds what was asked. When the replies are used
-    up, requests get HTTP 400 with words that say so. ``documents`` are what it says at other paths ("/props"), which
-    are not counted as requests. Leaving the ``with`` block ends every hanging answer.
+    ``url``: for an adapter; ``requests``: received; HTTP 400 after the last reply. ``documents``: at other paths
+    ("/props"), not counted. The end of ``with`` ends hanging answers.
     """
 
     def __init__(self, replies: Sequence[Reply] = (), documents: Mapping[str, Json] | None = None) -> None:
@@ -96,12 +93,12 @@ class StubServer:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def add(self, *replies: Reply) -> None:
-        """Append replies while the server runs."""
+        """Append replies."""
         with self._lock:
             self._replies.extend(replies)
 
     def next_reply(self, request: Request) -> Reply:
-        """Record ``request`` and return the reply that is its turn."""
+        """Record ``request``; return the next reply."""
         with self._lock:
             number = len(self.requests)
             self.requests.append(request)
@@ -110,7 +107,7 @@ class StubServer:
         return Reply(status=400, message=f"the stub has {number} replies, and one more was asked for")
 
     def wait(self, seconds: float) -> None:
-        """Wait, but not beyond the end of the ``with`` block."""
+        """Wait, at most until the end of ``with``."""
         self._stopping.wait(seconds)
 
     def __enter__(self) -> Self:
@@ -130,7 +127,7 @@ class _Server(ThreadingHTTPServer):
     stub: StubServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's signature
-        """Say nothing: clients that go away are part of the tests."""
+        """Ignore clients that go away."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -141,12 +138,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep quiet."""
 
     def do_GET(self) -> None:
-        """Answer with a document, if there is one."""
         found = self.server.stub.documents.get(self.path)
         self._whole(404 if found is None else 200, json.dumps(found).encode())
 
     def do_POST(self) -> None:
-        """Answer with the next scripted reply."""
         data = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         if self.path in self.server.stub.documents:
             self.do_GET()
@@ -207,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _break_off(self, *, reset: bool) -> None:
-        """Close the connection inside the body; with ``reset`` the kernel says so to the client."""
+        """Close inside the body, or reset the connection."""
         self.close_connection = True
         if reset:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,12 +1,9 @@
-"""An answer in the streaming wire formats of model servers.
+"""Answers in the streaming formats of model servers.
 
-Sources: the event order of Anthropic's Messages API (``message_start``, per block ``content_block_start``
-/ ``_delta`` / ``_stop``, ``message_delta``, ``message_stop``) and the chunks of the OpenAI-compatible
-``/chat/completions``, ended by ``data: [DONE]``; the events of OpenAI's ``/responses``; the chunks of Gemini's
-``:streamGenerateContent``.
-
-A part of an answer is a text, a call (whose arguments are streamed as they are, valid or not, where the format can have
-them so) or, as a mapping, a block, a delta, an item or a part of that format, which is sent whole.
+Sources: event order of Anthropic's Messages API (``message_start``, ``content_block_start`` / ``_delta`` / ``_stop``,
+``message_delta``, ``message_stop``), OpenAI's ``/chat/completions`` (ends with ``data: [DONE]``) and ``/responses``,
+Gemini's ``:streamGenerateContent``. A part is a text, a call (arguments as they are, if possible) or a mapping, sent
+unsplit.
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ _GEMINI_USAGE: Final = '{"promptTokenCount": 11, "candidatesTokenCount": 7, "tot
 
 
 def anthropic_events(parts: Sequence[Part], stop_reason: str | None, model: str, chunk: int) -> Iterator[bytes]:
-    """Yield the server-sent events of one answer, each as its bytes."""
+    """Yield the server-sent events."""
     yield event("message_start", message=json.loads(_MESSAGE) | {"model": model})
     for index, part in enumerate(parts):
         yield event("content_block_start", index=index, content_block=_block(part))
@@ -54,14 +51,13 @@ def anthropic_events(parts: Sequence[Part], stop_reason: str | None, model: str,
 
 
 def _block(part: Part) -> Mapping[str, Any]:
-    """Return how a block of Anthropic's begins."""
     if isinstance(part, NativeCall):
         return {"type": "tool_use", "id": part.id, "name": part.name, "input": {}}
     return {"type": "text", "text": ""} if isinstance(part, str) else part
 
 
 def openai_events(parts: Sequence[Part], stop_reason: str | None, model: str, chunk: int) -> Iterator[bytes]:
-    """Yield the chunks of one answer as an OpenAI-compatible server streams them, ``[DONE]`` included."""
+    """Yield the chunks, ``[DONE]`` included."""
     calls = 0
     for part in parts:
         if isinstance(part, NativeCall):
@@ -82,7 +78,7 @@ def openai_events(parts: Sequence[Part], stop_reason: str | None, model: str, ch
 
 
 def responses_events(parts: Sequence[Part], stop_reason: str | None, model: str, chunk: int) -> Iterator[bytes]:
-    """Yield the server-sent events of one answer of OpenAI's Responses API."""
+    """Yield the server-sent events of the Responses API."""
     head = {"id": "resp_stub", "object": "response", "model": model}
     yield event("response.created", response=head | {"status": "in_progress", "output": []})
     items = [_item(index, part) for index, part in enumerate(parts)]
@@ -99,7 +95,6 @@ def responses_events(parts: Sequence[Part], stop_reason: str | None, model: str,
 
 
 def _item(index: int, part: Part) -> Mapping[str, Any]:
-    """Return one item of a response's output."""
     if isinstance(part, str):
         content = [{"type": "output_text", "text": part, "annotations": []}]
         return {"type": "message", "id": f"msg_{index}", "role": "assistant", "status": "completed", "content": content}
@@ -110,7 +105,7 @@ def _item(index: int, part: Part) -> Mapping[str, Any]:
 
 
 def gemini_events(parts: Sequence[Part], stop_reason: str | None, model: str, chunk: int) -> Iterator[bytes]:
-    """Yield the chunks of one answer of Gemini's API; the arguments of its calls are objects."""
+    """Yield the chunks; calls' arguments are objects."""
     for part in parts:
         sent: list[Mapping[str, Any]] = [{"text": piece} for _, piece in _pieces(part, chunk)]
         if isinstance(part, NativeCall):
@@ -124,7 +119,7 @@ def gemini_events(parts: Sequence[Part], stop_reason: str | None, model: str, ch
 
 
 def event(kind: str, **body: object) -> bytes:
-    """Return one server-sent event of ``kind``, with its type inside its data as Anthropic and OpenAI have it."""
+    """Return a server-sent event, its type inside its data too."""
     return f"event: {kind}\n".encode() + _data(type=kind, **body)
 
 
@@ -138,7 +133,7 @@ def _data(**body: object) -> bytes:
 
 
 def _pieces(part: Part, size: int) -> Iterator[tuple[str, str]]:
-    """Yield the pieces in which a text or the arguments of a call are sent; what is sent whole has none."""
+    """Yield the streamed pieces; a mapping has none."""
     if isinstance(part, Mapping):
         return
     kind, text = ("call", part.arguments) if isinstance(part, NativeCall) else ("text", part)
