@@ -1,7 +1,7 @@
-"""What people are shown, as frozen values: a turn, a question and a report are built of these, once.
+"""What people are shown, as frozen values.
 
-A renderer draws them: lines of a terminal (``text``), HTML (``html_page``), Markdown (``markdown``). Texts are as
-logged, not yet printable, but for the lines of a diff; whoever draws them passes them through ``core.text``.
+Renderers draw them for terminals (``text``), HTML (``html_page``), Markdown (``markdown``). Texts are as logged, except
+diff lines; renderers pass them through ``core.text``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPACE_RUN: Final = lazy(r" {60,}")
 
 
 class DiffLine(Struct, frozen=True):
-    """One line of a drawn diff: printable text without gutter; ``old`` and ``new`` are line numbers, 0: none."""
+    """A printable line without gutter; ``old``, ``new``: line numbers, 0: none."""
 
     style: DiffStyle
     text: str
@@ -34,8 +34,8 @@ class DiffLine(Struct, frozen=True):
 
 
 class Diff(Struct, frozen=True):
-    """One file's change, drawn. ``by_tools`` counts changed lines that a formatter or fixer is the author of;
-    ``hidden`` counts the lines that the bounds left out, ``shortened`` the changed lines that are not shown in full.
+    """A file's change. ``by_tools``: lines changed by a formatter or fixer; ``hidden``: lines left out; ``shortened``:
+    changed lines cut.
     """
 
     path: str
@@ -49,13 +49,13 @@ class Diff(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Path, kind and counts on one line."""
+        """Return path, kind and counts."""
         counts = f" ({self.kind}, +{self.added} -{self.removed})" if self.kind else ""
         return f"{one_line(self.path, 1000)}{counts}"
 
 
 class Cell(Struct, frozen=True):
-    """A text and how it is meant; ``session`` and ``record`` say where it leads."""
+    """A text and its style; ``session``, ``record``: its link."""
 
     text: str
     style: CellStyle = ""
@@ -64,10 +64,9 @@ class Cell(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Columns, rows of the same length, and sentences below. ``numeric`` columns stand right.
+    """Columns, rows of equal length, sentences below. ``numeric`` columns align right.
 
-    ``wide`` are the columns whose text may be long and is shown in full where there is room, ``optional``
-    those that a narrow terminal leaves out, in that order.
+    ``wide``: columns with long text; ``optional``: dropped on a narrow terminal, in that order.
     """
 
     title: str
@@ -80,14 +79,14 @@ class Table(Struct, frozen=True):
 
 
 def cells(*texts: object) -> tuple[Cell, ...]:
-    """Return a row of cells: a Cell stays, numbers are written with separators, the rest as text."""
+    """Return a row: Cells stay, numbers get separators, the rest is text."""
     return tuple(
         item if isinstance(item, Cell) else Cell(f"{item:,}" if isinstance(item, int) else str(item)) for item in texts
     )
 
 
 class Badge(Struct, frozen=True):
-    """How something went: a mark for the eye, words for everyone."""
+    """A status: a mark and words."""
 
     mark: str
     tone: Tone
@@ -95,7 +94,7 @@ class Badge(Struct, frozen=True):
 
 
 class Heading(Struct, frozen=True):
-    """What a section is about, and how it went. ``progress`` compares it with the one before."""
+    """A section's heading and status. ``progress``: compared to the last."""
 
     title: str
     badge: Badge
@@ -104,7 +103,7 @@ class Heading(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """Who was at work, from when on, and what it took: seconds by stage, and tokens."""
+    """Who worked since when: seconds by stage, and tokens."""
 
     agent: str
     model: str
@@ -115,19 +114,19 @@ class Cost(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """Names with what there is to say of each, as lines."""
+    """Names with lines of text."""
 
     items: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class Counts(Struct, frozen=True):
-    """How many of each there were."""
+    """Numbers by name."""
 
     items: tuple[tuple[str, int], ...]
 
 
 class Times(Struct, frozen=True):
-    """Where the time went: seconds by stage."""
+    """Seconds by stage."""
 
     items: tuple[tuple[str, float], ...]
 
@@ -140,7 +139,7 @@ class Remark(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """A text line by line, below its title; ``open``: a page shows it without a click."""
+    """A text by lines, under a title; ``open``: unfolded on a page."""
 
     title: str
     lines: tuple[str, ...]
@@ -148,14 +147,14 @@ class Listing(Struct, frozen=True):
 
 
 class Prose(Struct, frozen=True):
-    """What somebody wrote. ``name`` is its label in a terminal, as everywhere here."""
+    """A person's or model's words. ``name``: the terminal's label."""
 
     name: str
     text: str
 
 
 class AlertBlock(Struct, frozen=True):
-    """Something that went wrong: as a few words behind a label, and as a whole sentence."""
+    """A fault: words behind a label, and a sentence."""
 
     name: str
     text: str
@@ -163,7 +162,7 @@ class AlertBlock(Struct, frozen=True):
 
 
 class Notes(Struct, frozen=True):
-    """Sentences under a title. ``repeated``: a terminal, where everything stands below each other, has had them."""
+    """Sentences under a title. ``repeated``: already shown above in a terminal."""
 
     name: str
     title: str
@@ -173,15 +172,15 @@ class Notes(Struct, frozen=True):
 
 
 class Risks(Struct, frozen=True):
-    """What to be careful about."""
+    """The risks."""
 
     lines: tuple[str, ...]
 
 
 class CallBlock(Struct, frozen=True):
-    """A tool call; ``tool`` says what it does. ``valid`` is ``None`` where nobody said.
+    """A tool call; ``valid`` is None if unknown.
 
-    ``parameters`` are JSON, ``form`` is the form that it came in.
+    ``parameters``: JSON; ``form``: the form it came in.
     """
 
     tool: str
@@ -194,7 +193,7 @@ class CallBlock(Struct, frozen=True):
 
 
 class ValueChanges(Struct, frozen=True):
-    """What a correction by the model changed: (place, before, after); without any, only the syntax."""
+    """A model's correction: (place, before, after); if empty, syntax only."""
 
     taken: bool
     why: str
@@ -202,13 +201,13 @@ class ValueChanges(Struct, frozen=True):
 
 
 class Refusals(Struct, frozen=True):
-    """What was refused: (code, message, hint)."""
+    """Refusals: (code, message, hint)."""
 
     items: tuple[tuple[str, str, str], ...]
 
 
 class VerdictBlock(Struct, frozen=True):
-    """What the checks said: "pass", "fail" or "error"; ``words`` say it for a terminal."""
+    """A verdict: "pass", "fail" or "error"; ``words`` for a terminal."""
 
     status: str
     checks: tuple[str, ...]
@@ -228,13 +227,13 @@ class PlacedFinding(Struct, frozen=True):
 
 
 class FindingsBlock(Struct, frozen=True):
-    """Findings, one below the other."""
+    """Findings."""
 
     items: tuple[PlacedFinding, ...]
 
 
 class Answer(Struct, frozen=True):
-    """A human's answer; ``answer`` is "" while nobody has answered."""
+    """A human's answer; ``answer`` is "" until then."""
 
     answer: str
     by: str
@@ -245,14 +244,14 @@ class Answer(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True):
-    """Files that were written: (kind, path)."""
+    """Written files: (kind, path)."""
 
     ok: bool
     changes: tuple[tuple[str, str], ...]
 
 
 class Output(Struct, frozen=True):
-    """What a tool gave."""
+    """A tool's output."""
 
     tool: str
     ok: bool
@@ -261,7 +260,7 @@ class Output(Struct, frozen=True):
 
 
 class Folded(Struct, frozen=True):
-    """A text to open on demand; a terminal shows it where it is ``open``."""
+    """A text opened on demand; a terminal shows it if ``open``."""
 
     name: str
     title: str
@@ -270,16 +269,16 @@ class Folded(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """Blocks that belong together; ``kind`` is a class of the style sheet."""
+    """Related blocks; ``kind`` is a style sheet class."""
 
     kind: str
     blocks: tuple[Block, ...]
 
 
 class Section(Struct, frozen=True):
-    """A part with a heading: what was said, what it took, and what came of it.
+    """A part with a heading.
 
-    ``number``, ``first`` and ``last`` say where it is found: its own number, and the records of the log.
+    ``number``, ``first``, ``last``: its own number, and its log records.
     """
 
     heading: Heading
@@ -318,10 +317,10 @@ Block: TypeAlias = (
 
 
 def show(text: str, *, full: bool = False, changed: bool = True) -> str:
-    """Return one line of a file so that nothing in it deceives or overflows.
+    """Return a file's line so that nothing deceives or overflows.
 
-    Leading tabs stay; others, and blanks at the end of a changed line, become escapes; long runs of
-    blanks and the middle of long lines become counts (the latter not with ``full``).
+    Leading tabs stay; others, and trailing blanks of a changed line, become escapes; long blanks and middles become
+    counts (middles not with ``full``).
     """
     body = text.lstrip("\t")
     tabs = len(text) - len(body)

@@ -1,4 +1,4 @@
-"""A unified diff as the log holds it, read back into lines with numbers, findings at their places. Pure."""
+"""A logged unified diff as numbered lines with findings. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIFF_LINES: Final = 2_000
 
 
 class DiffFinding(Protocol):
-    """A finding at its place; ``new`` is whether the change introduced it."""
+    """A placed finding; ``new``: introduced by the change."""
 
     @property
     def path(self) -> str: ...  # noqa: D102
@@ -36,9 +36,9 @@ class DiffFinding(Protocol):
 
 
 def read_diff(text: str, findings: Iterable[DiffFinding] = (), limit: int = DIFF_LINES) -> tuple[Diff, ...]:
-    """Return the files of a unified diff. What is no diff becomes notes; nothing raises.
+    """Return a unified diff's files; anything else becomes notes. Never raises.
 
-    New findings stand below their line of the new file, those of other lines at the file's end.
+    New findings are below their line, others at the file's end.
     """
     by_path: dict[str, list[DiffFinding]] = defaultdict(list)
     for finding in findings:
@@ -67,9 +67,7 @@ def _files(text: str) -> list[tuple[str, str, list[DiffLine]]]:
 
 
 class _Reader:
-    """Takes the rows of a diff in order. The counts of a hunk say what belongs to it, so that a line of a
-    file that looks like a header stays a line.
-    """
+    """Reads rows in order. A hunk's counts bound it, so that lines like headers stay lines."""
 
     def __init__(self) -> None:
         self.files: list[tuple[str, str, list[DiffLine]]] = []
@@ -78,7 +76,7 @@ class _Reader:
         self._old = self._new = self._old_left = self._new_left = 0
 
     def feed(self, row: str, following: str) -> None:
-        """Take one row; ``following`` is the one after it."""
+        """Take a row; ``following``: the next."""
         if self._old_left > 0 or self._new_left > 0:
             self._hunk_row(row[:1], row[1:])
         elif row.startswith("--- ") and following.startswith("+++ "):
@@ -96,7 +94,6 @@ class _Reader:
             self._lines.append(DiffLine("note", one_line(row, 400)))
 
     def end_file(self) -> None:
-        """Close the file that is being read."""
         if self._lines:
             self.files.append((self._path, self._kind, self._lines))
         self._path, self._kind, self._lines = "", "", []

@@ -1,7 +1,7 @@
-"""What stands out in the lines of a diff: the words that changed, and the kinds of words of the language. Pure.
+"""Changed words and syntax colours of diff lines. Pure.
 
-Pygments reads what a side of the diff shows as if it were whole, so that a text which began above the first line shown
-can be taken for code; only colours depend on it. Words are compared where as many lines were added as were removed.
+Pygments reads the shown lines as if complete; only colours depend on it. Words are compared between equal numbers of
+added and removed lines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _REMOVED: Final = ("remove", "tool_remove")
 
 
 class Span(NamedTuple):
-    """A part of a line: its kind ("c" comment, "s" string, "k" keyword, "m" number, "f" name, "" other), changed."""
+    """A part: kind ("c" comment, "s" string, "k" keyword, "m" number, "f" name, "" other), changed."""
 
     text: str
     kind: str
@@ -48,7 +48,7 @@ class Span(NamedTuple):
 
 
 def spans(diff: Diff) -> list[list[Span]]:
-    """Return the parts of each line of a diff; joined they are its text."""
+    """Return each line's parts; joined they are its text."""
     if len(diff.lines) > _MOST:
         return [[Span(line.text, "", False)] for line in diff.lines]
     changed = _changed_words(diff.lines)
@@ -91,7 +91,7 @@ def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]
 
 
 def _pair(lines: Sequence[DiffLine], old: int, new: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield the places of the words that differ in two lines; none where hardly a word is the same."""
+    """Yield the differing words' places; none if the lines hardly match."""
     before, after = (_WORD.findall(lines[at].text) for at in (old, new))
     blocks = line_diff(before, after).blocks
     same = sum(len(word) for b in blocks if b.equal for word in before[b.old_start : b.old_end] if not word.isspace())
@@ -107,7 +107,6 @@ def _place(words: Sequence[str], start: int, end: int) -> tuple[int, int]:
 
 
 def _kinds(diff: Diff) -> dict[int, list[tuple[int, int, str]]]:
-    """Return where the kinds of words stand in each line, as the language of the file has them."""
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
     language = _LANGUAGES.get(diff.path.rpartition(".")[2].casefold())

@@ -1,4 +1,4 @@
-"""Lines of a terminal: colours, wrapping, a diff with its gutters, what a change means. Pure."""
+"""Terminal lines: colours, wrapping, diffs, summaries. Pure."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _MIN_WIDTH: Final = 20
 
 
 def styled(text: str, style: str, colour: bool) -> str:
-    """Return ``text`` in the colours of ``style``; unchanged without ``colour``."""
+    """Return ``text`` in ``style`` if ``colour``."""
     code = SGR.get(style) if colour else None
     return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
 
 def draw(diff: Diff, *, colour: bool = False, width: int = 100) -> list[str]:
-    """Return a file's diff as terminal lines of at most ``width`` columns."""
+    """Return a diff's lines, at most ``width`` columns."""
     return [
         *(styled(piece, "title", colour) for piece in wrap(diff.title, width)),
         *(drawn for lines in draw_each(diff, colour, width) for drawn in lines),
@@ -60,7 +60,7 @@ def draw(diff: Diff, *, colour: bool = False, width: int = 100) -> list[str]:
 
 
 def draw_each(diff: Diff, colour: bool = False, width: int = 100) -> Iterator[list[str]]:
-    """Yield each line of a diff as it is drawn: line number, mark, text, wrapped below itself."""
+    """Yield each drawn line: number, mark, wrapped text."""
     lines = tuple(replace(line, text=line.text.expandtabs(4)) for line in diff.lines)
     parts: Sequence[list[Span]] = [[] for _ in lines]
     if colour:
@@ -72,7 +72,7 @@ def draw_each(diff: Diff, colour: bool = False, width: int = 100) -> Iterator[li
 
 
 def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100) -> list[str]:
-    """Return what a change means as terminal lines: a title, then each thing with its details set in."""
+    """Return a change's meaning: a title, then indented details."""
     title = f"{one_line(outline.path, 1000)}: {one_line(outline.title, 300)}"
     lines = [styled(piece, "title", colour) for piece in wrap(title, width)]
     for line in outline.lines:
@@ -101,7 +101,6 @@ def _drawn(line: DiffLine, found: list[Span], colour: bool, width: int) -> Itera
 
 
 def _between(found: list[Span], start: int, end: int) -> Iterator[Span]:
-    """Yield what of the parts of a line stands between two places in it."""
     at = 0
     for part in found:
         if text := part.text[max(0, start - at) : max(0, end - at)]:

@@ -1,8 +1,7 @@
-"""Blocks as Markdown, for a pull request or an issue.
+"""Blocks as Markdown, for pull requests and issues.
 
-Nothing that a model wrote can become formatting, a link, a mention or HTML: inside a line it stands in a
-code span, as a block in a fence, both longer than any run of backticks inside, and hidden characters are
-shown as escapes.
+Model text can't become formatting, links, mentions or HTML: it is in code spans or fences longer than any run of
+backticks inside, hidden characters escaped.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ _MARKS: Final = {"add": "+", "remove": "-", "tool_add": "+", "tool_remove": "-",
 
 
 def inline(text: str, limit: int = 300) -> str:
-    """Return untrusted text for the inside of a line or table: a code span, in which nothing is a link or a mention.
+    """Return untrusted text as a code span for a line or table, without links or mentions.
 
-    A bar would end a table's cell even there, so it becomes the broken bar.
+    A bar, which would end a table cell, becomes the broken bar.
     """
     plain = one_line(text, limit).replace("|", "¦")
     if not plain:
@@ -37,7 +36,7 @@ def inline(text: str, limit: int = 300) -> str:
 
 
 def fenced_block(text: str, language: str = "") -> list[str]:
-    """Return untrusted text as a fenced block; the text itself says how much of it is missing."""
+    """Return untrusted text as a fenced block that says how much is missing."""
     shown, _ = head_and_tail(printable(text.replace("\r\n", "\n")), _BLOCK_CHARS)
     ticks = max((len(run) for run in re.findall("`+", shown)), default=0)
     fence = "`" * max(3, ticks + 1)
@@ -45,7 +44,7 @@ def fenced_block(text: str, language: str = "") -> list[str]:
 
 
 def collapsible(title: str, body: Sequence[str]) -> list[str]:
-    """Return a part that opens on demand; ``title`` is trusted."""
+    """Return a folded part; ``title`` is trusted."""
     return ["", f"<details><summary>{title}</summary>", "", *body, "", "</details>", ""]
 
 

@@ -20,7 +20,7 @@ _NAMED: Final = 9
 
 
 def table_as_text(table: Table, colour: bool = False, *, width: int = 160) -> str:
-    """Return a table for a terminal of ``width`` columns; what has no room is left out, and said."""
+    """Return a table of ``width`` columns; says what it omits."""
     shown = [
         [one_line(cell.text, 400 if at in table.wide else _CELL) for at, cell in enumerate(row)] for row in table.rows
     ]
@@ -43,7 +43,7 @@ def table_as_text(table: Table, colour: bool = False, *, width: int = 160) -> st
 
 
 def _fitted(table: Table, widths: list[int], width: int) -> tuple[list[int], list[int]]:
-    """Return the columns that fit and the width of each: wide columns shrink first, then optional ones go."""
+    """Return columns and widths: wide ones shrink first, then optional ones go."""
     kept = list(range(len(widths)))
 
     def spare() -> int:

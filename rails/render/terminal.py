@@ -1,7 +1,4 @@
-"""How wide a terminal is, and text that fits it: lines are broken between words, not by the terminal.
-
-It imports next to nothing, as every ``--help`` needs it.
-"""
+"""A terminal's width, and text wrapped to it. Imports little: every ``--help`` needs it."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _KEPT_BLANK: Final = "\xa0"
 
 
 def columns(usual: int = _USUAL) -> int:
-    """What ``shutil.get_terminal_size`` says, without the three libraries of compression that it imports."""
+    """Return ``shutil.get_terminal_size``'s width, without its compression imports."""
     with contextlib.suppress(ValueError):
         if (named := int(os.environ.get("COLUMNS", ""))) > 0:
             return named
@@ -34,14 +31,14 @@ def columns(usual: int = _USUAL) -> int:
 
 
 def unbroken(words: str) -> str:
-    """Return ``words`` so that ``fitted`` does not break a line between them."""
+    """Return ``words`` so that ``fitted`` keeps them together."""
     return words.replace(" ", _KEPT_BLANK)
 
 
 def fitted(text: str, stream: TextIO) -> str:
-    """Return ``text`` with every line that is too long for the terminal broken between words, and set in as it is.
+    """Return ``text`` wrapped between words, with its indent.
 
-    Where ``stream`` is no terminal, lines stay whole; so do lines that are drawn in colours already.
+    Lines stay unbroken if coloured, or if ``stream`` is no terminal.
     """
     if not stream.isatty():
         return text.replace(_KEPT_BLANK, " ")
@@ -65,10 +62,10 @@ def _broken(line: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, *, half: bool = True) -> list[str]:
-    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
+    """Cut printable ``text`` into at least one piece of at most ``width`` columns.
 
-    Cuts between words, and within one only where it is longer than ``half`` a line, or than a line; after the first
-    of several spaces, so that the others are seen at the beginning of the next piece. The pieces joined are ``text``.
+    Cuts between words; within one only if longer than ``half`` a line, or a line. Cuts after the first of several
+    spaces, so that the rest shows. Joined pieces are ``text``.
     """
     if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
         return [text]

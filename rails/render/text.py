@@ -1,4 +1,4 @@
-"""Blocks as lines of a terminal: a label, a bar that no text can forge, and what there is to say."""
+"""Blocks as terminal lines: a label, an unforgeable bar, the text."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _INK: Final[dict[blocks.Tone, str]] = {"": "", "good": "good", "bad": "risk", "o
 
 
 class TextRenderer:
-    """Draws blocks for a terminal of ``width`` columns; ``label`` is how wide the names at the left are.
+    """Draws blocks, ``width`` columns; ``label``: the width of names.
 
-    ``frame`` is whether changes stand behind the bar too, as parts of something longer; ``plain`` has a bar, and
-    rules, that a screen reader does not stumble over.
+    ``frame``: changes have the bar too; ``plain``: bar and rules for screen readers.
     """
 
     def __init__(
@@ -35,7 +34,7 @@ class TextRenderer:
         self._frame = self._blank if frame else ""
 
     def title(self, text: str) -> str:
-        """Return a title over the whole width."""
+        """Return a full-width title."""
         return self.line(text if self.plain else f"── {text} ".ljust(min(self.width, 100), "─"), "title")
 
     def section(self, section: blocks.Section) -> Iterator[str]:
@@ -114,15 +113,15 @@ class TextRenderer:
                 assert_never(block)
 
     def line(self, text: str, style: str = "") -> str:
-        """Return a line in the colours of ``style``."""
+        """Return a styled line."""
         return styled(text, style, self.colour)
 
     def field(self, name: str, text: str, style: str = "", limit: int = 400) -> Iterator[str]:
-        """Yield a labelled text on one line, wrapped below itself."""
+        """Yield a labelled, wrapped line."""
         yield from self.texts(name, [one_line(text, limit)], style)
 
     def list(self, name: str, lines: Sequence[str], style: str = "") -> Iterator[str]:
-        """Yield labelled texts, and how many there was no room for."""
+        """Yield labelled texts, and the number omitted."""
         for line in lines[:_LISTED]:
             yield from self.field(name, line, style)
             name = name if self._frame else ""
@@ -130,7 +129,7 @@ class TextRenderer:
             yield from self.field(name, f"[… {len(lines) - _LISTED} more …]")
 
     def texts(self, name: str, texts: Sequence[str], style: str = "") -> Iterator[str]:
-        """Yield labelled printable texts, one below the other, with a bar that keeps them apart from ours."""
+        """Yield labelled printable texts, with a bar apart from ours."""
         inset = "  " if self._frame else ""
         label = f"{inset}{name}".ljust(self._label) + self.bar
         for text in texts:
@@ -189,7 +188,6 @@ def _ok(good: bool) -> str:
 
 
 def _small(words: str) -> str:
-    """Return words as they stand in a line."""
     return words[:1].lower() + words[1:]
 
 

@@ -31,16 +31,13 @@ _LISTED: Final = 200
 
 
 class HtmlRenderer:
-    """Draws blocks for a page; ``picture`` gives the drawing of what a change means, as markup.
-
-    ``link`` says where the cells of tables lead.
-    """
+    """Draws blocks; ``picture`` draws a change's meaning, ``link`` links table cells."""
 
     def __init__(self, picture: Callable[[ChangeSummary], str], link: Link = nowhere) -> None:
         self._picture, self._link, self._tables = picture, link, 0
 
     def section(self, section: blocks.Section, next_failure: int | None = None) -> Html:
-        """Return a section; ``next_failure`` is the number of the next failed one, for a link."""
+        """Return a section; ``next_failure``: the section to link."""
         heading, name = section.heading, f"turn-{section.number}"
         jump = (
             el("a", html_text("Next failure ↓"), href=f"#turn-{next_failure}", class_="jump") if next_failure else None
@@ -121,11 +118,11 @@ class HtmlRenderer:
                 assert_never(block)
 
     def diff(self, diff: blocks.Diff) -> Html:
-        """Return the diff of a file."""
+        """Return a file's diff."""
         return diff_html(diff, [diff_row(*both) for both in zip(diff.lines, spans(diff), strict=True)])
 
     def summary(self, summary: ChangeSummary) -> Html:
-        """Return what a change means, its picture first."""
+        """Return a change's meaning, picture first."""
         title = el(
             "summary",
             el("code", html_text(one_line(summary.path, 300))),
@@ -145,36 +142,36 @@ class HtmlRenderer:
 
 
 def badge(mark: str, kind: str, words: str) -> Html:
-    """Return a small label: a mark for the eye, words for everyone. ``kind`` is "good", "bad" or "open"."""
+    """Return a label: mark and words. ``kind`` is "good", "bad" or "open"."""
     return el("span", el("span", html_text(mark), aria_hidden="true"), html_text(f" {words}"), class_=f"badge {kind}")
 
 
 def check_badge(status: str) -> Html:
-    """Return what the checks said."""
+    """Return the verdict's badge."""
     mark, kind = ("✓", "good") if status == "pass" else ("✕", "bad")
     words = {"pass": "Checks passed", "fail": "Checks failed"}.get(status, "Checks could not be completed")
     return badge(mark, kind, words)
 
 
 def notes_html(title: str, lines: Sequence[str], *, kind: str = "notes", chars: int = 400) -> Html:
-    """Return sentences under a title, and how many more there are."""
+    """Return titled sentences, and the number omitted."""
     return el("div", el("p", html_text(title), class_="label"), bullets(lines, chars), class_=kind)
 
 
 def bullets(lines: Sequence[str], chars: int = 1_000) -> Html:
-    """Return lines below each other, and how many more there are."""
+    """Return lines, and the number omitted."""
     items = [el("li", html_text(one_line(line, chars))) for line in lines[:_LISTED]]
     more = [el("li", html_text(f"and {len(lines) - _LISTED} more"))] if len(lines) > _LISTED else []
     return el("ul", items, more)
 
 
 def folded(title: str, value: str, *, open_: bool = False) -> Html:
-    """Return a text that opens on demand."""
+    """Return a text opened on demand."""
     return el("details", el("summary", html_text(title)), el("pre", bounded(value), tabindex=0), open=open_)
 
 
 def bounded(value: str) -> Html:
-    """Return a text; the middle of one that is too long is named by its length and hash."""
+    """Return a text; a long one's middle becomes length and hash."""
     shown, left_out = head_and_tail(value, TEXT_CHARS)
     digest = sha256(value.encode("utf-8", "replace"))
     note = f"\n{left_out} characters are left out; SHA-256 of the whole text: {digest}"
@@ -182,7 +179,7 @@ def bounded(value: str) -> Html:
 
 
 def diff_row(line: blocks.DiffLine, parts: Sequence[Span], before: Html | None = None, of: int | None = None) -> Html:
-    """Return a line of a diff: numbers, mark, text; ``before`` stands left of it, ``of`` is the part it belongs to."""
+    """Return a diff line: numbers, mark, text; ``before`` at its left, ``of``: its part."""
     by_tool = el("span", html_text("~"), class_="by-tool", title="by a formatter or fixer")
     return el(
         "tr",
@@ -203,7 +200,7 @@ def _part(part: Span) -> Html:
 
 
 def diff_html(diff: blocks.Diff, rows: list[Html], above: Html | None = None, below: Html | None = None) -> Html:
-    """Return the diff of a file, made of ``rows``."""
+    """Return a diff of ``rows``."""
     counts = f" {diff.kind} +{diff.added} −{diff.removed}" if diff.kind else " "
     counts += f", {diff.by_tools} of these lines by a formatter" if diff.by_tools else ""
     path = one_line(diff.path, 300)
@@ -225,7 +222,7 @@ def _large(words: str) -> str:
 
 
 def _times(seconds: Sequence[tuple[str, float]]) -> Html:
-    """Draw where the time went. SVG attributes, because the policy forbids style attributes."""
+    """Draw the times with SVG attributes: the policy forbids style attributes."""
     total = sum(spent for _, spent in seconds)
     if not total:
         return Html("")

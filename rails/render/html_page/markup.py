@@ -1,7 +1,6 @@
-"""HTML that cannot be broken by its content: elements are made by functions, text is always escaped.
+"""HTML that its content cannot break: functions make elements, text is always escaped.
 
-Every text goes through :func:`rails.core.text.printable` first, so that what draws nothing or reorders
-text is seen on a page as it is in a terminal. There is no way to pass raw markup in.
+Texts go through :func:`rails.core.text.printable`, so that invisible and reordering characters show. No raw markup.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _VOID = frozenset({"meta", "br", "hr", "input"})
 
 
 class HtmlText:
-    """Text that is not ours, or ours: both are escaped when they get into an element."""
+    """Text, escaped when it gets into an element."""
 
     __slots__ = ("value",)
 
@@ -31,7 +30,7 @@ class HtmlText:
 
 
 def el(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Html:
-    """Return an element. ``class_`` is ``class``, ``aria_label`` is ``aria-label``; ``None`` and ``False`` drop out."""
+    """Return an element. ``class_``: ``class``; ``aria_label``: ``aria-label``; ``None`` and ``False`` drop out."""
     head = "".join(
         _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
@@ -41,7 +40,7 @@ def el(name: str, /, *children: Child, **attributes: str | int | float | bool | 
 
 
 def join(*children: Child) -> Html:
-    """Return the children one after another."""
+    """Concatenate the children."""
     return Html("".join(_child(child) for child in children))
 
 

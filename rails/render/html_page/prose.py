@@ -1,7 +1,6 @@
-"""Markdown of a model as HTML: a fixed set of elements, made one by one, and every text in them escaped.
+"""A model's Markdown as HTML: fixed elements, all text escaped.
 
-HTML in it stays text. A link is its words with the address behind them, because nobody should be led away by what a
-model wrote; a picture is its description.
+HTML stays text. Links show words and address, not clickable, as a model wrote them; pictures show their description.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NAMES: Final = {
 
 
 def prose_html(text: str) -> Html | None:
-    """Return Markdown as HTML; ``None`` for a text that is too long to be read as Markdown."""
+    """Return Markdown as HTML, None if too long."""
     if len(text) > limits.FEEDBACK_CHARS:
         return None
     from markdown_it import MarkdownIt
@@ -34,7 +33,6 @@ def prose_html(text: str) -> Html | None:
 
 
 def _drawn(tokens: Sequence[Token]) -> Html:
-    """Return the tokens as elements within each other."""
     open_: list[tuple[str, str, list[Html]]] = [("", "", [])]
     for token in tokens:
         if token.nesting == 1:

@@ -17,12 +17,12 @@ _SMALL: Final = 3
 
 
 def nowhere(cell: Cell) -> None:
-    """Link nothing: a file has no other pages."""
+    """Link nothing, in a single file."""
     del cell
 
 
 def table_html(table: Table, link: Link, name: str) -> Html:
-    """Return a table with its heading and its notes; it scrolls sideways by itself where there is no room."""
+    """Return a table with heading and notes; scrolls sideways if needed."""
     head = el("tr", [_head(column, at, table) for at, column in enumerate(table.columns)])
     body = [el("tr", [_cell(cell, at, table, link) for at, cell in enumerate(row)]) for row in table.rows]
     drawn = el("table", el("thead", head), el("tbody", body))
