@@ -24,9 +24,9 @@ _OfFiles = Meta(max_length=limits.FILES_PER_CHANGE)
 class PageAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An answer to the question with ``digest``.
 
-    ``rule``, ``uses``, ``minutes``: of a grant. "widen" extends the approval to the session; "revoke" ends all grants
-    and decides nothing. An edit has new texts (``files``) or the numbers of dropped hunks (``left_out``, from 0) by
-    path, or asks for the agent's ``original``. ``choice``: the word of an option.
+    ``rule``, ``uses``, ``minutes``: of a grant. "widen" extends the approval to the session; "revoke" ends all grants,
+    deciding nothing. An edit has new texts (``files``) or dropped hunks (``left_out``, from 0) by path, or asks for the
+    agent's ``original``. ``choice``: an option's word.
     """
 
     do: AnswerAction

@@ -77,7 +77,7 @@ class Risk(NamedTuple):
 
 
 def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
-    """Yield the risks of ``change`` and what a card of so many ``files`` does not show."""
+    """Yield the risks of ``change``, and what a card hides of it."""
     path = str(change.path)
     yield from _name_risks(change, path)
     old, new = (decode_text(data or b"") for data in (change.before, change.after))
@@ -108,7 +108,6 @@ def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
 
 
 def _between(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
-    """Return the lines of ``after`` that may be drawn as new, however they are matched."""
     same = []
     for old, new in ((before, after), (before[::-1], after[::-1])):
         differ = (n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1])
@@ -118,7 +117,7 @@ def _between(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
 
 
 def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]:
-    """Yield the risks of the parameters of a run and what a card does not show of them."""
+    """Yield the risks of a run's parameters, and what a card hides of them."""
     lines = parameter_lines(parameters)
     if len(lines) > PARAMETER_LINES or any(show(line) != show(line, full=True) for line in lines):
         yield Risk("hidden", "", f"The parameters of {tool} are long: a terminal shows all of them when you type v.")
@@ -233,7 +232,7 @@ def _command_risks(path: str, added: str) -> Iterator[Risk]:
 
 
 def _damage(text: str, *, document: bool = False) -> str:
-    """Say what a command in ``text`` does; in a document, only what readers paste into a shell."""
+    """Say what a command does; in a document, only what readers paste into a shell."""
     if found := runs_what_it_fetches(text) if document else danger(text):
         return f"{found[0]}: {one_line(found[1])}"
     if piped := piped_to_shell(text):

@@ -1,7 +1,7 @@
-"""From a request to a permission: the only place that makes an :class:`~rails.core.changes.Approved`.
+"""From a request to a permission: the only maker of :class:`~rails.core.changes.Approved`.
 
-An approval signs tools, parameters, definitions, the bytes before and after, and the check results; whoever executes
-computes the digest again. Digest: SHA-256 over JSON with sorted keys, no blanks, no Unicode normalisation.
+An approval signs tools, parameters, definitions, bytes before and after, and check results; whoever executes computes
+the digest again: SHA-256 over JSON with sorted keys, no blanks, no Unicode normalisation.
 """
 
 from __future__ import annotations

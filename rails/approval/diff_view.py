@@ -140,7 +140,6 @@ def _rows(diff: LineDiff, before: Sequence[str], after: Sequence[str]) -> list[_
 
 
 def _attributed(rows: list[_Row], change: FileChange, after: Sequence[str]) -> list[_Row]:
-    """Mark the lines that a formatter or fixer changed."""
     proposed = decode_text(change.proposed) if change.proposed is not None else None
     if proposed is None:
         return rows
@@ -186,7 +185,6 @@ def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full
 
 
 def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
-    """Replace the rest of a run of blank lines by a count."""
     for (_, blank), run in groupby(rows, lambda row: (row.style, not row.text)):
         members = list(run)
         keep = _BLANK_RUN if blank and len(members) > _BLANK_RUN + 1 else len(members)
@@ -196,7 +194,6 @@ def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
 
 
 def _wanted(rows: Sequence[_Row], context: int, flagged: set[int]) -> list[tuple[int, int]]:
-    """Return the ranges of rows to show."""
     ranges: list[tuple[int, int]] = []
     for position, row in enumerate(rows):
         if row.style == "context" and row.new not in flagged:

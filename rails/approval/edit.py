@@ -43,8 +43,7 @@ def edited(
 ) -> ApprovalRequest:
     """Return the request for ``contents`` instead of the agent's proposal.
 
-    A file that is ``None`` or equal to the one before drops out. Raises HumanEditError when nothing is left or
-    different.
+    None or unchanged files drop out. Raises HumanEditError when nothing is left or different.
     """
     changes = [
         change if change.path not in contents else replace(change, after=contents[change.path], proposed=None)
@@ -129,10 +128,10 @@ def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
 
 
 def in_editor(request: ApprovalRequest, editor: Editor | None = None) -> dict[WorkspacePath, bytes]:
-    """Let the human edit the files in ``$VISUAL`` or ``$EDITOR``; return the contents that changed.
+    """Let the human edit the files in ``$VISUAL`` or ``$EDITOR``; return the changed contents.
 
-    They are copies in a private folder. Raises HumanEditError when there is no editor, it fails, or a file does not
-    come back regular and within the size limit.
+    Works on private copies. Raises HumanEditError without an editor, if it fails, or if a file comes back irregular or
+    too large.
     """
     editable = [change for change in request.changes.changes if change.after is not None]
     if not editable:

@@ -38,7 +38,6 @@ def user_question(
 def _question(
     kind: str, name: str, why: str, lines: Sequence[str], options: tuple[AskedOption, ...], *, agent: str = ""
 ) -> ApprovalOpened:
-    """Return a question; its digest covers everything."""
     said = json.dumps([kind, name, *lines, *((one.word, one.meaning, one.diff) for one in options)])
     return ApprovalOpened(
         id=name,

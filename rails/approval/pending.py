@@ -1,8 +1,8 @@
 """Answers from other processes, left beside the log of a run, which checks and records them.
 
-A question is the number of its APPROVAL_OPENED record, so an old answer is never used again. The first file with the
-question's name is the answer. Each carries a code made with a key from the user's configuration folder, so that what
-only writes into the project cannot answer; a program run as the user could read that key.
+A question is its APPROVAL_OPENED record's number, so old answers are never reused; the first file with that name is the
+answer. A code made with a key from the user's configuration folder keeps out what only writes into the project, but not
+a program run as the user.
 """
 
 from __future__ import annotations

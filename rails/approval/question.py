@@ -115,7 +115,6 @@ def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
 
 
 def _of_record(asked: ApprovalOpened) -> Iterator[blocks.Block]:
-    """Yield what only a question from a log has."""
     if asked.note and asked.options:
         yield blocks.AlertBlock("again", asked.note, f"Your answer cannot be taken yet: {asked.note}")
     elif asked.options:
@@ -136,7 +135,6 @@ def _why(explanation: str) -> tuple[str, ...]:
 
 
 def _notes(request: ApprovalRequest | ApprovalOpened) -> Iterator[str]:
-    """Yield the adjustments; of a repair, both texts."""
     for one in request.requests:
         repairs = one.repairs if isinstance(one, AskedRequest) else one.raw.repairs if one.raw else ()
         for repair in repairs:

@@ -1,8 +1,8 @@
-"""One queue for the terminal and the page: the first valid answer decides, exactly once.
+"""One queue for terminal and page: the first valid answer decides, exactly once.
 
-A question is logged (APPROVAL_OPENED), then answered at the terminal or from a page of any process; both compete for
-its one place in the box. An answer that is not genuine, or for other bytes, is dropped. An edit leads to a new question
-with its own digest. An unanswered question expires, which is no denial: the run pauses.
+A question is logged (APPROVAL_OPENED); all answers compete for its one place in the box. Answers that are not genuine,
+or for other bytes, are dropped. An edit leads to a new question with its own digest. A question that expires is no
+denial: the run pauses.
 """
 
 from __future__ import annotations
@@ -230,7 +230,6 @@ class ApprovalQueue:
         return None
 
     def _from_page(self, asked: _Asked) -> Decision | PageAnswer | None:
-        """Return what the box holds; empty it if invalid."""
         assert self._box is not None, "the queue is open"
         left = self._box.read(asked.number)
         if left is None:
@@ -262,7 +261,6 @@ class ApprovalQueue:
         return str(self.grants.add(rule, uses=answer.uses, minutes=answer.minutes))
 
     def _edited(self, asked: _Asked, answer: PageAnswer) -> tuple[ApprovalRequest, ApprovalRequest, str]:
-        """Return the next request, the agent's own, and why the edit failed."""
         if answer.do == "revoke":
             if self.grants:
                 self.grants.revoke_all()

@@ -119,7 +119,6 @@ class ModelServer(Struct, frozen=True):
 
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
-        """Turn server faults into ModelErrors."""
         who = f"The model server {self.url}"
         silent = ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.")
         try:
@@ -277,7 +276,6 @@ def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
 
 
 def _whole(body: bytes, url: str, key: str) -> bytes:
-    """Return an unstreamed message or error as JSON. Raises ModelError."""
     with suppress(ValueError, RecursionError):
         event = json.loads(body)
         if isinstance(event, dict) and (key in event or event.get("error")):

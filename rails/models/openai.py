@@ -119,7 +119,6 @@ class OpenAIModel(ServerModel, frozen=True):
         return min(int(trained[1]), _OLLAMA_WINDOW) if trained else 0
 
     def _entry(self, listed: object) -> Mapping[str, Any]:
-        """Return the server's list entry, or {}."""
         for one in listed if isinstance(listed, list) else ():
             if isinstance(one, dict) and self.name in (one.get("id"), one.get("name"), one.get("model")):
                 return one

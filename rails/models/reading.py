@@ -100,7 +100,6 @@ def _merged(known: Any, value: Any, name: str = "") -> Any:  # noqa: ANN401 - an
 
 
 def _place(item: object) -> object:
-    """Return which item of a list this piece extends, or None."""
     index = item.get("index") if isinstance(item, dict) else None
     return index if index is None else (index, item.get("type"))  # type: ignore[attr-defined]
 

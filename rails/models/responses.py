@@ -61,7 +61,6 @@ class _Reading(Reading):
             yield from self.keep(slot, item)
 
     def _end(self, response: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in the end, or an unstreamed answer."""
         self.model = response.get("model") or self.model
         self.counts = response.get("usage") or {}
         for index, item in enumerate(response.get("output") or ()):

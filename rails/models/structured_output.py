@@ -78,7 +78,6 @@ def strict_tools(tools: Sequence[ToolSpec], rules: StrictRules) -> dict[str, Jso
 
 
 def _node(schema: Any, rules: StrictRules, optional: list[str], depth: int) -> dict[str, Json]:  # noqa: ANN401
-    """Return the strict schema; adds the optional names to ``optional``."""
     if depth > _DEPTH or set(schema) - _KNOWN:
         raise _Unfit
     kind = schema.get("type")

@@ -157,7 +157,6 @@ class ServerModel(Model, Struct, frozen=True):
         return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
 
     def _head(self, system: str) -> dict[str, Json]:
-        """Return a request without messages and tools."""
         raise NotImplementedError
 
     def text(self, sender: str, names: dict[str, str], message: Message) -> str:

@@ -167,7 +167,6 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         return ""
 
     def _before(self, path: WorkspacePath) -> tuple[bytes | None, int]:
-        """Return the project's bytes and mode. Raises CheckError if unreadable."""
         place = self.project.joinpath(*path.parts)
         try:
             info = place.lstat()
@@ -304,7 +303,6 @@ def _remove_all(folder: Path) -> None:
 
 
 def _write_etc(folder: Path) -> None:
-    """Write ``/etc`` as seen: copies of small files, mount points for folders."""
     for name in MINIMAL_ETC:
         source, place = Path("/etc", name), folder / name
         place.parent.mkdir(exist_ok=True)

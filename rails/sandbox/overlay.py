@@ -78,7 +78,6 @@ class OverlayLayer(Layer):
         yield layer_entry(name, self.upper / name, info)
 
     def _missing(self, name: str) -> Iterator[LayerChange]:
-        """Yield the project's files hidden by a whiteout or a folder."""
         mode = _mode(self.project / name)
         if stat.S_ISDIR(mode):
             yield from self._gone(f"{name}/")
@@ -86,7 +85,6 @@ class OverlayLayer(Layer):
             yield LayerChange(name, fault="" if stat.S_ISREG(mode) else "it was a link or no file, and is gone")
 
     def _gone(self, base: str, without: Collection[str] = ()) -> Iterator[LayerChange]:
-        """Yield the project's files below a removed or replaced folder."""
         count, start = 0, self.project / base
         if os.path.realpath(start) != str(start):
             return

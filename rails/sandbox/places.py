@@ -68,14 +68,12 @@ def _prefixes() -> tuple[Path, ...]:
 
 @cache
 def _own_programs() -> tuple[Path, ...]:
-    """Return what is shown of our interpreter and environment."""
     shared = (Path.home(), Path.home() / ".local")
     own = [] if _prefixes()[0] in shared else [_prefixes()[0] / "bin"]
     return (*own, *(part for prefix in _prefixes() for part in _parts(prefix)))
 
 
 def _parts(prefix: Path) -> Iterator[Path]:
-    """Yield the needed parts of an interpreter's prefix."""
     for program in prefix.glob("bin/py*"):
         if _PYTHON.fullmatch(program.name):
             yield program
@@ -89,7 +87,6 @@ def _parts(prefix: Path) -> Iterator[Path]:
 
 
 def _node_of(project: Path) -> Iterator[Path]:
-    """Yield Node.js as on the user's ``PATH``, outside the project."""
     folders = os.get_exec_path()
     outside = [one for one in folders if one.startswith("/") and not _real(one).is_relative_to(project)]
     node = shutil.which("node", path=os.pathsep.join(outside))
@@ -143,7 +140,6 @@ def _of_environments(project: Path) -> Iterator[Path]:
 
 
 def _on_the_way(link: Path) -> Iterator[Path]:
-    """Yield each step of a link, and its real end."""
     for _ in range(_MOST_LINKS):
         if not link.is_symlink():
             break

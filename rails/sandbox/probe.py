@@ -90,7 +90,6 @@ def _best() -> tuple[Label, bool]:
 
 
 def _tool(level: int) -> tuple[bool, str]:
-    """Return whether a level's tool is there, and what is missing."""
     if sys.platform != "linux":
         return False, f"there is no sandbox for {platform.system()} here; on Windows use WSL2"
     if level == PARTIAL:

@@ -131,7 +131,6 @@ def names_host(host: str, name: str, port: int) -> bool:
 
 
 def _pass_on(client: socket.socket, server: socket.socket) -> None:
-    """Copy both ways until one side ends."""
     with selectors.DefaultSelector() as selector:
         selector.register(client, selectors.EVENT_READ, server)
         selector.register(server, selectors.EVENT_READ, client)

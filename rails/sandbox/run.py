@@ -116,7 +116,6 @@ def layer_for(
 def _launch(
     argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: SandboxLimits, label: Label
 ) -> Iterator[tuple[Launch, Callable[[str], None]]]:
-    """Yield how to start it, and the check that it was contained."""
     if network and label.level < COPY:
         words = "Only named hosts may be reached, and that takes namespaces of its own"
         raise CheckError(f"{words}; here: {label}. Nothing was run.")

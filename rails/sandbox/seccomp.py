@@ -118,7 +118,6 @@ def _instructions(architecture: int, table: dict[str, int], *, namespaces: bool)
 
 
 def _when(table: dict[str, int], name: str, *steps: bytes) -> Iterator[bytes]:
-    """Yield ``steps`` for one system call, allowed by default."""
     if name in table:
         yield _code(_EQUAL, table[name], 0, len(steps) + 1)
         yield from steps

@@ -1,7 +1,7 @@
 """Grants: approvals that hold for a while, as readable rules.
 
-A grant lives in this process, expires, and covers clean creations and modifications in one folder or by name. Deleting,
-running and protected paths can't be granted.
+They live in this process, expire, and cover clean creations and modifications in one folder or by name; never deleting,
+running or protected paths.
 """
 
 from __future__ import annotations

@@ -100,12 +100,12 @@ class PolicyApprover(Struct, frozen=True):
         return str(judgement.rules[0]) if judgement.rules and judgement.ruling != "allow" else ""
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
-        """Whether a rule naming this risk lets an agent read secrets that ``tool`` returns."""
+        """Whether a rule with this risk lets an agent read secrets of ``tool``."""
         item = PolicyItem(agent, tool, "result", path, seen=Seen(risks=frozenset({"secret"})))
         return any(rule.decision == "allow" and rule.speaks((item,), self._around()) for rule in self.policy.rules)
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Return the question with what the policy says, where a human decides."""
+        """Return the question with the policy's words, where a human decides."""
         judgement = None if self.decides else self._tightened(request)
         if judgement is None:
             return request

@@ -316,7 +316,6 @@ def _risks(request: ApprovalRequest, path: str = "") -> frozenset[str]:
 
 
 def _named(raw: str) -> str:
-    """Return the path that a parameter means, or it unchanged."""
     path = parse_path(raw)
     return str(path) if isinstance(path, WorkspacePath) else raw
 

@@ -334,7 +334,6 @@ class _Question:
             self._console.put(f"{one_line(str(error), 400)}\n")
 
     def _replace(self, contents: Contents) -> None:
-        """Have the edited proposal checked, and show it."""
         if self._choices.judge is None:
             raise HumanEditError("Nothing here can check an edit, so none is taken.")
         self._console.put("Checking your version.\n")

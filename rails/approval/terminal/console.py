@@ -188,11 +188,11 @@ class ConsoleOptions(TypedDict, total=False):
 
 
 class Console:
-    """Where questions are drawn and answers typed.
+    """Draws questions, reads answers.
 
-    ``plain``: no colour or decoration, for screen readers. ``colour``: by default if ``stream_out`` is a terminal and
-    ``NO_COLOR`` is not set. ``accept_pipe`` (for tests) takes other input than a terminal. ``timeout_s`` and
-    ``quiet_s`` limit the wait and set the quiet time; ``elsewhere``: was it answered elsewhere?
+    ``plain``: no colour or decoration, for screen readers. ``colour``: by default if ``stream_out`` is a terminal
+    without ``NO_COLOR``. ``accept_pipe`` (tests) takes other input than a terminal. ``timeout_s``: of a line;
+    ``quiet_s``: without keys before a question; ``elsewhere``: was it answered there?
     """
 
     def __init__(

@@ -105,7 +105,7 @@ class EditorSessions(Protocol):
 
 
 class Conversation:
-    """A session of the editor; runs in its own thread, the protocol in another."""
+    """An editor session, in its own thread."""
 
     def __init__(
         self, client: acp.Client, able: ClientCapabilities, project: Path, session_id: str, agent: str
@@ -270,7 +270,6 @@ class Conversation:
         return Decision("approve" if chosen == "once" else "deny", "", _PERSON, of=request.digest)
 
     def _unsaved(self, request: ApprovalRequest) -> list[str]:
-        """Return changed files that the editor has not saved."""
         found = []
         for change in request.changes.changes if self._reads else ():
             here = decode_text(change.before or b"")
@@ -503,7 +502,6 @@ def _told(error: BaseException) -> str:
 
 
 def _words(block: Any) -> str:  # noqa: ANN401 - any block of the protocol
-    """Return a block as text; others are named."""
     resource = getattr(block, "resource", None)
     if text := getattr(block, "text", None) or getattr(resource, "text", None):
         where = getattr(resource, "uri", "")

@@ -56,7 +56,6 @@ def let_go(project: str) -> None:
 
 
 def _folder_of(data: bytes) -> str:
-    """Return the input's working directory."""
     try:
         value = json.loads(data)
         return str(value.get("cwd") or value["workspace_roots"][0])
@@ -123,7 +122,6 @@ def _start(folder: str) -> int:
 
 
 def _has_ended(process: int) -> bool:
-    """Whether a :func:`_start` process failed, or found another running."""
     try:
         return os.waitpid(process, os.WNOHANG)[0] == process
     except ChildProcessError:  # its end was seen already

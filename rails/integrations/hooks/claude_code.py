@@ -79,7 +79,6 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
 
 
 def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
-    """Return the resulting bytes, as far as known."""
     if call.tool == "Write":
         return host_text(call.input.get("content")).encode("utf-8", "surrogatepass")
     if call.tool == "NotebookEdit":

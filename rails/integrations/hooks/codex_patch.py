@@ -85,7 +85,6 @@ def read_patch(text: str) -> list[FilePatch]:
 
 
 def _hunks(body: Sequence[str]) -> Iterator[Hunk]:
-    """Yield a file's hunks; the first may lack ``@@``."""
     anchor, old, new, at_end = "", list[str](), list[str](), False
     for line in body:
         if line == _END_OF_FILE:

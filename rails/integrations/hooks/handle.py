@@ -157,7 +157,6 @@ _RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult]]] =
 
 
 def _denied(found: FoundOnDisk) -> str:
-    """Return the message for changed files that a rule denies, or ""."""
     words = "It was changed all the same. Put it back as it was, or tell the person why not."
     return f"AI-Rails: {found.denied} {words}" if found.denied else ""
 
@@ -187,7 +186,6 @@ def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
 
 
 def _unchecked(verdict: Verdict | None) -> str:
-    """Return the message if nothing written was checked, or ""."""
     if verdict and verdict.status == "pass" and checked_nothing(verdict):
         return f"AI-Rails: nothing was checked of what was written: {_shown(verdict.not_checked)}."
     return ""
@@ -199,13 +197,11 @@ def _few(words: Sequence[str]) -> str:
 
 
 def _unknown(found: FoundOnDisk) -> str:
-    """Return the message for files without a known earlier state, or ""."""
     said = [f"{one_line(name, 200)} ({one_line(why, 200)})" for name, why in found.unknown.items()]
     return f"AI-Rails could not judge what was written: {_few(said)}." if said else ""
 
 
 def _unformatted(found: FoundOnDisk) -> str:
-    """Return the message for files with only formatting errors, or ""."""
     names = sorted({finding.path for finding in found.verdict.blocking}) if found.verdict else []
     if not names:
         return ""
@@ -237,7 +233,6 @@ def _is_news(verdict: Verdict, session: HostedSession) -> bool:
 
 
 def _told_of(verdict: Verdict) -> str:
-    """Say what the gate changed, for the model."""
     fixes = ", ".join(dict.fromkeys(f"{fix.rule} in {fix.path}" for fix in verdict.fixed)) or "formatting"
     opening = f"AI-Rails changed your text before it was written ({one_line(fixes, 300)}). The file now has:"
     lines = [

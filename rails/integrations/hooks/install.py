@@ -158,7 +158,6 @@ def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, 
 
 
 def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], Json, str]]:
-    """Yield our entries: place, entry, command line."""
     value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
     for event, entries in host_object(value.get("hooks")).items():
         for index, entry in enumerate(entries if isinstance(entries, list) else []):
@@ -169,7 +168,6 @@ def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], Json, str]]:
 
 
 def _command(hook: Mapping[str, Json]) -> str:
-    """Return a hook's command line, from a line or program and arguments."""
     args = hook.get("args")
     return " ".join(str(word) for word in (hook.get("command"), *(args if isinstance(args, list) else ())))
 

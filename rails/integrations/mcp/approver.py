@@ -119,7 +119,7 @@ class Answers:
         self._gone.set()
 
     def take(self, number: int, over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Return an answer, None if it was over first."""
+        """Return an answer, None if it was over."""
         while not over():
             with contextlib.suppress(queue.Empty):
                 answered, filled = self._left.get(timeout=_POLL_S)

@@ -143,7 +143,6 @@ def _is_result(record: Record) -> bool:
 
 
 def _as_promised(text: str, given: Event | None) -> McpResult:
-    """Return a result with the value its definition promises."""
     try:
         return McpResult(text, True, json.loads(given.text if isinstance(given, ToolExecutionResult) else ""))
     except ValueError:

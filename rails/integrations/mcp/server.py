@@ -128,7 +128,6 @@ class McpService:
         return _Call(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
     def _resumed(self, params: types.CallToolRequestParams) -> _Call | None:
-        """Return the call whose question this answers."""
         call = self._waiting.pop(params.request_state or "", None)
         for name, answer in (params.input_responses or {}).items():
             if call and isinstance(answer, types.ElicitResult) and name.isdecimal():
@@ -138,7 +137,6 @@ class McpService:
     async def _outcome(
         self, context: ServerRequestContext[Any], call: _Call
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Return a call's last result; puts its questions to the client."""
         said = await call.said.get()
         while isinstance(said, ClientQuestion):
             if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -240,7 +238,6 @@ class _Guarded:
         self._app, self._token = app, f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         shown = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
         if scope["type"] != "http" or (len(shown) == 1 and hmac.compare_digest(shown[0], self._token)):
             answer = self._app
