@@ -105,7 +105,7 @@ class RuleBook(Protocol):
         ...
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Return the question with what undecided rules say of it."""
+        """Return the question with what the rules say, where they do not decide."""
         ...
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:

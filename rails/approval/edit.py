@@ -43,7 +43,7 @@ def edited(
 ) -> ApprovalRequest:
     """Return the request for ``contents`` instead of the agent's proposal.
 
-    None or unchanged files drop out. Raises HumanEditError when nothing is left or different.
+    Files that are None or unchanged drop out. Raises HumanEditError when nothing is left or different.
     """
     changes = [
         change if change.path not in contents else replace(change, after=contents[change.path], proposed=None)

@@ -48,7 +48,7 @@ class SettingRow(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """Two settings on shared runs: passes with one only, and p-value.
+    """Two settings on shared runs: passes with one only, and how often chance does that.
 
     ``cost``, ``turns``: mean differences (second minus first) with 95 % interval.
     """

@@ -1,27 +1,9 @@
 """The policy: deny > ask > allow; no match asks.
 
 With ``--approve policy`` the rules decide; the rest is asked, or denied where nobody is there. With ``--approve ask`` a
-human decides, and rules that deny or ask only add risks to the question.
-
-``policy.toml`` in the user's configuration folder, where no agent can write::
-
-    [[rule]]
-    decision = "allow"            # "deny", "ask" or "allow"
-    tool = ["edit_file", "write_file"]
-    path = "tests/**"
-    max_lines = 200               # only with "allow": larger changes are asked about
-    # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason;
-    # model = "claude-*"; interactive = true; between = "09:00-18:00" (local time);
-    # finding = "S*", severity = "error", risk = ["secret", "invisible"]
-    # Only with "allow": max_bytes; clean = true. Only with "deny" and "ask": adjusted = true
-
-    [[example]]                   # checked at each load
-    tool = "edit_file"
-    path = "tests/test_app.py"
-    expect = "allow"
-
-A project's ``.rails.toml`` may hold the same under ``[policy]``, without ``allow``. Protected paths are asked about
-whatever a rule allows.
+human decides, and rules that deny or ask only add risks to the question. ``policy.toml`` is in the user's configuration
+folder, where no agent can write (keys: ``rails/config/schemas/policy.schema.json``); a project's ``[policy]`` in
+``.rails.toml`` has no ``allow``. Protected paths are asked about whatever a rule allows.
 """
 
 from __future__ import annotations
@@ -85,7 +67,7 @@ class PolicyApprover(Struct, frozen=True):
         return self._tightened(request) is not None
 
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
-        """Return the rule against showing a file unasked, unless about ``answered``; or ""."""
+        """Return the rule against showing a file unasked that ``answered`` did not answer, or ""."""
         if not self.tightens:
             return ""
         items, around = [PolicyItem(agent, tool, "read", path) for tool in tools], self._around()

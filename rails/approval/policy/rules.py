@@ -59,8 +59,8 @@ class Seen(Struct, frozen=True):
 class Conditions(Struct, frozen=True):
     """The further keys of a rule; empty or ``None`` requires nothing.
 
-    ``finding`` (globs), ``severity``: of new findings; ``allow`` needs all to fit, the others one. ``max_bytes``: of
-    the files after the change. ``adjusted``: repaired, converted or matched leniently.
+    ``model``: globs. ``finding`` (globs), ``severity``: of new findings; ``allow`` needs all to fit, the others one.
+    ``max_bytes``: of the files after the change. ``adjusted``: repaired, converted or matched leniently.
     """
 
     model: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Installs and removes our hooks; the rest of a settings file stays byte for byte.
 
-Claude Code: ``.claude/settings.json``; Codex: ``.codex/hooks.json``. The line is the same in all versions, as Codex
-asks again to trust a changed one; a project's reports a missing ai-rails.
+Claude Code: ``.claude/settings.json``; Codex: ``.codex/hooks.json``. The command line is the same in all versions, as
+Codex asks again to trust a changed one. In a project's settings it reports a missing ai-rails to whoever clones it.
 """
 
 from __future__ import annotations
