@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rails.batch.run_job import run_job
     from rails.core.errors import RailsError
     from rails.gate.gate import Gate
-    from rails.session.saved_answer import AppliedAnswer
-    from rails.session.saved_answer import apply_answer as apply
-    from rails.session.saved_answer import parse_answer as parse
-    from rails.session.saved_answer import run_task as run
-    from rails.session.saved_answer import validate_request as validate
+    from rails.session.apply import AppliedAnswer
+    from rails.session.apply import apply_answer as apply
+    from rails.session.apply import parse_answer as parse
+    from rails.session.apply import run_task as run
+    from rails.session.apply import validate_request as validate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,16 +37,16 @@ __all__ = [
 
 #: Where each public name is.
 _PLACES = {
-    "AppliedAnswer": "rails.session.saved_answer:AppliedAnswer",
+    "AppliedAnswer": "rails.session.apply:AppliedAnswer",
     "Gate": "rails.gate.gate:Gate",
     "JobResult": "rails.batch.job_spec:JobResult",
     "JobSpec": "rails.batch.job_spec:JobSpec",
     "RailsError": "rails.core.errors:RailsError",
-    "apply": "rails.session.saved_answer:apply_answer",
-    "parse": "rails.session.saved_answer:parse_answer",
-    "run": "rails.session.saved_answer:run_task",
+    "apply": "rails.session.apply:apply_answer",
+    "parse": "rails.session.apply:parse_answer",
+    "run": "rails.session.apply:run_task",
     "run_job": "rails.batch.run_job:run_job",
-    "validate": "rails.session.saved_answer:validate_request",
+    "validate": "rails.session.apply:validate_request",
 }
 
 

@@ -35,7 +35,7 @@ def console() -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")
     code: int | None = None
-    leave = importlib.import_module("rails.commands.leave")
+    leave = importlib.import_module("rails.commands.exit")
     try:
         leave.take_interrupts()
         code = main()
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _stopped(by: KeyboardInterrupt) -> int:
     _say("\nai-rails: stopped. What was approved and written stays; nothing is half done.")
-    return int(importlib.import_module("rails.commands.leave").code_after(str(by)))
+    return int(importlib.import_module("rails.commands.exit").code_after(str(by)))
 
 
 def _say(words: str) -> None:

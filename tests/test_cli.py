@@ -290,7 +290,7 @@ def test_one_file_of_a_step_is_undone_and_the_review_shows_it(rails, project):
     assert "removed hello.txt" in rails("undo", "--file", "hello.txt", code=0).stdout
     assert not (project / "hello.txt").exists()
     assert (project / "other.txt").exists()
-    assert "- Step 2" in rails("review", session, "--markdown", code=0).stdout
+    assert "- step: `2 (" in rails("review", session, "--markdown", code=0).stdout
     assert "left to undo" in rails("undo", "--file", "hello.txt", code=3).stderr
     assert "exclude each other" in rails("undo", "--file", "other.txt", "--all", code=2).stderr
 

@@ -433,8 +433,8 @@ def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
     code = (
         f"import os, sys; os.chdir({str(tmp_path)!r}); sys.argv[1:] = ['apply', 'answer.md', '--dry-run']\n"
         "from rails.cli import console\n"
-        "from rails.commands import leave\n"
-        f"leave.end_process = lambda code: print(code, [m for m in {NOT_FOR_APPLY!r} if m in sys.modules])\n"
+        "from rails.commands import exit\n"
+        f"exit.end_process = lambda code: print(code, [m for m in {NOT_FOR_APPLY!r} if m in sys.modules])\n"
         "try:\n    console()\nexcept SystemExit:\n    pass\n"
         f"os.environ['XDG_CONFIG_HOME'] = {str(tmp_path / 'settings')!r}\n"
         "from rails.cli import main\n"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rails.approval.decision import Approver
     from rails.commands.live import ProgressScreen
-    from rails.session.saved_answer import AppliedAnswer, Proposals
+    from rails.session.apply import AppliedAnswer, Proposals
     from rails.tools.registry import Registry
 
 _EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
@@ -50,8 +50,8 @@ def run(options: argparse.Namespace) -> int:
     from rails.commands.live import ProgressScreen
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
+    from rails.session.apply import DryRunApprover, Proposals
     from rails.session.job import SessionJob
-    from rails.session.saved_answer import DryRunApprover, Proposals
 
     project = common.project_of(options)
     quiet = options.json or options.jsonl
@@ -134,7 +134,7 @@ def _settled(text: str, options: argparse.Namespace, project: Path, registry: Re
 
 def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
     """Apply one answer; what cannot be done at all is the result of one of several, and ends the command for one."""
-    from rails.session.saved_answer import broken
+    from rails.session.apply import broken
 
     try:
         return proposals.apply(text)

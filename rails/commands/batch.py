@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from rails.commands.leave import code_after
+from rails.commands.exit import code_after
 from rails.commands.options import above_zero, add_description, from_one
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, ModelError, UsageError
 from rails.core.text import counted, one_line, sha256

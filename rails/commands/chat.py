@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rails.commands import common, leave
+from rails.commands import common, exit
 from rails.commands.run import options as run_options
 from rails.core.errors import EXIT_OK, LogError, RailsError, UsageError
 from rails.core.outcomes import is_good
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     """Talk until the person leaves; return the exit code."""
     from rails.commands.job import run_words
 
-    leave.tell_of_threads()
+    exit.tell_of_threads()
     talk, code = Talk(options), EXIT_OK
     here = sys.stdin is not None and sys.stdin.isatty()
     if options.resume is None:
@@ -275,7 +275,7 @@ def _diff(talk: Talk, session: Session) -> None:
 
 def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
     """Take a step back or forth, log it where it belongs, and say whose it was."""
-    from rails.commands.leave import uninterrupted
+    from rails.commands.exit import uninterrupted
     from rails.commands.undo import log_of, say_moved, session_to_move, undo_event
     from rails.edits.checkpoints import History
 
@@ -303,7 +303,7 @@ def _plan(talk: Talk, _session: Session | None) -> None:
 
 def _rewind(talk: Talk, session: Session) -> None:
     """Take files and conversation back to before the words of the person that led to a turn."""
-    from rails.commands.leave import uninterrupted
+    from rails.commands.exit import uninterrupted
     from rails.commands.undo import say_moved, undo_event
     from rails.core.events.changes import CheckpointEvent
     from rails.core.events.session import HumanSteered

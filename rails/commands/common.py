@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rails.commands.leave import code_after
+from rails.commands.exit import code_after
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, RailsError, UsageError
 from rails.core.limits import ANSWER_CHARS
 from rails.core.outcomes import GOOD, MEANINGS, SessionEnd, is_good, outcome_for

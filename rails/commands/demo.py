@@ -107,7 +107,7 @@ def _own_tests(project: Path, screen: ProgressScreen) -> int:
     """Run the example project's own tests on what was written."""
     from rails.sandbox.probe import label
     from rails.sandbox.run import run as run_contained
-    from rails.sandbox.view import SandboxView
+    from rails.sandbox.values import SandboxView
 
     words = (sys.executable, "-m", "unittest", "discover", "-q")
     ran = run_contained(words, SandboxView(project), label=label())

@@ -37,7 +37,7 @@ from rails.session import plan_files
 from rails.session.ask_user import Unattended
 from rails.session.escalation import RUNGS, Escalate
 from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
-from rails.session.opened import both, choose_protocol
+from rails.session.open_session import both, choose_protocol
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import AGAIN, ResumeState
@@ -162,7 +162,7 @@ def _too_old(project: Path, session_id: str) -> str:
     """Delete what the user's file says is kept no longer; return a sentence about it."""
     if not (days := keep_days(config_folder())):
         return ""
-    from rails.commands.changes import deleted_words
+    from rails.commands.session_actions import deleted_words
     from rails.session.deletion import delete_sessions, older_than
 
     names = [name for name in older_than(project, days) if name != session_id]

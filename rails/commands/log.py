@@ -128,7 +128,7 @@ def _sizes(project: Path) -> int:
 
 def _delete(options: argparse.Namespace, project: Path) -> int:
     """Delete the named sessions, or those that are too old, once somebody has agreed."""
-    from rails.commands.changes import AgreedChanges, deleted_words
+    from rails.commands.session_actions import AgreedChanges, deleted_words
     from rails.session.deletion import delete_sessions, older_than
 
     state, days = state_of(project), options.older_than or keep_days(config_folder())

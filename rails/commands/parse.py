@@ -13,7 +13,7 @@ from rails.core.tool_request import SELDOM, Json, Repair
 from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.proposals import what_is_read
-from rails.parsing.results import ParsedAnswer, ToolSchemas
+from rails.parsing.values import ParsedAnswer, ToolSchemas
 from rails.session.project import registry_of
 
 _FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")

@@ -24,7 +24,7 @@ from rails.edits.placeholders import lost_lines, placeholder
 from rails.parsing.blocks import BlockSpan, find_blocks
 from rails.parsing.call_formats.named_files import is_talk
 from rails.parsing.proposals import find_proposals
-from rails.parsing.results import ToolSchemas
+from rails.parsing.values import ToolSchemas
 from rails.session.ask_user import Person, UserQuestion
 
 _RENDERED = (

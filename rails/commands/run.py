@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rails.commands import leave
+from rails.commands import exit
 from rails.commands.options import (
     above_zero,
     add_approval,
@@ -107,5 +107,5 @@ def run(options: argparse.Namespace) -> int:
         return attempts.run(options)
     from rails.commands.job import run_words  # it brings the whole pipeline, which help does not need
 
-    leave.tell_of_threads()
+    exit.tell_of_threads()
     return run_words(options)

@@ -40,10 +40,10 @@ def run(options: argparse.Namespace) -> int:
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
     from rails.sandbox.places import lacks_git, named_on_card
-    from rails.sandbox.view import NONE
+    from rails.sandbox.values import NONE
+    from rails.session.apply import DryRunApprover, Proposals
     from rails.session.job import SessionJob
     from rails.session.project import agents_of, registry_of, state_of
-    from rails.session.saved_answer import DryRunApprover, Proposals
 
     project, words = common.project_of(options), one_line(" ".join(options.command), 200)
     screen = ProgressScreen(sys.stderr, colour=common.colour_wanted(sys.stderr), plain=options.plain)

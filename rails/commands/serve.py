@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 def server_of(project: Path, port: int = 0) -> ReviewServer:
     """Return a server of the project's sessions, not yet answering. Without a key of the user it can only look."""
     from rails.approval.pending import answer_key
-    from rails.commands.changes import AgreedChanges
+    from rails.commands.session_actions import AgreedChanges
     from rails.config.prices import PRICES_NAME
     from rails.review.web.server import ReviewServer
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rails.commands import common
-from rails.commands.leave import uninterrupted
+from rails.commands.exit import uninterrupted
 from rails.commands.options import add_project, from_one
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import CheckpointEvent, Undo

@@ -33,7 +33,7 @@ StatusWords = StatusWord | Annotated[list[StatusWord], Meta(min_length=1)]
 RiskWords = RiskWord | Annotated[list[RiskWord], Meta(min_length=1)]
 SeverityWords = SeverityWord | Annotated[list[SeverityWord], Meta(min_length=1)]
 AtMostTables = Meta(max_length=200)
-#: A host as :data:`rails.sandbox.view.HOST` has it.
+#: A host as :data:`rails.sandbox.values.HOST` has it.
 _HOST = r"\A(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]{0,250}(:\d{1,5})?\Z"
 AtMostRules = Meta(max_length=500)
 

@@ -25,7 +25,7 @@ from rails.sandbox import probe
 from rails.sandbox.layer import Layer
 from rails.sandbox.places import own_program
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import NONE, Result, SandboxLimits, SandboxView
+from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 
 #: What is kept of what a command prints: its findings are read from it.
 _OUTPUT_BYTES: Final = 16_000_000

@@ -6,8 +6,8 @@ from typing import Final
 
 from rails.core.tool_request import Json
 from rails.data_formats.strict_json import ParsedJson
-from rails.parsing.call_formats.dialects import Call, fits_call, read_value
-from rails.parsing.results import ToolSchemas
+from rails.parsing.call_formats.json_calls import Call, fits_call, read_value
+from rails.parsing.values import ToolSchemas
 
 #: How many places for missing brackets are tried before there are too many to be sure.
 _MOVES: Final = 400

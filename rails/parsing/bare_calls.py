@@ -1,6 +1,6 @@
 """Calls in a provider's form that stand in no fence: ``{"name": …, "arguments": {…}}`` on lines of their own.
 
-Only the forms that models were trained to write (``call_formats.dialects``: name, openai, anthropic), for tools that
+Only the forms that models were trained to write (``call_formats.json_calls``: name, openai, anthropic), for tools that
 exist or surely are functions. Other JSON outside of a fence is prose: Python's dicts and f-strings look the same.
 """
 
@@ -16,7 +16,7 @@ from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import read_container
 from rails.parsing import classify
 from rails.parsing.classify import JsonBlock
-from rails.parsing.results import ToolSchemas
+from rails.parsing.values import ToolSchemas
 
 #: The first key of a call, of a message that holds calls, or of a whole response.
 _KEYS: Final = (

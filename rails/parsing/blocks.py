@@ -25,10 +25,10 @@ from msgspec import Struct, field
 from rails.core.lazy_pattern import lazy
 from rails.data_formats.strict_json import ParsedJson, parse_strict, read_prefix
 from rails.parsing import quoted
-from rails.parsing.call_formats import optional, xml_calls
+from rails.parsing.call_formats import line_calls, xml_calls
 from rails.parsing.call_formats.xml_calls import XmlCall
 from rails.parsing.quoted import Closed, Container, ContainerKind
-from rails.parsing.results import ToolSchemas
+from rails.parsing.values import ToolSchemas
 
 FENCE: Final = lazy(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
 _JSON_INFO: Final = lazy(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
@@ -134,7 +134,7 @@ class _Finder:
     def __init__(self, text: str, tools: ToolSchemas, dialects: Set[str], reads: Reads) -> None:
         self._text, self._tools, self._dialects, self._reads = text, tools, dialects, reads
         self._notable = _notable(marked=bool(dialects))
-        self._ours = {name.lower() for name in tools} | (optional.HERMES_TAGS if "hermes" in dialects else set())
+        self._ours = {name.lower() for name in tools} | (line_calls.HERMES_TAGS if "hermes" in dialects else set())
         self._closers: dict[str, int] | None = None
         self._open_ended = self._tries = 0
         self._blocks = Blocks()
@@ -201,7 +201,7 @@ class _Finder:
             return self._region(code, pos)
         if fence:
             return self._fence(pos, stop, fence)
-        if self._dialects and (marked := optional.marker(line, self._text[self._prose : pos], self._dialects)):
+        if self._dialects and (marked := line_calls.marker(line, self._text[self._prose : pos], self._dialects)):
             return self._marked(pos, marked)
         if (patch := quoted.find_patch(line)) is not None:
             return self._region(patch, pos)
@@ -361,7 +361,7 @@ class _Finder:
             elif _JSON_INFO.match(found["info"]) and self._text[pos : found.start()].strip():
                 yield found.start(), found.start(), True
 
-    def _marked(self, pos: int, found: optional.Marker) -> BlockSpan:
+    def _marked(self, pos: int, found: line_calls.Marker) -> BlockSpan:
         """Return the JSON value behind the marker of a dialect, up to its closing tag or its own end."""
         start = body = pos + found.used
         closed = True

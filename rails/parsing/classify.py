@@ -25,13 +25,13 @@ from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.blocks import CLOSED_BEFORE, BlockSpan
-from rails.parsing.call_formats.dialects import Call, NotACall, calls_of_response, fits_call, read_value
-from rails.parsing.call_formats.form import FormReader, NotInForm
-from rails.parsing.call_formats.optional import translate
+from rails.parsing.call_formats.json_calls import Call, NotACall, calls_of_response, fits_call, read_value
+from rails.parsing.call_formats.line_calls import translate
+from rails.parsing.call_formats.reader import FormReader, NotInForm
 from rails.parsing.call_formats.xml_calls import XmlCall, read_call
 from rails.parsing.head import Head, head_of
-from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.text_values import coerced
+from rails.parsing.values import Ignored, ToolSchemas
 
 if TYPE_CHECKING:
     from rails.data_formats.positions import JsonPlace

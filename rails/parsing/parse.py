@@ -26,13 +26,13 @@ from rails.json_schema import quick_check
 from rails.parsing import classify, uncertain_blocks
 from rails.parsing.bare_calls import bare_calls
 from rails.parsing.blocks import Blocks, BlockSpan, find_blocks
-from rails.parsing.call_formats import forms, optional
-from rails.parsing.call_formats.form import FormReader
+from rails.parsing.call_formats import line_calls, registry
 from rails.parsing.call_formats.native import judge_native
+from rails.parsing.call_formats.reader import FormReader
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
 from rails.parsing.head import head_of
-from rails.parsing.results import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 from rails.parsing.uncertain_blocks import Doubts
+from rails.parsing.values import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 
 _ACTION: Final = lazy(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 #: One of these is in every block and call that stands beside a request, unless the name of a tool is.
@@ -69,16 +69,17 @@ def parse(
 
     ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the JSON Schema of
     its parameters; ``finish`` is why the model stopped; ``calls`` are the provider's own calls. ``id_prefix`` makes
-    request ids unique in a session; ``dialects`` names further wire formats to read (``parsing.call_formats.optional``;
-    UsageError for one that does not exist). ``report_unread_calls``: in a whole answer in which nothing was refused,
-    refuse calls that stand where none is read (``rails.parsing.unread_calls``), so that their author hears of it.
+    request ids unique in a session; ``dialects`` names further wire formats to read
+    (``parsing.call_formats.line_calls``; UsageError for one that does not exist). ``report_unread_calls``: in a whole
+    answer in which nothing was refused, refuse calls that stand where none is read (``rails.parsing.unread_calls``), so
+    that their author hears of it.
     Patches and named blocks are requests of the tools ``proposed_to`` then (``rails.parsing.proposals``), by default
     all: those that the author may use. ``exists`` tells whether the project has a file of a path, which settles what
     may be a name. Raises TypeError for what is not text.
     """
     if text is not None and not isinstance(text, str | bytes):
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
-    known = optional.check_dialects(frozenset(dialects))
+    known = line_calls.check_dialects(frozenset(dialects))
     plain = text.decode("utf-8", "replace") if isinstance(text, bytes) else text or ""
     answer = _Answer(plain, tools, known, id_prefix, finish)
     answer.read_blocks()
@@ -147,7 +148,7 @@ class _Answer:
     def _judged(self, span: BlockSpan, lead: str) -> Sequence[BlockResult]:
         """Decide what a block is by itself; ``lead`` is the prose before it on its line."""
         whole = self.whole or span.closed
-        form = forms.reader_of(span.label, self._dialects) if self._dialects else None
+        form = registry.reader_of(span.label, self._dialects) if self._dialects else None
         if form is not None and span.kind == "quote" and whole:  # a stop sequence may have taken the last closing mark
             return uncertain_blocks.led(span, lead) or self._in_form(span, *form)
         if span.kind == "quote":
@@ -205,7 +206,7 @@ class _Answer:
 
     def read_bare(self) -> None:
         """Read an answer that is nothing but calls behind its thoughts, or calls in a provider's form in no fence."""
-        reader = forms.read_bare(self._text[self._thought :]) if "llama" in self._dialects else None
+        reader = registry.read_bare(self._text[self._thought :]) if "llama" in self._dialects else None
         if reader is not None:
             text, start = self._text[self._thought :], self._thought
             place = self._place_of(start)
@@ -307,7 +308,7 @@ class AnswerParser:
         proposed_to: ToolSchemas | None = None,
         exists: Exists = nothing_exists,
     ) -> None:
-        optional.check_dialects(frozenset(dialects))
+        line_calls.check_dialects(frozenset(dialects))
         self._tools, self._prefix = tools, id_prefix
         self._parse = partial(parse, tools=tools, id_prefix=id_prefix, dialects=dialects, exists=exists)
         self._further = report_unread_calls, proposed_to

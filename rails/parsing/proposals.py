@@ -29,8 +29,8 @@ from rails.parsing.blocks import FENCE, BlockSpan, find_blocks
 from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.quoted import SHOWN, TAG_FENCES
-from rails.parsing.results import Ignored, ToolSchemas, own_names
 from rails.parsing.unread_calls import find_unread_calls
+from rails.parsing.values import Ignored, ToolSchemas, own_names
 
 #: Longer answers, and more pieces of one, are not looked through.
 _CHARS: Final = 2_000_000

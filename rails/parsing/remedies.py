@@ -13,7 +13,7 @@ from rails.core.tool_request import PATH_KEYS
 from rails.data_formats.strict_json import JsonFault
 from rails.json_schema import quick_check
 from rails.parsing.head import Head
-from rails.parsing.results import ToolSchemas
+from rails.parsing.values import ToolSchemas
 
 _AGAIN: Final = "Correct the JSON and send the whole block again."
 #: What to do about a fault, by its code.

@@ -21,7 +21,7 @@ from rails.data_formats.strict_json import ParsedJson, balance, parse_strict
 from rails.parsing import classify
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.classify import BlockResult, JsonBlock
-from rails.parsing.results import Ignored, ToolSchemas
+from rails.parsing.values import Ignored, ToolSchemas
 
 #: Repairs that are believed only if the answer was not cut off.
 _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})

@@ -20,12 +20,12 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
-from rails.parsing.call_formats.dialects import Call, read_value
+from rails.parsing.call_formats.json_calls import Call, read_value
 from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Needs, Stop, decode_string
 from rails.parsing.readings import JOINED, Undecided, language_of_call, plain, settled
 from rails.parsing.repairs import repair
-from rails.parsing.results import ToolSchemas
 from rails.parsing.text_values import coerced
+from rails.parsing.values import ToolSchemas
 
 #: Full-width marks that stand for the block's own.
 _WIDE: Final = str.maketrans("：，、｛｝［］", ":,,{}[]")

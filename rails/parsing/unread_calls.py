@@ -25,7 +25,7 @@ from rails.json_schema import quick_check
 from rails.parsing.blocks import BlockSpan, find_blocks
 from rails.parsing.classify import BROKEN
 from rails.parsing.quoted import COMMENT, INDENTED, SHOWN
-from rails.parsing.results import Ignored, ToolSchemas, own_names
+from rails.parsing.values import Ignored, ToolSchemas, own_names
 
 #: Longer texts are not looked through, nor are more names.
 _CHARS: Final = 1_000_000

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from rails.sandbox.view import SandboxLimits
+from rails.sandbox.values import SandboxLimits
 
 #: Address space is only bounded against a runaway: engines of JavaScript reserve far more than they use.
 _RESERVED: Final = 64 << 30

@@ -21,7 +21,7 @@ from rails.sandbox.layer import CACHES, MINIMAL_ETC
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.places import contained_environment, roots, states_shown
 from rails.sandbox.process import Launch, libc
-from rails.sandbox.view import SandboxLimits, SandboxView
+from rails.sandbox.values import SandboxLimits, SandboxView
 
 _NEW_NAMESPACES: Final = 0x10000000 | 0x00020000  # user and mount
 _PRIVATE: Final = 0x40000 | 0x4000

@@ -18,7 +18,7 @@ from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import CACHES, MINIMAL_ETC
 from rails.sandbox.places import contained_environment, roots, states_shown
 from rails.sandbox.process import Launch, libc
-from rails.sandbox.view import SandboxLimits, SandboxView
+from rails.sandbox.values import SandboxLimits, SandboxView
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _BENEATH: Final = 1

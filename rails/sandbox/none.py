@@ -9,7 +9,7 @@ from rails.sandbox import bounds
 from rails.sandbox.output import Kept
 from rails.sandbox.places import contained_environment
 from rails.sandbox.process import Launch, Running, converse, start_process
-from rails.sandbox.view import Result, SandboxLimits, SandboxView
+from rails.sandbox.values import Result, SandboxLimits, SandboxView
 
 
 def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.sandbox.layer import CACHES, own_states, read_bounded
-from rails.sandbox.view import COPY, SandboxView
+from rails.sandbox.values import COPY, SandboxView
 
 #: Where a command has its home and what is temporary, in namespaces of its own.
 HOME: Final = "/tmp/home"  # noqa: S108

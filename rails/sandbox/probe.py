@@ -21,7 +21,7 @@ from rails.core.atomic_file import replace_file
 from rails.core.errors import RailsError
 from rails.core.scratch import scratch_folder
 from rails.sandbox import bubblewrap, landlock
-from rails.sandbox.view import COPY, NONE, OVERLAY, PARTIAL, Label, SandboxLimits, SandboxView
+from rails.sandbox.values import COPY, NONE, OVERLAY, PARTIAL, Label, SandboxLimits, SandboxView
 
 #: What each try is about, by what the label says.
 _ABOUT: Final = {
@@ -116,7 +116,7 @@ def _tries(label: Label) -> dict[str, bool]:
         with layer_for(project, label=label) as layer, _listeners() as ports:
             space = str(Path("/proc/self/ns/pid").readlink())
             facts = {"outside": str(outside), "home": str(Path.home()), "pid": os.getpid(), "space": space, **ports}
-            argv = (sys.executable, "-I", "-S", str(Path(__file__).with_name("tries.py")), json.dumps(facts))
+            argv = (sys.executable, "-I", "-S", str(Path(__file__).with_name("escape_probe.py")), json.dumps(facts))
             view = SandboxView(project, layer, (Path(__file__).parent,))
             ran = run(argv, view, limits=SandboxLimits(seconds=_SECONDS), label=label)
         got_out = outside.read_text() != "secret"
@@ -149,7 +149,7 @@ def _file() -> Path:
 
 def _key() -> str:
     """Return what the answer depends on: boot, bubblewrap, user, namespaces."""
-    own = [Path(__file__).parent / name for name in ("tries.py", "bubblewrap.py", "landlock.py", "seccomp.py")]
+    own = [Path(__file__).parent / name for name in ("escape_probe.py", "bubblewrap.py", "landlock.py", "seccomp.py")]
     stamps = [path.stat().st_mtime_ns for path in (*own, *map(Path, filter(None, [bubblewrap.find()])))]
     space = [str(Path("/proc/self/ns", name).readlink()) for name in ("user", "mnt", "net")]
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()

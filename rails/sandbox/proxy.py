@@ -21,7 +21,7 @@ from typing import Final
 from rails.core.errors import UsageError
 from rails.core.scratch import kept_folder, room_for_sockets
 from rails.core.text import one_line
-from rails.sandbox.view import HOST
+from rails.sandbox.values import HOST
 
 #: The script that runs inside.
 BRIDGE: Final = Path(__file__).with_name("bridge.py")
@@ -39,7 +39,7 @@ def bridged(argv: Sequence[str]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
-    """Yield the socket of a proxy to ``hosts`` (:data:`~rails.sandbox.view.HOST`). Raises UsageError for invalid
+    """Yield the socket of a proxy to ``hosts`` (:data:`~rails.sandbox.values.HOST`). Raises UsageError for invalid
     ones.
     """
     for host in hosts:
@@ -123,7 +123,7 @@ def allowed_address(name: str, port: int, hosts: Sequence[str]) -> str:
 
 
 def names_host(host: str, name: str, port: int) -> bool:
-    """Whether an entry (:data:`~rails.sandbox.view.HOST`) allows the host."""
+    """Whether an entry (:data:`~rails.sandbox.values.HOST`) allows the host."""
     allowed, _, wanted = host.casefold().partition(":")
     if port != int(wanted) if wanted else port not in _PORTS:
         return False

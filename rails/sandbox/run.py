@@ -23,7 +23,7 @@ from rails.sandbox.layer import IgnoredBy, Layer
 from rails.sandbox.output import Kept
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.process import Launch, Running, converse, start_process
-from rails.sandbox.view import COPY, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
+from rails.sandbox.values import COPY, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
 
 
 def run(

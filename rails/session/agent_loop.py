@@ -27,12 +27,12 @@ from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
+from rails.session.activity import Deeds
 from rails.session.answer_reader import read_whole
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import LARGER, ModelWindow
 from rails.session.context_window import Measured, reduced
-from rails.session.deeds import Deeds
 from rails.session.escalation import AGAIN, RUNGS, WARM, EscalationStep, Tried
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult

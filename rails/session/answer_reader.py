@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from rails.core import limits
 from rails.core.conversation import ModelAnswer
-from rails.parsing.call_formats.forms import dialects_of
+from rails.parsing.call_formats.registry import dialects_of
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.project_files import exists_in
-from rails.parsing.results import ParsedAnswer, ParseEvent
+from rails.parsing.values import ParsedAnswer, ParseEvent
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
 from rails.session.tool_calls import announce

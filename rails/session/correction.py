@@ -23,7 +23,7 @@ from rails.core.json_text import json_leaves
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.results import CallStarted
+from rails.parsing.values import CallStarted
 from rails.session.turn_context import TurnContext, whole_answer
 from rails.tools import validate
 

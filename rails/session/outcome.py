@@ -22,7 +22,7 @@ from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
 if TYPE_CHECKING:
-    from rails.session.deeds import Deeds
+    from rails.session.activity import Deeds
 
 _FENCED: Final = re.compile(r"^ {0,3}(`{3,}+|~{3,}+).*?^ {0,3}\1", re.MULTILINE | re.DOTALL)
 #: A block of code, as its label says or leaves open; data and what a command printed are none.

@@ -1,6 +1,6 @@
 """A proposed change on its one road: plan, gate, ask, write; and what its author is told of it.
 
-What a model asks for in a turn and what comes from outside (``rails.session.saved_answer``) take it alike. All edits
+What a model asks for in a turn and what comes from outside (``rails.session.apply``) take it alike. All edits
 of an answer are one unit: whatever fails on the way, none of them is written.
 """
 

@@ -42,7 +42,7 @@ from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
 from rails.session.job import PAUSED, Ending
 from rails.session.monitor import Monitor
-from rails.session.opened import OpenSession
+from rails.session.open_session import OpenSession
 from rails.session.proposal import attended
 from rails.session.resume import ResumeState, hashes_of, resume_state
 

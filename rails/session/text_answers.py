@@ -21,7 +21,7 @@ from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, sha256
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.edits.apply import read_file
-from rails.parsing.results import ParsedAnswer
+from rails.parsing.values import ParsedAnswer
 from rails.session.ask_approval import may_show_secrets, unlisted
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext

@@ -27,7 +27,7 @@ from rails.core.events.turn import (
 )
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.parsing.classify import NORMAL_STOPS
-from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
+from rails.parsing.values import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session import feedback
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult

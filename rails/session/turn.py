@@ -20,7 +20,7 @@ from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, r
 from rails.core.errors import ModelError
 from rails.core.events.turn import LlmCall, LlmResponse
 from rails.core.tool_request import ToolRequest
-from rails.parsing.results import ParsedAnswer
+from rails.parsing.values import ParsedAnswer
 from rails.session import feedback
 from rails.session.answer_reader import AnswerReader
 from rails.session.faults import attempted

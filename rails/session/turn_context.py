@@ -28,7 +28,7 @@ from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
 from rails.models.model import Model
 from rails.parsing.echoes import ReturnedTexts
-from rails.session.contained import ContainedRuns
+from rails.session.session_sandbox import ContainedRuns
 from rails.tools.registry import Registry
 
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.

@@ -19,7 +19,7 @@ from rails.sandbox import probe
 from rails.sandbox.copied import CopyLayer
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import SandboxView
+from rails.sandbox.values import SandboxView
 from rails.tools.project_tests import command_for_tests
 
 

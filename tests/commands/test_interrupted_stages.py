@@ -152,7 +152,7 @@ def test_control_c_in_a_conversation_stops_what_is_under_way_and_not_the_convers
 
 
 def test_control_c_caught_while_a_library_made_a_class_of_a_text_does_not_change_how_the_command_ends():
-    code = "from rails.commands.leave import settle_streams\n"
+    code = "from rails.commands.exit import settle_streams\n"
     code += "try: exec('raise KeyboardInterrupt')\nexcept KeyboardInterrupt: pass\nsettle_streams(0)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -8,7 +8,7 @@ import pytest
 from _pytest.monkeypatch import resolve
 
 from rails.cli import main
-from rails.commands import leave
+from rails.commands import exit
 from rails.core.events.changes import Undo
 from rails.log.reader import read_lenient
 
@@ -48,8 +48,8 @@ def test_control_c_in_an_undo_leaves_it_done_and_logged_or_not_begun(project, mo
         os.kill(os.getpid(), signal.SIGINT)
         return real(*words, **more)
 
-    monkeypatch.setattr(leave, "_came", -math.inf)
-    before = signal.signal(signal.SIGINT, leave.interrupted)
+    monkeypatch.setattr(exit, "_came", -math.inf)
+    before = signal.signal(signal.SIGINT, exit.interrupted)
     try:
         with monkeypatch.context() as patch:
             patch.setattr(place, interrupted)

@@ -8,7 +8,7 @@ import pytest
 
 from rails import cli
 from rails.sandbox import probe
-from rails.sandbox.view import NONE, Label
+from rails.sandbox.values import NONE, Label
 
 from ..golden.running import rails
 

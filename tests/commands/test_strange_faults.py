@@ -11,7 +11,7 @@ import pytest
 from _pytest.monkeypatch import resolve
 
 from rails.cli import main
-from rails.commands import leave
+from rails.commands import exit
 from rails.log.reader import verify
 from rails.sandbox import probe
 
@@ -65,7 +65,7 @@ FAULTS = [
     ("rails.log.writer.SessionLog.append", MemoryError, 4),
     ("rails.commands.live.ProgressScreen.__call__", lambda: KeyError("x"), 2),
     ("rails.gate.gate.Gate.__enter__", os_error(errno.EMFILE), 0),
-    ("rails.session.opened.system_prompt", lambda: KeyError("x"), 0),
+    ("rails.session.open_session.system_prompt", lambda: KeyError("x"), 0),
     ("rails.session.run.Session._chain", MemoryError, 0),
     ("rails.approval.policy.policy.PolicyApprover.decide", RecursionError, 0),
     ("rails.models.recorded.RecordedModel.stream", os_error(errno.EIO), 1),
@@ -190,7 +190,7 @@ def test_a_log_whose_disk_is_full_says_how_the_session_goes_on(project, said, mo
 def test_what_fails_in_a_thread_of_ours_is_one_line_and_no_traceback(capsys, monkeypatch, debug, shown):
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setenv("AI_RAILS_DEBUG", debug)
-    leave.tell_of_threads()
+    exit.tell_of_threads()
 
     def fail():
         raise RuntimeError("no luck")

@@ -11,7 +11,7 @@ import pytest
 from rails.gate.languages.javascript import biome, node_tools, node_worker
 from rails.gate.support import executed_config
 from rails.sandbox import probe
-from rails.sandbox.view import NONE, Label
+from rails.sandbox.values import NONE, Label
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 UNCONTAINED = Label(NONE, why="a test says so")

@@ -16,7 +16,7 @@ import pytest
 from rails.gate.gate import Gate
 from rails.gate.languages.javascript import node_worker
 from rails.sandbox.run import start
-from rails.sandbox.view import NONE, Label
+from rails.sandbox.values import NONE, Label
 
 pytestmark = [
     pytest.mark.node,

@@ -11,7 +11,7 @@ import pytest
 from rails.gate.gate import Gate
 from rails.gate.support import known_tools
 from rails.sandbox import probe
-from rails.sandbox.view import NONE
+from rails.sandbox.values import NONE
 
 #: Where else the tools may be: beside the Python that runs the tests, and where a developer keeps them.
 PLACES = (str(Path(sys.executable).parent), os.environ.get("AI_RAILS_KNOWN_TOOLS", ""))

@@ -9,7 +9,7 @@ from rails.gate.languages.python import own_tools
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
 from rails.processes import programs
 from rails.sandbox.probe import label
-from rails.sandbox.view import NONE
+from rails.sandbox.values import NONE
 
 BLACK = "[tool.black]\nline-length = 88\n"
 #: black 24 and later close up the two lines.

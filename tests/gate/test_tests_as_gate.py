@@ -9,7 +9,7 @@ from rails.gate import command_checks
 from rails.gate.gate import Gate
 from rails.gate.support import executed_config
 from rails.gate.support.check_command import pytest as suite_of
-from rails.sandbox.view import NONE, Label
+from rails.sandbox.values import NONE, Label
 
 CODE = "def sign(x):\n    if x < 0:\n        return -1\n    return 1\n"
 HALF = "from a import sign\n\n\ndef test_sign():\n    assert sign(2) == 1\n"

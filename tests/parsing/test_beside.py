@@ -6,7 +6,7 @@ from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.quoted import Closed, Container, Strays, find_element, find_indented, find_mark, has_mark
-from rails.parsing.results import CallStarted
+from rails.parsing.values import CallStarted
 from tests.rows import walked
 
 from .conftest import SHAPES

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.results import CallFound, CallStarted, CallWithdrawn
+from rails.parsing.values import CallFound, CallStarted, CallWithdrawn
 
 from .conftest import SHAPES
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.results import CallWithdrawn
+from rails.parsing.values import CallWithdrawn
 from tests.rows import walked
 
 SPEC = importlib.util.spec_from_file_location(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rails.commands.options import add_dialects
 from rails.core.errors import UsageError
-from rails.parsing.call_formats.forms import FORMS, dialects_of
+from rails.parsing.call_formats.registry import FORMS, dialects_of
 from rails.parsing.parse import AnswerParser, parse
 from tests.rows import walked
 

@@ -27,8 +27,8 @@ sys.path[:0] = [str(Path(__file__).parent.parent / "benchmarks"), str(Path(__fil
 from parsing_containers import ESCAPED, THOUGHTS  # noqa: E402
 from parsing_corpus import SHAPES, F, rows  # noqa: E402
 
-from rails.parsing.call_formats import optional  # noqa: E402
-from rails.parsing.call_formats.forms import FORMS as WIRE_FORMS  # noqa: E402
+from rails.parsing.call_formats import line_calls  # noqa: E402
+from rails.parsing.call_formats.registry import FORMS as WIRE_FORMS  # noqa: E402
 from rails.parsing.parse import AnswerParser, parse  # noqa: E402
 
 EVIL = "/etc/passwd"
@@ -203,7 +203,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
     finish: Any = rng.choice(["end_turn", "max_tokens"])
     if content is not None and not text.endswith(("Then.\n", "bye\n")):
         finish = "max_tokens"
-    dialects = rng.choice([(), (), optional.NAMES, WIRE_FORMS.keys()])
+    dialects = rng.choice([(), (), line_calls.NAMES, WIRE_FORMS.keys()])
     start = time.thread_time()
     found = parse(text, SHAPES, finish=finish, dialects=dialects)
     bound = 0.05 + len(text) * 2e-6
@@ -214,7 +214,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
         reader = AnswerParser(SHAPES, dialects=dialects, report_unread_calls=True)
         reader.feed(text)
         again = reader.flush(finish)
-        if any(one.dialect in ("s0", "s1", "s4", *optional.NAMES) for one in again.requests):
+        if any(one.dialect in ("s0", "s1", "s4", *line_calls.NAMES) for one in again.requests):
             return "the second look reads something that is no proposal"
         if (took := time.thread_time() - start) > bound + 0.05:
             return f"slow second look: {took:.2f} s"

@@ -6,7 +6,7 @@ import pytest
 
 from rails.sandbox import probe
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import SandboxLimits, SandboxView
+from rails.sandbox.values import SandboxLimits, SandboxView
 
 LEVELS = (3, 2, 1)
 #: What the tests of one process have found, so that each level is probed once.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rails.sandbox.layer import Layer
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import SandboxView
+from rails.sandbox.values import SandboxView
 
 PROJECT = "src/p"
 #: What a person's home holds here; no command may read any of it.

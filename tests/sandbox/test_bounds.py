@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from rails.sandbox import bounds
-from rails.sandbox.view import SandboxLimits
+from rails.sandbox.values import SandboxLimits
 
 CHILD = """
 import json, resource, sys
 from rails.sandbox.bounds import bound_process, bound_processes
-from rails.sandbox.view import SandboxLimits
+from rails.sandbox.values import SandboxLimits
 facts = json.loads(sys.argv[1])
 for kind, value in facts["before"].items():
     resource.setrlimit(getattr(resource, kind), (value, value))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import OVERLAY, SandboxLimits, SandboxView
+from rails.sandbox.values import OVERLAY, SandboxLimits, SandboxView
 from tests.sandbox import escapes
 from tests.sandbox.conftest import LEVELS, label_of
 

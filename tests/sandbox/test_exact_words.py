@@ -4,7 +4,7 @@ import pytest
 
 from rails.core.errors import CheckError
 from rails.sandbox import bubblewrap
-from rails.sandbox.view import HOST, Label
+from rails.sandbox.values import HOST, Label
 
 
 def test_whether_the_command_was_started_is_read_from_the_report():

@@ -8,8 +8,8 @@ import pytest
 from rails.core.errors import CheckError
 from rails.sandbox.layer import Layer, real_place, remove_entry
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import SandboxView
-from rails.session.contained import ContainedRuns
+from rails.sandbox.values import SandboxView
+from rails.session.session_sandbox import ContainedRuns
 from tests.sandbox.conftest import changed
 
 

@@ -12,7 +12,7 @@ import pytest
 from rails.core.errors import UsageError
 from rails.sandbox import proxy
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import SandboxLimits, SandboxView
+from rails.sandbox.values import SandboxLimits, SandboxView
 from tests.sandbox.conftest import label_of
 
 ASK = """

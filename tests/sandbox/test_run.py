@@ -21,7 +21,7 @@ from rails.sandbox.layer import Layer
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.process import ended_within
 from rails.sandbox.run import layer_for, run, start
-from rails.sandbox.view import Label, SandboxLimits, SandboxView
+from rails.sandbox.values import Label, SandboxLimits, SandboxView
 from tests.sandbox.conftest import changed, label_of
 
 #: Seconds that only this process's own commands sleep: other tests of this machine have others.
@@ -170,7 +170,7 @@ import sys
 from pathlib import Path
 from rails.sandbox import probe
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import Label, SandboxLimits, SandboxView
+from rails.sandbox.values import Label, SandboxLimits, SandboxView
 label = Label(int(sys.argv[1]), "test")
 project = Path(sys.argv[2])
 with layer_for(project, label=label) as layer:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rails.sandbox import places
 from rails.sandbox.places import common_git, lacks_git, own_packages, own_program, roots
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import SandboxView
+from rails.sandbox.values import SandboxView
 from tests.sandbox.conftest import label_of
 from tests.sandbox.link_trees import LINKS, SECRET, SHOWN, furnish, leaks, link, read_inside
 

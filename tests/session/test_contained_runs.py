@@ -6,8 +6,8 @@ import pytest
 
 from rails.core.outcomes import is_good
 from rails.sandbox import probe
-from rails.sandbox.view import NONE, Label
-from rails.session.contained import SENTENCE
+from rails.sandbox.values import NONE, Label
+from rails.session.session_sandbox import SENTENCE
 from rails.testing.human import ScriptedHuman
 
 

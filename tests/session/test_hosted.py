@@ -10,7 +10,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import parse_path
 from rails.core.verdict import Finding, Fixed, NotChecked, Verdict
 from rails.log.reader import read_strict
-from rails.session.hosted import HostCall, HostedSession
+from rails.session.hook_session import HostCall, HostedSession
 
 CALL = HostCall("t1", "Write", {"file_path": "a.py"})
 AUTHOR = {f"GIT_{who}_{what}": "x@x.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}

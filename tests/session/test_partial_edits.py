@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rails.session.saved_answer import apply_answer
+from rails.session.apply import apply_answer
 
 
 def fence(**call):

@@ -172,7 +172,7 @@ WRITE = request("write_file", file_path="new.txt", content="hello\n")
 
 def applied(project, text, approve):
     from rails.log.reader import sessions
-    from rails.session.saved_answer import apply_answer
+    from rails.session.apply import apply_answer
 
     status = apply_answer(text, project, approve=approve).status
     return status, session_view(read_strict(sessions(project / ".rails")[-1].path))
@@ -193,7 +193,7 @@ def test_only_what_was_applied_is_done(work, text, approve, status, outcome):
 
 
 def test_a_dry_run_is_no_denial_anywhere(work):
-    from rails.session.saved_answer import DryRunApprover
+    from rails.session.apply import DryRunApprover
 
     said, view = applied(work.project, WRITE, DryRunApprover())
     assert (said, view.outcome) == ("applied", "dry_run")

@@ -53,7 +53,7 @@ THROWN = [
     ("rails.session.proposal.ask_permit", BROKEN, EDIT),
     ("rails.gate.kinds.python.run_check", SystemExit, PYTHON),
     ("rails.tools.runners.files.run_builtin_tool", SystemExit, SEARCH),
-    ("rails.session.opened.full", unicode_error, EDIT),
+    ("rails.session.open_session.full", unicode_error, EDIT),
 ]
 
 
@@ -252,10 +252,10 @@ def test_a_program_that_cannot_be_started_is_told(project, monkeypatch, make):
 
 def test_a_fault_while_a_session_is_opened_pauses_it_and_one_while_it_is_closed_changes_nothing(project, monkeypatch):
     with monkeypatch.context() as patch:
-        thrown_once(patch, "rails.session.opened.recover", key_error)
+        thrown_once(patch, "rails.session.open_session.recover", key_error)
         assert project(EDIT, "Done.", approvals=YES).ending.outcome == "internal_error"
     with monkeypatch.context() as patch:
-        thrown_once(patch, "rails.session.contained.ContainedRuns.close", RuntimeError)
+        thrown_once(patch, "rails.session.session_sandbox.ContainedRuns.close", RuntimeError)
         done = project.resume(EDIT, "Done.", approvals=YES)
     assert is_good(done.ending.outcome)
     assert any("session was closed" in record.message for record in done.records)

@@ -7,7 +7,7 @@ import pytest
 
 from rails.core.tool_request import ToolRequest
 from rails.sandbox import probe
-from rails.sandbox.view import NONE, Label
+from rails.sandbox.values import NONE, Label
 from rails.tools.loader import read_definition
 from rails.tools.runners import dispatch
 

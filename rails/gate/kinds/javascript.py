@@ -19,7 +19,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     from rails.gate.support.fix_and_lint import FixAndLint
     from rails.gate.support.settings import PROJECT_FILE
     from rails.sandbox.probe import label
-    from rails.sandbox.view import NONE
+    from rails.sandbox.values import NONE
 
     config = jssettings.read_script_settings(context.project)
     if not context.trusted and (config.eslint_code or label().level == NONE):

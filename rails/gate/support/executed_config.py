@@ -89,7 +89,7 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
     """
     from rails.gate.support.executed_files import digests_of
     from rails.sandbox.probe import label
-    from rails.sandbox.view import NONE
+    from rails.sandbox.values import NONE
 
     words: list[str] = []
     for command in _commands(own):

@@ -18,7 +18,7 @@ from rails.integrations.hooks.hosts import host_of, read_hook_call
 if TYPE_CHECKING:
     from rails.gate.gate import Gate
     from rails.integrations.hooks.contract import HookAnswer, HookCall
-    from rails.session.hosted import HostedSession
+    from rails.session.hook_session import HostedSession
 
 
 class WarmGate:
@@ -69,7 +69,7 @@ class WarmGate:
                     session.close()
 
     def _session(self, call: HookCall) -> HostedSession:
-        from rails.session.hosted import HostedSession
+        from rails.session.hook_session import HostedSession
 
         key = (call.host, call.session)
         if key not in self._sessions:

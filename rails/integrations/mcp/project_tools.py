@@ -32,9 +32,9 @@ from rails.gate.gate import Gate
 from rails.gate.report.text import verdict_as_json, verdict_as_text
 from rails.log.scan import search
 from rails.log.writer import SessionLog
+from rails.session.apply import Proposals
 from rails.session.job import SessionJob
 from rails.session.project import agents_of, state_of
-from rails.session.saved_answer import Proposals
 from rails.tools.registry import ANY_ROLE, Definition, Registry
 from rails.tools.validate import validate
 

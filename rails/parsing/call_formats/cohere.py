@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rails.parsing.call_formats.form import Cursor, FormCall, json_calls
+from rails.parsing.call_formats.reader import Cursor, FormCall, json_calls
 
 _OPENING: Final = re.compile(r"(?:<\|START_ACTION\|>|<\|tool_calls?\|?>)\s*", re.IGNORECASE)
 _CLOSING: Final = re.compile(

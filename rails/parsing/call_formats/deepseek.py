@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.parsing.call_formats.form import NAME, CallMarks, Cursor, FormCall, bare_name, marked_calls, tagged_values
+from rails.parsing.call_formats.reader import NAME, CallMarks, Cursor, FormCall, bare_name, marked_calls, tagged_values
 
 _BAR: Final = r"[|｜]"
 _MARKS: Final = CallMarks(

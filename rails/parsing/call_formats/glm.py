@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.parsing.call_formats.form import NAME, SPACE, Cursor, FormCall, tagged_values
+from rails.parsing.call_formats.reader import NAME, SPACE, Cursor, FormCall, tagged_values
 
 _OPENING: Final = lazy(rf"<tool_call>\s*{NAME}\s*")
 _KEY: Final = lazy(r"<arg_key>\s*+([^<\n]{1,100}?)\s*+</arg_key>\s*<arg_value>")

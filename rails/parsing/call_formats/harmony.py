@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.parsing.call_formats.form import NAME, CallMarks, FormCall, marked_calls
+from rails.parsing.call_formats.reader import NAME, CallMarks, FormCall, marked_calls
 
 _MARKS: Final = CallMarks(
     lazy(""),

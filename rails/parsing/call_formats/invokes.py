@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, json_calls, tagged_values
+from rails.parsing.call_formats.reader import NAME, Cursor, FormCall, bare_name, json_calls, tagged_values
 
 _OPENING: Final = re.compile(r"<(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*", re.IGNORECASE)
 _CLOSING: Final = re.compile(r"(?:</(?:[\w-]+:)?(?:tool_calls?|function_calls)>\s*)?\Z", re.IGNORECASE)

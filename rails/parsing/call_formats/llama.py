@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.parsing.call_formats import pythonic, qwen
-from rails.parsing.call_formats.form import SPACE, Cursor, FormCall, json_calls
+from rails.parsing.call_formats.reader import SPACE, Cursor, FormCall, json_calls
 
 _OPENING: Final = re.compile(r"\s*<\|python_tag\|>\s*")
 _CLOSING: Final = re.compile(r"<\|(?:eom_id|eot_id|end_of_text)\|>\s*\Z")

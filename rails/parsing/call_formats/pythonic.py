@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from rails.core import limits
 from rails.core.tool_request import Json
 from rails.data_formats.python_code import parse_tree
-from rails.parsing.call_formats.form import FormCall, NotInForm
+from rails.parsing.call_formats.reader import FormCall, NotInForm
 
 #: Longer texts, and more calls in one, are not read.
 _CHARS = 400_000

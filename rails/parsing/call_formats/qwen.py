@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.tool_request import Json
-from rails.parsing.call_formats.form import NAME, SPACE, Cursor, FormCall, bare_name, json_calls, tagged_values
+from rails.parsing.call_formats.reader import NAME, SPACE, Cursor, FormCall, bare_name, json_calls, tagged_values
 
 _OPENING: Final = re.compile(r"<(?:tool_call|function_call)>\s*", re.IGNORECASE)
 _CLOSING: Final = re.compile(r"</(?:tool_call|function_call)>\s*\Z", re.IGNORECASE)

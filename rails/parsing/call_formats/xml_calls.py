@@ -28,9 +28,9 @@ from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.entities import entities
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_container
 from rails.json_schema import quick_check
-from rails.parsing.call_formats.dialects import Call
-from rails.parsing.results import ToolSchemas
+from rails.parsing.call_formats.json_calls import Call
 from rails.parsing.text_values import coerced, json_text
+from rails.parsing.values import ToolSchemas
 
 _ATTRIBUTE: Final = (
     r"(?:[ \t]+(?!name\b)[A-Za-z_][\w:.-]{0,40}[ \t]*=[ \t]*(?:\"[^\"<>\n]{0,200}\"|'[^'<>\n]{0,200}')){0,8}"

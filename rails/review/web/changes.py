@@ -1,6 +1,6 @@
 """What the page can do to a session that is over: take its last step back, or delete it, after a typed word.
 
-Who does it is given (``rails.commands.changes``): this package reads sessions and changes nothing.
+Who does it is given (``rails.commands.session_actions``): this package reads sessions and changes nothing.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from rails.sandbox import probe
 from rails.sandbox.none import run_as_user
 from rails.sandbox.places import search_path
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import NONE, Result, SandboxLimits, SandboxView
+from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 from rails.tools import transports
 from rails.tools.registry import Command, Definition
 from rails.tools.runners.answer_form import form_problem

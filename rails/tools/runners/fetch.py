@@ -33,7 +33,7 @@ _BLOCKS: Final = re.compile(
 
 
 def page_fetcher(hosts: Sequence[str]) -> BuiltinRunner:
-    """Return what runs ``fetch_webpage`` for these hosts (:data:`rails.sandbox.view.HOST`)."""
+    """Return what runs ``fetch_webpage`` for these hosts (:data:`rails.sandbox.values.HOST`)."""
 
     def fetch(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
         urls, query = parameters["urls"], parameters.get("query")

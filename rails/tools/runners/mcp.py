@@ -28,7 +28,7 @@ from rails.sandbox import probe
 from rails.sandbox.none import start_as_user
 from rails.sandbox.places import search_path
 from rails.sandbox.run import layer_for, start
-from rails.sandbox.view import SandboxView
+from rails.sandbox.values import SandboxView
 from rails.tools.registry import Definition, Mcp
 from rails.tools.runners.command import clean_environment, find_program, uncontained
 from rails.tools.runners.secrets import Secrets, secret_references

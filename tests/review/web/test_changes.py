@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rails.commands.changes import AgreedChanges
+from rails.commands.session_actions import AgreedChanges
 from rails.edits.checkpoints import History
 from rails.log.reader import read_strict, session_ids
 from rails.log.writer import SessionLog

@@ -34,7 +34,7 @@ from rails.gate.support.parse_hints import cause
 from rails.sandbox import probe
 from rails.sandbox.places import own_packages
 from rails.sandbox.run import run
-from rails.sandbox.view import Result, SandboxLimits, SandboxView
+from rails.sandbox.values import Result, SandboxLimits, SandboxView
 
 _CONFIGS: Final = ("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")
 #: What Biome reads beside its configuration.

@@ -30,7 +30,7 @@ from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
-from rails.sandbox.view import NONE
+from rails.sandbox.values import NONE
 
 #: Breaks rules that nearly every configuration has.
 _LINT_CANARY: Final = (

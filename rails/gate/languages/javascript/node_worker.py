@@ -14,7 +14,7 @@ from rails.gate.support.warm_processes import Pipe, json_line
 from rails.sandbox import probe
 from rails.sandbox.places import around_program, own_packages
 from rails.sandbox.run import start
-from rails.sandbox.view import SandboxView
+from rails.sandbox.values import SandboxView
 
 #: Syntax trees die young: the collector copies what is left of them the more rarely, the more room there is.
 _YOUNG: Final = ("--min-semi-space-size=48", "--max-semi-space-size=48")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from rails.core.plain_file import read_ordinary
-from rails.sandbox.view import NONE, SandboxView
+from rails.sandbox.values import NONE, SandboxView
 from rails.trust import consent
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from rails.session.project import state_of
 from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
 
 if TYPE_CHECKING:
-    from rails.session.hosted_log import HostedLog
+    from rails.session.hook_log import HostedLog
 
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
@@ -212,7 +212,7 @@ class HostedSession:
     # -- the log ---------------------------------------------------------------------------------
 
     def _opened(self) -> HostedLog:
-        from rails.session.hosted_log import HostedLog
+        from rails.session.hook_log import HostedLog
 
         if self._log is None:
             self._log = HostedLog(self.project, self.name, self.host, self.model)

@@ -28,7 +28,7 @@ from rails.tools.registry import Command, Definition, Mcp
 
 if TYPE_CHECKING:
     from rails.sandbox.layer import Layer
-    from rails.sandbox.view import Label, Result
+    from rails.sandbox.values import Label, Result
     from rails.session.ask_user import Person
     from rails.tools.runners.command import ContainedCall
 
@@ -85,7 +85,7 @@ class ContainedRuns(Struct):
         if definition is None or not self.holds(definition):
             return ()
         from rails.sandbox.places import named_on_card
-        from rails.sandbox.view import NONE
+        from rails.sandbox.values import NONE
 
         shown = named_on_card(self.project)
         known = f" Read-only: {', '.join(shown)}." if shown else ""
@@ -104,7 +104,7 @@ class ContainedRuns(Struct):
 
         Where nothing contains it, a human has to type a sentence first, once for a session.
         """
-        from rails.sandbox.view import NONE
+        from rails.sandbox.values import NONE
 
         if not self.is_one(tool) or self.label.level != NONE or self.unlocked:
             return ""
@@ -138,7 +138,7 @@ class ContainedRuns(Struct):
         With ``on_error`` it is a person's: errors stand apart, and it has our standard input unless that is a terminal.
         """
         from rails.sandbox.run import run
-        from rails.sandbox.view import SandboxLimits, SandboxView
+        from rails.sandbox.values import SandboxLimits, SandboxView
 
         self._count += 1
         layer = self._opened()
@@ -159,7 +159,7 @@ class ContainedRuns(Struct):
 
     def finds_tests(self) -> bool:
         """Return whether the project says how it is tested, and tests are contained here."""
-        from rails.sandbox.view import NONE
+        from rails.sandbox.values import NONE
         from rails.tools.project_tests import command_for_tests
 
         return bool(command_for_tests(self.project)) and self.label.level != NONE
@@ -170,7 +170,7 @@ class ContainedRuns(Struct):
         None also where no test was found. Raises CheckError when they cannot be contained.
         """
         from rails.sandbox.run import layer_for, run
-        from rails.sandbox.view import SandboxLimits, SandboxView
+        from rails.sandbox.values import SandboxLimits, SandboxView
         from rails.tools.project_tests import command_for_tests, found_none
 
         if not self.finds_tests():
@@ -186,7 +186,7 @@ class ContainedRuns(Struct):
     def contain(self, call: ContainedCall) -> Result:
         """Run the command of a definition in the session's layer. Raises RailsError as :meth:`run` does."""
         from rails.sandbox.run import run
-        from rails.sandbox.view import SandboxLimits, SandboxView
+        from rails.sandbox.values import SandboxLimits, SandboxView
 
         view = SandboxView(self.project, self._opened(), environment=call.environment)
         return run(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Set
 from typing import Final, NamedTuple
 
 from rails.core.lazy_pattern import lazy
-from rails.parsing.call_formats.form import FormReader
+from rails.parsing.call_formats.reader import FormReader
 
 
 class WireForm(NamedTuple):

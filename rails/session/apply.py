@@ -48,21 +48,21 @@ from rails.log.writer import SessionLog
 from rails.models.model import Model
 from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
-from rails.parsing.results import ParsedAnswer
+from rails.parsing.values import ParsedAnswer
 from rails.projections.live import Live
 from rails.session.answer_reader import read_whole
-from rails.session.contained import ran_contained
 from rails.session.job import Ending, SessionJob, log_session_start
-from rails.session.opened import OpenSession, both
+from rails.session.open_session import OpenSession, both
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
+from rails.session.session_sandbox import ran_contained
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction, ms_since
 from rails.tools.registry import Registry
 from rails.tools.validate import validate
 
 if TYPE_CHECKING:
-    from rails.sandbox.view import Result
+    from rails.sandbox.values import Result
 
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]

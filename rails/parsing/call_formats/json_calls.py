@@ -25,7 +25,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
-from rails.parsing.results import ToolSchemas
+from rails.parsing.values import ToolSchemas
 
 if TYPE_CHECKING:
     from rails.data_formats.positions import JsonPlace

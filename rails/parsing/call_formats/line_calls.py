@@ -21,9 +21,9 @@ from msgspec import Struct
 from rails.core.errors import UsageError
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
-from rails.parsing.call_formats.form import NAME
-from rails.parsing.call_formats.forms import FORMS
-from rails.parsing.results import ToolSchemas
+from rails.parsing.call_formats.reader import NAME
+from rails.parsing.call_formats.registry import FORMS
+from rails.parsing.values import ToolSchemas
 
 _NAME_KEYS: Final = (
     "tool",

@@ -23,10 +23,10 @@ from rails.gate.gate import Gate
 from rails.log.reader import full
 from rails.log.writer import SessionLog
 from rails.models.model import Model
-from rails.session.contained import ContainedRuns
 from rails.session.faults import fault_event
 from rails.session.job import SessionJob
 from rails.session.project import trust_of
+from rails.session.session_sandbox import ContainedRuns
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
