@@ -1,7 +1,6 @@
 """An approval request as a log event, with all its bytes. Pure.
 
-Any process can draw the same diff from it, years later. Where the log masked a secret, the hash of a text is not that
-of the bytes.
+Where the log masked a secret, the hash of a text is not that of the bytes.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]
 
 
 def returned_risks(text: str) -> Iterator[Risk]:
-    """Yield the risks of letting an agent read what a tool returned."""
+    """Yield the risks of what a tool returned."""
     if words := instruction(text):
         yield Risk("instruction", "", f"It speaks to the agent: {one_line(words, 80)}")
     if what := _secret(text):
@@ -241,7 +241,6 @@ def _damage(text: str, *, document: bool = False) -> str:
 
 
 def _secret(text: str) -> str:
-    """Return the part of a key or token that may be shown, or ""."""
     if _MASKER.may_touch(text) or "«secret:" in text:
         if found := credential(text):
             return found[0]

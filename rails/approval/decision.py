@@ -40,9 +40,9 @@ def now() -> str:
 class ApprovalRequest(Struct, frozen=True):
     """One question to a human or a policy.
 
-    ``risks``: worst first. ``notes``: adjustments (repairs, coercions, how an edit was located). ``doubts``: risks for
-    which no rule may allow it unasked. ``digest`` covers everything. ``named``: the risks with names, for rules.
-    ``returned``: the tool has run, and the question is whether the agent may read its result.
+    ``risks``: worst first. ``notes``: adjustments (repairs, coercions, how an edit was located). ``doubts``: risks that
+    no rule may allow. ``digest`` covers everything. ``named``: risks with names, for rules. ``returned``: may the agent
+    read the tool's result?
     """
 
     id: str
@@ -115,7 +115,7 @@ class RuleBook(Protocol):
 
 @runtime_checkable
 class Chooser(Protocol):
-    """An approver that can also choose the place of an ambiguous edit."""
+    """An approver that can choose the place of an edit."""
 
     @property
     def attended(self) -> bool:
@@ -235,7 +235,7 @@ def sign_tool(request: ApprovalRequest, decision: Decision) -> Approved[ToolRequ
 
 
 def still_valid(approved: Approved[ChangeSet] | Approved[ToolRequest], request: ApprovalRequest) -> bool:
-    """Say whether ``approved`` was given for exactly this ``request``; computes every digest again."""
+    """Say whether ``approved`` is for exactly this ``request``; computes every digest again."""
     digest = request_digest(request)
     if not digest == request.digest == approved.request:
         return False

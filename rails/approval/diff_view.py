@@ -38,7 +38,7 @@ class _Row(NamedTuple):
 
 
 def card_lines(files: int) -> int:
-    """Return how many lines of each file's diff a question shows."""
+    """Return the shown lines of each file's diff."""
     return min(FILE_LINES, max(_LEAST_LINES, _REQUEST_LINES // max(1, files)))
 
 
@@ -74,7 +74,6 @@ def file_diff(
 
 
 def _is_shortened(text: str) -> bool:
-    """Whether a line is cut, or contains the marker of a cut."""
     return "[…" in text or show(text) != show(text, full=True)
 
 

@@ -1,7 +1,7 @@
 """The protocol of an engine, and the process pool.
 
-A worker stays warm, and ends with its parent, even if that is killed. When one dies it is replaced, and the running
-jobs are tried again one by one.
+Workers stay warm, and end with their parent, even if it is killed. When one dies, the running jobs are retried one by
+one.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class PoolEngine:
             self._running[future] = spec
 
     def finished(self, seconds: float) -> Sequence[JobResult]:
-        """Return new results. After a worker's death, what ran is tried again one by one."""
+        """Return new results; after a worker's death, retry its jobs one by one."""
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
         found = []
         for future in done:

@@ -42,7 +42,6 @@ def training_lines(results: Sequence[JobResult], form: TrainingFormat) -> Iterat
 
 
 def _conversations(records: Sequence[Record]) -> Iterator[list[tuple[Message | str, bool]]]:
-    """Yield each conversation: the system's words, then answers with whether refused."""
     talk: list[tuple[Message | str, bool]] = []
     for record in records:
         match record.event:
@@ -68,7 +67,6 @@ def _solved(talk: Sequence[tuple[Message | str, bool]], result: JobResult) -> It
 
 
 def _preferred(talk: Sequence[tuple[Message | str, bool]]) -> Iterator[dict[str, Json]]:
-    """Yield refused answers with the one that ended them."""
     begun = 0
     for at, (message, refused) in enumerate(talk):
         if not isinstance(message, Message) or message.role != "assistant":

@@ -128,7 +128,6 @@ class _InspectModel(Model, Struct, frozen=True):
 
 
 def _shown(message: Message) -> Iterator[Any]:
-    """Yield a message in Inspect's form: each tool result is one."""
     if message.role == "assistant":
         calls = [_tool.ToolCall(id=one.id, function=one.name, arguments=_object(one)) for one in message.calls]
         yield _chat.ChatMessageAssistant(content=message.text, tool_calls=calls or None)

@@ -183,6 +183,5 @@ def schema_of(kind: type[JobSpec] | type[JobResult]) -> dict[str, Json]:
 
 
 def _template(role: str) -> str:
-    """Return the digest of a shipped agent's file, or ""."""
     file = Path(builtin_folder("agent_templates"), f"{role}.md")
     return sha256(file.read_bytes()) if role.replace("-", "").isalnum() and file.is_file() else ""

@@ -223,7 +223,6 @@ def _pairs_table(report: BatchReport) -> Table:
 
 
 def _told(first: JobSetting, second: JobSetting, which: JobSetting) -> list[str]:
-    """Return the differing parts of two settings."""
     named = zip(VARIED, which, first, second, strict=True)
     return [f"gate {word}" if name == "gate" else word for name, word, a, b in named if a != b]
 

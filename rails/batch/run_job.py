@@ -89,8 +89,6 @@ def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
 
 
 class _Run:
-    """A job's work tree and configuration."""
-
     def __init__(self, spec: JobSpec, result: JobResult, state: Path, place: Path) -> None:
         self.spec, self._result, self._state, self._place = spec, result, state, place
         self._seconds = defaultdict[str, float](float)
@@ -164,7 +162,6 @@ class _Run:
     def _scored(
         self, made: JobResult, tree: JobTree, judge: Gate, cost: float | None, paths: Sequence[str]
     ) -> JobResult:
-        """Return the result with the verdict on the entire change and the checks."""
         changes = _changes(tree, paths)
         verdict = judge.judge(changes) if changes else Verdict("pass", changes)
         new = [finding for finding in verdict.findings if finding.new]
@@ -205,7 +202,6 @@ class _OpenGate(Gate):
 
 @cache
 def _pool() -> PythonPool:
-    """Return the process's shared Python workers."""
     return PythonPool(1)
 
 
@@ -264,7 +260,6 @@ def _changes(tree: JobTree, paths: Sequence[str]) -> ChangeSet:
 
 
 def _tries(view: SessionView) -> tuple[int, int]:
-    """Count the new findings reported to agents, and the verdicts with each."""
     stood = Counter[tuple[str, ...]]()
     for turn in view.turns:
         for gate in turn.gates:

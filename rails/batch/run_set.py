@@ -125,7 +125,6 @@ def _begin(
 
 
 def _back(store: JobStore, specs: Sequence[JobSpec], progress: SetProgress) -> list[JobSpec]:
-    """Return others' jobs to try again; finished ones count as skipped."""
     names, by_name = [*progress.elsewhere], {spec.name: spec for spec in specs}
     progress.elsewhere.clear()
     ended = [name for name in names if store.result(name) is not None]

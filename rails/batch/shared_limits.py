@@ -1,7 +1,7 @@
 """All jobs' limits for a provider: requests and tokens per minute, pauses for all.
 
-The count is two times in a file: when the next request and token may go. A caller takes a place under the file's lock
-and waits outside; ``ray:NAME`` does the same in an actor.
+The count is two times in a file: when the next request and token may go. Places are taken under its lock, waits are
+outside; ``ray:NAME`` is an actor instead.
 """
 
 from __future__ import annotations
@@ -61,8 +61,6 @@ def limited(model: Model, spec: JobSpec) -> Model:
 
 
 class _Paced(Model, msgspec.Struct, frozen=True):
-    """A model that waits its turn; a provider's wait holds all."""
-
     model: Model
     keep: PaceKeeper
     provider: str

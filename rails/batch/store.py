@@ -1,9 +1,8 @@
 """Results in a folder or bucket: a folder per job, named by its spec's hash, files written atomically.
 
-``jobs/NAME/spec.json`` and ``result.json``; in a folder, ``sessions/NAME`` has the log. A ``claim`` file keeps two
-machines from the same job; claims of ended processes, or not renewed, are taken over. If two run one anyway, either
-complete result is kept. A bucket has no claims. ``index.jsonl`` (figures) and ``results.jsonl`` (all) are regenerated
-from the results.
+``jobs/NAME/spec.json`` and ``result.json``; in a folder, ``sessions/NAME`` has the log. A ``claim`` file (not in a
+bucket) keeps others from the job; claims of ended processes, or not renewed, are taken over. If two run a job, either
+complete result is kept. ``index.jsonl`` (figures) and ``results.jsonl`` (all) are regenerated.
 """
 
 from __future__ import annotations
@@ -172,7 +171,6 @@ class JobStore:
         return ""
 
     def _holder(self, claim: Path) -> str:
-        """Return a claim's live holder, or ""."""
         try:
             facts, age = msgspec.json.decode(claim.read_bytes()), time.time() - claim.stat().st_mtime
             host, pid = str(facts["host"]), int(facts["pid"])
@@ -237,7 +235,6 @@ class JobStore:
         return found
 
     def _write(self, rows: Mapping[str, IndexRow], fresh: Mapping[str, bytes], *, anew: bool) -> None:
-        """Write both lists: append ``fresh``, or all ``anew`` after a change."""
         self.files.put(_INDEX, b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
         if anew:
             whole: Mapping[str, bytes] = {name: self.files.read(f"jobs/{name}/result.json") or b"" for name in rows}
@@ -248,7 +245,6 @@ class JobStore:
 
     @contextlib.contextmanager
     def _sole(self) -> Iterator[bool]:
-        """Yield whether nobody else updates the lists."""
         if self.folder is None or not self.folder.is_dir():
             yield self.folder is None
             return

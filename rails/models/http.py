@@ -1,7 +1,7 @@
 """Shared by all providers: connections, error messages, echoed calls.
 
-Redirects are not followed: they would carry the key elsewhere. Each answer has its own connection; a single JSON object
-instead of a stream is understood.
+No redirects: they would carry the key elsewhere. A connection per answer. A single JSON object instead of a stream is
+understood.
 """
 
 from __future__ import annotations
@@ -181,8 +181,6 @@ def fault(error: object) -> str:
 
 @cache
 def _opener(*, proxied: bool) -> urllib.request.OpenerDirector:
-    """Return an opener with a short connect timeout, long reads, no redirects."""
-
     class Soon(http.client.HTTPConnection):
         def connect(self) -> None:
             allowed, self.timeout = self.timeout, min(self.timeout or 0, limits.MODEL_CONNECT_SECONDS)
@@ -240,7 +238,6 @@ def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading
 
 
 def _take_error(who: str, error: object, reading: Reading) -> None:
-    """Raise an error object of the stream; an unreadable call ends the answer."""
     facts = error if isinstance(error, Mapping) else {}
     code, kind = facts.get("code"), facts.get("type")
     status = code if isinstance(code, int) and 400 <= code < 600 else _EVENT_STATUS.get(str(kind), 500)

@@ -66,9 +66,8 @@ class Model:
 class ModelOptions(Struct, frozen=True):
     """Options of a model; each provider takes what applies.
 
-    ``base_url`` replaces the provider's server. ``max_tokens`` bounds one answer. ``pause_s`` (seconds),
-    ``chunk_chars``: for replays. ``environment``: where keys are (None: this process's). ``seed``: for repeatable
-    answers.
+    ``max_tokens`` bounds an answer. ``pause_s`` (seconds), ``chunk_chars``: for replays. ``environment``: where keys
+    are (None: this process's). ``seed``: for repeatable answers.
     """
 
     base_url: str | None = None

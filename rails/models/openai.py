@@ -1,8 +1,7 @@
 """The OpenAI-compatible ``/chat/completions``, without an SDK.
 
-Servers stream calls differently: in one piece, several under one ``index`` or none, arguments as an object; all become
-a text per call for intake. Other fields (``reasoning_content``, ``extra_content``, unknown ones) go back too, as some
-services answer 400 without.
+Servers stream calls in one piece, several under one ``index`` or none, or arguments as an object; all become a text per
+call. Other fields (``reasoning_content``, ``extra_content``, …) go back: some services answer 400 without.
 """
 
 from __future__ import annotations

@@ -85,7 +85,6 @@ class Slot:
 
 
 def _merged(known: Any, value: Any, name: str = "") -> Any:  # noqa: ANN401 - any JSON value
-    """Return a field extended by ``value``, or replaced if the types do not fit."""
     if isinstance(known, dict) and isinstance(value, Mapping):
         return {**known, **{key: _merged(known.get(key), part, key) for key, part in value.items()}}
     if isinstance(known, str) and isinstance(value, str) and name not in _FIXED:

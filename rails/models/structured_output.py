@@ -124,7 +124,6 @@ def _object(schema: Any, rules: StrictRules, optional: list[str], depth: int) ->
 
 
 def _nullable(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return ``schema`` with null, for parameters that must be sent."""
     if isinstance(kind := schema.get("type"), str):
         return {**schema, "type": [kind, "null"]}
     return {"anyOf": [schema, {"type": "null"}]}

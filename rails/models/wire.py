@@ -126,7 +126,6 @@ class ServerModel(Model, Struct, frozen=True):
         return chosen.get(what, True) and what not in self.refused
 
     def _refused(self, words: str) -> str:
-        """Return which optional thing a refusal is about, or ""."""
         if "(http 400)" not in words and "(http 422)" not in words:
             return ""
         named = (what for what, signs in _OPTIONAL.items() if any(sign in words for sign in signs))
@@ -187,7 +186,6 @@ class ServerModel(Model, Struct, frozen=True):
 
 @lru_cache(maxsize=8)
 def _described(form: str, tools: tuple[ToolSpec, ...], rules: StrictRules | None) -> str:
-    """Return tools as JSON text, strict as far as possible; "" for none."""
     fitting = strict_tools(tools, rules) if rules else {}
     described = []
     for tool in tools:

@@ -34,8 +34,8 @@ class DiffLine(Struct, frozen=True):
 
 
 class Diff(Struct, frozen=True):
-    """A file's change. ``by_tools``: lines changed by a formatter or fixer; ``hidden``: lines left out; ``shortened``:
-    changed lines cut.
+    """A file's change. ``by_tools``: lines changed by a formatter or fixer; ``hidden``: left out; ``shortened``:
+    cut.
     """
 
     path: str
@@ -66,7 +66,7 @@ class Cell(Struct, frozen=True):
 class Table(Struct, frozen=True):
     """Columns, rows of equal length, sentences below. ``numeric`` columns align right.
 
-    ``wide``: columns with long text; ``optional``: dropped on a narrow terminal, in that order.
+    ``wide``: long text; ``optional``: dropped on a narrow terminal, in order.
     """
 
     title: str
@@ -260,7 +260,7 @@ class Output(Struct, frozen=True):
 
 
 class Folded(Struct, frozen=True):
-    """A text opened on demand; a terminal shows it if ``open``."""
+    """A text opened on demand; ``open``: shown by a terminal."""
 
     name: str
     title: str

@@ -76,7 +76,6 @@ class _Reader:
         self._old = self._new = self._old_left = self._new_left = 0
 
     def feed(self, row: str, following: str) -> None:
-        """Take a row; ``following``: the next."""
         if self._old_left > 0 or self._new_left > 0:
             self._hunk_row(row[:1], row[1:])
         elif row.startswith("--- ") and following.startswith("+++ "):

@@ -91,7 +91,6 @@ def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]
 
 
 def _pair(lines: Sequence[DiffLine], old: int, new: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Yield the differing words' places; none if the lines hardly match."""
     before, after = (_WORD.findall(lines[at].text) for at in (old, new))
     blocks = line_diff(before, after).blocks
     same = sum(len(word) for b in blocks if b.equal for word in before[b.old_start : b.old_end] if not word.isspace())

@@ -60,7 +60,7 @@ def draw(diff: Diff, *, colour: bool = False, width: int = 100) -> list[str]:
 
 
 def draw_each(diff: Diff, colour: bool = False, width: int = 100) -> Iterator[list[str]]:
-    """Yield each drawn line: number, mark, wrapped text."""
+    """Yield each drawn line, wrapped."""
     lines = tuple(replace(line, text=line.text.expandtabs(4)) for line in diff.lines)
     parts: Sequence[list[Span]] = [[] for _ in lines]
     if colour:

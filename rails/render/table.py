@@ -43,7 +43,6 @@ def table_as_text(table: Table, colour: bool = False, *, width: int = 160) -> st
 
 
 def _fitted(table: Table, widths: list[int], width: int) -> tuple[list[int], list[int]]:
-    """Return columns and widths: wide ones shrink first, then optional ones go."""
     kept = list(range(len(widths)))
 
     def spare() -> int:

@@ -132,7 +132,6 @@ class CopyLayer(Layer):
 
 
 def _files_below(root: Path, without: Collection[str], *, all_kinds: bool = False) -> Iterator[tuple[str, Path]]:
-    """Yield each file and its name, except ``without`` at the top; ``all_kinds``: pipes too."""
     for base, folders, files in os.walk(root):
         inside = os.path.relpath(base, root)
         top = inside == "."

@@ -160,7 +160,6 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         return [one for one in found if not (self.project / one[0]).is_symlink()]
 
     def _behind_link(self, path: WorkspacePath) -> str:
-        """Say so if the project has a link where the layer has a folder."""
         folders = list(Path(*path.parts).parents)[:-1]
         if any((self.project / one).is_symlink() for one in folders):
             return "one of its folders is a link in the project"

@@ -127,7 +127,6 @@ def _real(path: str | Path) -> Path:
 
 
 def _of_environments(project: Path) -> Iterator[Path]:
-    """Yield the interpreters of the project's environments, linked ones included."""
     for name in CACHES[:2]:
         place = project / name
         if place.is_symlink():

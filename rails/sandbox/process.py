@@ -239,7 +239,6 @@ def supervisor(prepare: Callable[[], None] | None) -> Callable[[], None]:
 
 
 def _watch(child: int, signals: set[signal.Signals]) -> None:
-    """Wait for the end or SIGTERM, end everything, exit as the program did."""
     status = 0
     while True:
         ended = signal.sigwait(signals) == signal.SIGTERM
@@ -258,7 +257,6 @@ def _watch(child: int, signals: set[signal.Signals]) -> None:
 
 
 def _end_children() -> None:
-    """Kill children until none are left, orphans included."""
     for _ in range(100_000):
         with contextlib.suppress(OSError):  # no such list, or one of them is gone
             for pid in _children():

@@ -72,7 +72,7 @@ class Grants:
         return grant
 
     def widen(self, request: ApprovalRequest) -> str:
-        """Extend an approval to the session; return that in words, or "" if impossible."""
+        """Extend an approval to the session; return that in words, or ""."""
         more = wider(request)
         return str(self.add(more[1], uses=SESSION_USES, minutes=SESSION_MINUTES, extent=more[0])) if more else ""
 
@@ -110,10 +110,7 @@ class Grants:
 
 
 def wider(request: ApprovalRequest) -> tuple[str, PolicyRule] | None:
-    """Return what an approval could be widened to for the session, in words and as a rule, or None.
-
-    Never anything with a risk.
-    """
+    """Return what an approval could cover for the session, in words and as a rule; None if there is a risk."""
     if request.risks or request.returned:
         return None
     if request.kind == "changes":
@@ -128,7 +125,7 @@ def wider(request: ApprovalRequest) -> tuple[str, PolicyRule] | None:
 
 
 def propose(request: ApprovalRequest) -> PolicyRule | str:
-    """Return the narrowest useful rule that allows ``request``, or why there is none."""
+    """Return the narrowest useful rule for ``request``, or why there is none."""
     if request.kind != "changes":
         return "Running a tool cannot be granted; it is asked about each time."
     if request.risks:

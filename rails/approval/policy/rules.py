@@ -305,7 +305,6 @@ def plain_command(command: Json) -> tuple[str, ...] | None:
 
 
 def _words_match(globs: Sequence[str], words: Sequence[str]) -> bool:
-    """Compare word by word; a last ``*`` matches any rest."""
     if globs[-1:] == ["*"]:
         globs, words = globs[:-1], words[: len(globs) - 1]
     return len(globs) == len(words) and all(map(fnmatchcase, words, globs))

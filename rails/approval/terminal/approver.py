@@ -206,8 +206,6 @@ class _Key(Struct, frozen=True):
 
 
 class _Question:
-    """One request until it is answered; ``self.request`` may be the edited one."""
-
     def __init__(self, console: Console, choices: Choices, request: ApprovalRequest) -> None:
         self._console = console
         self._choices = choices

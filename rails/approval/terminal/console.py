@@ -55,9 +55,9 @@ class Pasted(NoAnswer):
 
 
 class Keys:
-    """Lines from ``stream``. ``quiet_s``: how long no key may be pressed before a question.
+    """Lines from ``stream``. ``quiet_s``: without keys before a question.
 
-    ``elsewhere`` ends a wait once it returns true. ``out``: the terminal that marks pastes.
+    ``elsewhere`` ends a wait once true. ``out``: the terminal that marks pastes.
     """
 
     def __init__(

@@ -198,7 +198,6 @@ class Conversation:
         return UserReply(said, _PERSON)
 
     def _filled_in(self, question: UserQuestion) -> str:
-        """Return the text, or the number of the choice; "" if not filled in."""
         options = [EnumOption(const=number, title=meaning) for number, (_, meaning) in question.choices.items()]
         field = ElicitationStringPropertySchema(type="string", title="Answer", one_of=options or None)
         schema = ElicitationSchema(properties={"answer": field}, required=["answer"])
@@ -214,7 +213,6 @@ class Conversation:
         return str((content or {}).get("answer", "")).strip()
 
     def _said(self, ending: Ending) -> str:
-        """End the prompt; return the next, "" if the editor is gone."""
         if self._words.empty():
             self._over(ending)
         return self._words.get()
@@ -281,7 +279,7 @@ class Conversation:
         return found
 
     async def text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
-        """Return a prompt's block as text; named project files as the editor has them."""
+        """Return a block as text; named project files as the editor has them."""
         link = urlsplit(getattr(block, "uri", ""))
         place = Path(unquote(link.path))
         if self._reads and link.scheme == "file" and self.project in place.parents:
@@ -349,7 +347,7 @@ class RailsAgent:
         return NewSessionResponse(session_id=talk.session_id, config_options=self._options(talk))
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ANN401
-        """Resume a session and replay it; a running one is loaded already."""
+        """Resume and replay a session; a running one is loaded already."""
         talk, records = await self._reopened(cwd, session_id)
         for update in history_of(records, talk.project):
             await asyncio.to_thread(talk.tell, update)

@@ -64,7 +64,6 @@ def _folder_of(data: bytes) -> str:
 
 
 def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
-    """Send ``message``, return the answer; starts a missing gate, a few times at most."""
     started, child, starts = 0.0, 0, 0
     while True:
         try:

@@ -61,7 +61,7 @@ def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the tool would write; None if nothing, or outside the project."""
+    """Return what the tool would write, None if nothing within the project."""
     if call.tool not in _WRITES:
         return None
     name = host_text(call.input.get("file_path")) or host_text(call.input.get("notebook_path"))

@@ -58,7 +58,7 @@ def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> Hook
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
-    """Yield a change for each file of the patch, readable or not."""
+    """Yield a change for each of the patch's files, even unreadable."""
     _, begin, patch = host_text(call.input.get("command")).partition(codex_patch.BEGIN)
     for line in patch.splitlines() if begin else ():
         if found := _NAMES.match(line):

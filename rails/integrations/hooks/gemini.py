@@ -52,7 +52,7 @@ def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the tool would write; None if nothing, or outside the project."""
+    """Return what the tool would write, None if nothing within the project."""
     return claude_code.proposed(_alike(call), project)
 
 

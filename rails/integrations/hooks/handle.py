@@ -162,7 +162,6 @@ def _denied(found: FoundOnDisk) -> str:
 
 
 def _page(found: FoundOnDisk) -> str:
-    """Return the message for written files, "" if at most misformatted."""
     verdict = found.verdict
     if verdict is None or all(finding.rule == "format" for finding in verdict.blocking):
         return ""
@@ -209,7 +208,6 @@ def _unformatted(found: FoundOnDisk) -> str:
 
 
 def _looser_pins(verdict: Verdict | None) -> str:
-    """Return the message for loosened pins, or ""; holds nothing."""
     notes = [one for one in verdict.findings if one.rule == LOOSER and one.new] if verdict else []
     words = [f"{one.path}:{one.line}: {one.message}" for one in notes[:_NOTES]]
     return f"AI-Rails, a note: {' '.join(words)} {notes[0].remedy}" if notes else ""

@@ -145,7 +145,6 @@ def command_line(host: str, words: Sequence[str], *, shared: bool) -> str:
 
 
 def _named_here() -> bool:
-    """Whether we were started as the program, with a known path."""
     return Path(sys.argv[0]).name == "ai-rails" and Path(sys.argv[0]).is_absolute()
 
 

@@ -82,7 +82,6 @@ def _whole(request: ApprovalRequest) -> str:
 
 
 def _form(request: ApprovalRequest) -> dict[str, Json]:
-    """Return the form; with risks, the yes is typed in full."""
     typed: dict[str, Json] = {"type": "string", "title": "Decision"}
     if request.risks:
         typed["description"] = 'There are risks above: type the whole word "approve" to approve; all else denies it.'

@@ -168,7 +168,6 @@ def _unknown(name: str) -> McpResult:
 
 
 def _own(like: Definition) -> dict[str, Definition]:
-    """Return the server's own tools from the file beside this one."""
     plain = replace(like, guidance={}, aliases={}, tool_aliases=(), mistaken_names=(), examples=())
     described = json.loads((Path(__file__).parent / "tools.json").read_text("utf-8"))
     own = {one["tool_name"]: replace(plain, text=json.dumps(one), **one) for one in described}
@@ -209,7 +208,6 @@ def _propose(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
 
 
 def _edit(one: dict[str, Json]) -> tuple[str, Mapping[str, Json]]:
-    """Return the edit tool and parameters; that tool refuses misfits."""
     tool = next((tool for key, tool in _EDITS.items() if key in one), EDIT_FILE)
     return tool.name, {key: value for key, value in one.items() if key != "delete" or tool is not DELETE_FILE}
 

@@ -175,7 +175,6 @@ def _can_ask(context: ServerRequestContext[Any]) -> bool:
 
 
 async def _elicited(context: ServerRequestContext[Any], question: ClientQuestion) -> Mapping[str, Json] | None:
-    """Ask the client; a failure means nobody can answer."""
     try:
         answer = await context.session.elicit_form(question.text, dict(question.form), context.request_id)
     except MCPError:
@@ -188,7 +187,6 @@ def _form(question: ClientQuestion) -> types.ElicitRequestFormParams:
 
 
 def _filled(answer: types.ElicitResult) -> Mapping[str, Json]:
-    """Return what was filled in; declining is a no."""
     content = answer.content or {}
     return {name: str(value) for name, value in content.items()} if answer.action == "accept" else {}
 
@@ -232,8 +230,6 @@ async def on_http(service: McpService, listening: socket.socket, token: str) -> 
 
 
 class _Guarded:
-    """An application that requires the token."""
-
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, f"Bearer {token}".encode()
 
