@@ -1,20 +1,13 @@
-"""Write a change set, undoably: all of it or none of it, at whatever instant the power goes.
+"""Write a change set, undoably: all of it or none of it, even if the power fails.
 
-The order is the promise. Lock the project; look at every file again; write the journal, with what the history
-is to be told, and sync it; write each new file beside its target and sync it; swap them in; read everything
-back; remove what was displaced and sync the folders. From here on the change stays: rename the journal to
-"applied"; remove folders that it left empty; record the step in the history; close the journal.
+In order: lock the project; check every file again; write and sync the journal; write each new file beside its target
+and sync it; swap them in; read them back; remove the displaced and sync the folders. From here on the change stays:
+rename the journal to "applied", record the step in the history, close the journal.
 
-:func:`recover` finds an open journal at the next start. One that is applied, or whose files are all as they
-should be, is completed: what waits is removed, the step is recorded unless it is (its commit names the journal)
-and the journal is closed. Any other is rolled back. So every change that is on disk after recovery is a step
-that can be undone. A history that cannot be written takes nothing back: the applied journal waits, with all
-bytes in it, and the next write or start records it, in order. Bytes that are neither the old nor the new ones
-are somebody else's work and are never overwritten.
+:func:`recover` completes what is wholly on disk and rolls back the rest. If the history cannot be written, the applied
+journal waits for the next write or start. Bytes that are neither the old nor the new ones are never overwritten.
 
-Covered: kill -9 and power loss at any instant, a full disk, an I/O error at any call, a second process, git
-killed or missing, a human saving one of the files in between, links and folders swapped under our feet. Not
-covered: disks that lie about ``fsync``; a program that keeps writing into a file it opened before we replaced it.
+Not covered: disks that lie about ``fsync``; a program that goes on writing into a file it opened before.
 """
 
 from __future__ import annotations
@@ -49,10 +42,10 @@ _UNFINISHED: Final = lazy(r"\..+\.[0-9a-f]{12}")
 
 
 class Applied(Struct, frozen=True):
-    """What is on disk now, synced and read back, and the folders that had to be made for it.
+    """What is on disk now, synced and read back, and the folders made for it.
 
-    ``step`` is its number in its session's history. It is 0 where none was asked for, and where the history
-    could not be written: then ``unrecorded`` says why, and the next write or start tries again.
+    ``step`` is its number in its session's history, or 0 if none was asked for or the history could not be written:
+    then ``unrecorded`` says why.
     """
 
     changes: ChangeSet
@@ -71,9 +64,9 @@ def apply(
 ) -> Applied:
     """Write an approved change set, and record it as ``step``.
 
-    ``on_intent`` is called once, when everything is checked and the journal is durable, before the first
-    byte changes; if it raises, nothing is written. Raises StaleError if a file or the change set is not
-    what was approved, WorkspaceError if the disk refuses; nothing is changed then.
+    ``on_intent`` is called once, after the journal is durable and before the first byte changes; if it raises, nothing
+    is written. Raises StaleError if a file or the change set is not what was approved, WorkspaceError if the disk
+    refuses; nothing is changed then.
     """
     if approved.value.digest() != approved.digest:
         raise StaleError("The change set differs from the approved one. Nothing was changed; ask again.")
@@ -98,7 +91,7 @@ def write(
 
 @contextmanager
 def sole_writer(project: Path, disk: Disk = DISK) -> Iterator[Workspace]:
-    """Hold the project as its only writer, with nothing left open of what was interrupted before."""
+    """Hold the project as its only writer, after :func:`recover`."""
     with _told(), opened(project, disk) as workspace, locked(workspace):
         _recover(workspace)
         yield workspace
@@ -112,9 +105,9 @@ def write_held(
     on_intent: Callable[[], object] | None = None,
     empty: Sequence[str] = (),
 ) -> Applied:
-    """Write a change set to a project that is held; one without changes is still a step.
+    """Write a change set to a held project; one without changes is still a step.
 
-    ``empty`` names folders, outer ones first, that go too if nothing is left in them afterwards.
+    ``empty``: folders, outer ones first, to remove if nothing is left in them.
     """
     _check_bounds(changes, workspace.project)
     transaction = _Transaction(workspace, changes, step, empty)
@@ -125,9 +118,9 @@ def write_held(
 
 
 def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: Disk = DISK) -> Applied:
-    """Record a change set that somebody else has written already as ``step``, so that it can be undone.
+    """Record as ``step`` a change set that somebody else has written.
 
-    Raises StaleError if a file is not as ``changes`` says by now, WorkspaceError if the disk refuses.
+    Raises StaleError if a file is not as ``changes`` says, WorkspaceError if the disk refuses.
     """
     _check_bounds(changes)
     with sole_writer(project, disk) as workspace:
@@ -146,7 +139,7 @@ def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: 
 
 
 def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:
-    """Return ``changes`` with the permission bits that files have now: somebody may have set them since the plan."""
+    """Return ``changes`` with the files' current permission bits: they may have been set since the plan."""
     kept = []
     for change in changes.changes:
         found = workspace.read(change.path)
@@ -155,16 +148,16 @@ def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:
 
 
 def read_file(project: Path, path: WorkspacePath) -> bytes | None:
-    """Return a file's bytes, or ``None`` if it does not exist. Links are not followed (WorkspaceError)."""
+    """Return a file's bytes, or None if it does not exist. Raises WorkspaceError for a link."""
     with _told(), opened(project) as workspace:
         found = workspace.read(path)
     return None if found is None else found.data
 
 
 def recover(project: Path, *, disk: Disk = DISK) -> tuple[str, ...]:
-    """Finish or undo changes that were interrupted. Returns what was done, in sentences; usually nothing.
+    """Finish or undo interrupted changes. Return what was done, in sentences.
 
-    Files of our own state that a killed writer began (:mod:`rails.core.atomic_file`) are removed without a word.
+    State files of ours that a killed writer began are removed silently.
     """
     with _told(), opened(project, disk) as workspace:
         for parts in (STATE, (*STATE, "blobs")):
@@ -177,7 +170,7 @@ def recover(project: Path, *, disk: Disk = DISK) -> tuple[str, ...]:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Turn what the disk refuses into words for the operator."""
+    """Turn OSError into WorkspaceError."""
     try:
         yield
     except OSError as error:
@@ -201,8 +194,6 @@ def _check_bounds(changes: ChangeSet, project: Path | None = None) -> None:
 
 
 class _Transaction:
-    """One change set on its way to the disk."""
-
     def __init__(self, workspace: Workspace, changes: ChangeSet, step: StepFacts | None, empty: Sequence[str]) -> None:
         self.workspace = workspace
         self.disk = workspace.disk
@@ -211,7 +202,6 @@ class _Transaction:
         self.journal = Journal("", (), (), step, tuple(tuple(folder.split("/")) for folder in empty))
 
     def run(self, on_intent: Callable[[], object] | None) -> None:
-        """Do it all up to where it stays, or undo what was done and raise."""
         for change in self.changes.changes:
             self._look(change)
         self.journal = self._planned()
@@ -253,7 +243,6 @@ class _Transaction:
         self.disk.sync(folder)
 
     def _prepare(self) -> None:
-        """Write every new file beside its target, complete and synced, under a name nobody uses."""
         for change, entry in self._pairs():
             if change.after is not None:
                 folder = self.workspace.make_folder(change.path.parts[:-1])
@@ -265,7 +254,6 @@ class _Transaction:
         return zip(self.changes.changes, self.journal.entries, strict=True)
 
     def _swap(self, change: FileChange, entry: Entry) -> None:
-        """Put one file in place in one step, and look at what was displaced."""
         self.workspace.make_folder(change.path.parts[:-1])
         if not self.workspace.still_there(change.path.parts[:-1]):
             raise StaleError(f"The folder of {change.path} was moved while we worked. Nothing was changed.")
@@ -284,7 +272,7 @@ class _Transaction:
         return states
 
     def _undo(self, error: BaseException) -> None:
-        """Roll back; if even that fails, the journal stays and the next start does it."""
+        """Roll back; if even that fails, the journal stays for the next start."""
         try:
             _, kept = roll_back(self.workspace, self.journal)
             close_journal(self.workspace, self.journal)
@@ -307,10 +295,7 @@ class _Transaction:
 
 
 def _finish(workspace: Workspace, journal: Journal, *, again: bool = False) -> tuple[int, str]:
-    """Complete a change set that is wholly on disk. Returns its step's number, or 0 and why there is none.
-
-    Nothing is taken back from here on: what fails waits in the journal for the next write or start.
-    """
+    """Complete a change set that is wholly on disk. Return its step's number, or 0 and why there is none."""
     journal = mark_applied(workspace, journal)
     for parts in reversed(journal.empty):
         with suppress(OSError, WorkspaceError):
@@ -337,7 +322,7 @@ def _record(workspace: Workspace, journal: Journal, *, again: bool) -> int:
 
 
 def _remove_unfinished(workspace: Workspace, parts: tuple[str, ...]) -> None:
-    """Remove what nobody works on any more: a writer locks its file, within a second, until it has its name."""
+    """Remove our own files that no writer holds: a writer locks its file within a second."""
     folder = workspace.folder(parts)
     if folder is None:
         return
@@ -352,7 +337,6 @@ def _remove_unfinished(workspace: Workspace, parts: tuple[str, ...]) -> None:
 
 
 def _recover(workspace: Workspace) -> list[str]:
-    """Complete or take back what open journals hold, in the order in which it was begun."""
     folder = state_folder(workspace)
     said: list[str] = []
     for name in sorted(workspace.names(JOURNAL)):
@@ -368,7 +352,7 @@ def _recover(workspace: Workspace) -> list[str]:
 
 
 def _settle(workspace: Workspace, journal: Journal) -> list[str]:
-    """Complete one journal's change set, or take it back. Returns what a person should know."""
+    """Complete or roll back one journal's change set. Return what a person should know."""
     tidy(workspace, journal)
     found = file_states(workspace, journal)
     if not (journal.applied or is_complete(found)):

@@ -1,12 +1,7 @@
-"""The way back, and forth again: one stack of steps over all sessions of a project.
+"""Undo and redo: one stack of steps over all sessions of a project.
 
-A step is a change set as it was recorded when it was written (:mod:`rails.edits.checkpoint_store`). Undo takes
-back the step that was put into effect last, whichever session took it; redo does again the one that was undone
-last. Each is the exact reverse of the last record about that step: bytes, absence, modes, and the folders made.
-
-Both look at the files as they are now. Where only the recorded bytes are there, they are replaced exactly.
-Where somebody changed other lines since, the two are merged; where they changed the same lines, nothing is
-done and the message says what to do. A mode that somebody set since is kept.
+Undo reverses the step that took effect last, of whichever session; redo repeats the one undone last: bytes, absence,
+modes and folders. A file that changed since is merged, or refused if the same lines changed; a mode set since is kept.
 """
 
 from __future__ import annotations
@@ -31,7 +26,7 @@ from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 class Undone(Struct, frozen=True):
     """What an undo or redo wrote. ``step`` is the step of ``session`` concerned.
 
-    ``unrecorded`` says why this could not be recorded yet, "" if it was.
+    ``unrecorded`` says why the history does not have this yet, or "".
     """
 
     changes: ChangeSet
@@ -44,7 +39,7 @@ class Undone(Struct, frozen=True):
 
 
 class _Side(Struct, frozen=True):
-    """One file on the way from one recorded state to another: bytes (``None``: absent) and modes."""
+    """One file on the way between two states: bytes (None: absent) and modes."""
 
     path: WorkspacePath
     old: bytes | None
@@ -54,7 +49,7 @@ class _Side(Struct, frozen=True):
 
 
 class History:
-    """The steps of one project, and the way back and forth between them."""
+    """The steps of one project; undo and redo."""
 
     def __init__(self, project: Path, disk: Disk = DISK) -> None:
         self.project = project
@@ -62,26 +57,25 @@ class History:
         self.store = CheckpointStore(project)
 
     def steps(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        """Return the steps of one session, or of all, in the order in which they were taken."""
+        """Return the steps of one session, or of all, in order."""
         return self.store.steps(session)
 
     def restore_point(self, step: Checkpoint) -> ChangeSet:
-        """Return the change set of a step, with all bytes."""
+        """Return a step's change set, with all bytes."""
         return self.store.restore_point(step)
 
     def undo(self, session: str | None = None, step: int | None = None) -> Undone:
-        """Take back one step: the last one in effect, of ``session`` or of all, or the one that is named.
+        """Undo one step: by default the last one in effect, of ``session`` or of all.
 
-        Raises WorkspaceError, with nothing changed, if there is no such step, if it is undone already, or
-        if a file's same lines were changed since.
+        Raises WorkspaceError, with nothing changed, if there is no such step, it is undone already, or the same lines
+        were changed since.
         """
         return self._go(session, step, "undo")
 
     def undo_file(self, path: str, session: str | None = None, step: int | None = None) -> Undone:
-        """Take back what one step did to one file: the last one that counts for it, or the one that is named.
+        """Undo what one step (by default the last) did to one file; once more goes one version further back.
 
-        It becomes a step of its own, which can be undone; once more goes one version further back. Raises like
-        :meth:`undo`.
+        It becomes a step of its own. Raises like :meth:`undo`.
         """
         with sole_writer(self.project, self.disk) as workspace:
             found, changes, merged = self._taken_back(workspace, path, session, step)
@@ -90,7 +84,7 @@ class History:
         return Undone(changes, found.session, done.step, facts.title, tuple(merged), done.unrecorded)
 
     def back_one(self, workspace: Workspace, path: str) -> Sequence[FileChange]:
-        """Return what :meth:`undo_file` would write, and write nothing; no change where it is so already."""
+        """Return what :meth:`undo_file` would write; nothing if the file is so already."""
         return self._taken_back(workspace, path, None, None)[1].changes
 
     def _taken_back(
@@ -101,7 +95,7 @@ class History:
         return found, *self._onto_now(workspace, sides, found, "undo")
 
     def _step_of(self, path: str, session: str | None, number: int | None) -> Checkpoint:
-        """Return the step whose change of a file is the next to go, without those taken back for this file alone."""
+        """Return the step whose change of a file is the next to undo, without those undone for this file alone."""
         gone: set[tuple[str, str]] = set()
         for step in reversed(in_effect(self.steps(session), undone=False)):
             if path not in map(str, step.files) or number not in (None, step.step):
@@ -116,16 +110,16 @@ class History:
         raise WorkspaceError(f"Nothing that {where} did to {one_line(path, 200)} is left to undo. Nothing was changed.")
 
     def redo(self, session: str | None = None, step: int | None = None) -> Undone:
-        """Do again one step that was undone, the last one undone by default. Raises like :meth:`undo`."""
+        """Redo one step, by default the last one undone. Raises like :meth:`undo`."""
         return self._go(session, step, "redo")
 
     def undo_session(self, session: str) -> tuple[Undone, ...]:
-        """Take back every step of a session that is in effect, the last first. Stops at the first refusal."""
+        """Undo every step of a session that is in effect, last first. Stop at the first refusal."""
         active = in_effect(self.steps(session), undone=False)
         return tuple(self.undo(session, step.step) for step in reversed(active))
 
     def redo_session(self, session: str) -> tuple[Undone, ...]:
-        """Do every step of a session again that is undone, the first first. Stops at the first refusal."""
+        """Redo every undone step of a session, in order. Stop at the first refusal."""
         undone = in_effect(self.steps(session), undone=True)
         return tuple(self.redo(session, step.step) for step in reversed(undone))
 
@@ -156,7 +150,6 @@ class History:
         return found
 
     def _way_back(self, record: Checkpoint) -> list[_Side]:
-        """Return what has to be done to each file to reverse a record."""
         changes = self.restore_point(record).changes
         modes = zip(record.modes, record.before_modes, strict=True)
         return [
@@ -166,7 +159,7 @@ class History:
     def _onto_now(
         self, workspace: Workspace, sides: Sequence[_Side], step: Checkpoint, kind: CheckpointKind
     ) -> tuple[ChangeSet, list[WorkspacePath]]:
-        """Turn "from these bytes to those" into "from what is there now", keeping later work."""
+        """Apply a change to the current bytes, keeping later work."""
         changes, merged, in_the_way = [], [], []
         for side in sides:
             try:
@@ -198,9 +191,9 @@ class History:
 
 
 def _merged(base: bytes | None, now: bytes | None, wanted: bytes | None) -> bytes | None:
-    """Return two changes of ``base`` together; ``None`` where they touch, or a text is missing.
+    """Merge two changes of ``base``; None where they touch, or a text is missing.
 
-    What follows the last line end is a line, too, so that one more below does not change it.
+    What follows the last line end is a line too, so that an added line below does not change it.
     """
     if base is None or now is None or wanted is None:
         return None
@@ -213,6 +206,6 @@ _TAKES_BACK: Final = "take back step "
 
 
 def in_effect(steps: Sequence[Checkpoint], *, undone: bool) -> list[Checkpoint]:
-    """Return the changes that are in effect, or those that are undone, by when they became so."""
+    """Return the changes in effect, or the undone ones, by when they became so."""
     found = [step for step in steps if step.kind == "change" and step.undone == undone]
     return sorted(found, key=lambda step: (step.last or step).seq)

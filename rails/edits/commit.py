@@ -1,9 +1,8 @@
-"""One clean commit of a session on the user's own branch, when the user asks for it (``--commit``).
+"""One clean commit of a session on the user's own branch (``--commit``).
 
-Made with git's plumbing, our own index file and GitPython: no hook, filter, signature or monitor runs, and nothing is
-staged but the session's files. Refused, with nothing changed, where a commit would take in more than the
-session did: a file that had uncommitted changes before it, was staged otherwise, was changed since, or
-goes through a filter such as LFS; and while a merge or rebase is going on. Ignored files are left out.
+Made with plumbing and our own index: no hook, filter, signature or monitor runs, and only the session's files are
+staged. Refused, with nothing changed: a file that had uncommitted changes before, was staged otherwise, changed since
+or goes through a filter (LFS); a merge or rebase going on. Ignored files are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge",
 
 
 class Committed(Struct, frozen=True):
-    """The new commit, the files in it, and those left out because the project ignores them."""
+    """The commit, its files, and those left out as ignored."""
 
     commit: str
     files: tuple[str, ...]
@@ -38,10 +37,10 @@ class Committed(Struct, frozen=True):
 
 
 def commit_session(project: Path, session: str, title: str) -> Committed:
-    """Commit what a session changed, as it is now, on the branch that is checked out.
+    """Commit a session's changes, as they are now, on the current branch.
 
-    The first line of ``title`` is the subject. Raises WorkspaceError where that is not possible cleanly; nothing is
-    changed then.
+    The first line of ``title`` is the subject. Raises WorkspaceError, with nothing changed, if that is not cleanly
+    possible.
     """
     changes = _net_changes(project, session)
     repository = _Repository.around(project)
@@ -59,10 +58,10 @@ def commit_session(project: Path, session: str, title: str) -> Committed:
 
 
 def backup_branch(project: Path) -> str:
-    """Keep the work tree as it is now on a branch ``ai-rails-backup-TIME``, and return its name.
+    """Keep the work tree on a new branch ``ai-rails-backup-TIME``, and return its name.
 
-    The branch that is checked out, the index and the files are left alone. A clean tree's branch is its last commit;
-    ignored files, and untracked ones that hold secrets or keys, are not in it. Raises WorkspaceError.
+    The current branch, the index and the files stay. Ignored files, and untracked ones with secrets or keys, are left
+    out. Raises WorkspaceError.
     """
     repository = _Repository.around(project)
     head = repository.head()
@@ -82,7 +81,7 @@ def backup_branch(project: Path) -> str:
 
 
 def _net_changes(project: Path, session: str) -> list[FileChange]:
-    """Return each file of the session before its first step and after its last one, as it is on the disk."""
+    """Return each file before the session's first step and after its last one, as on disk."""
     history = History(project)
     net: dict[str, FileChange] = {}
     for step in history.steps(session):
@@ -97,7 +96,7 @@ def _net_changes(project: Path, session: str) -> list[FileChange]:
 
 
 class _Repository(Struct, frozen=True):
-    """The user's repository: its work tree, its git folder, and what they share with other work trees."""
+    """The user's repository: work tree, git folder, and what it shares with other work trees."""
 
     top: Path
     folder: Path
@@ -106,7 +105,6 @@ class _Repository(Struct, frozen=True):
 
     @classmethod
     def around(cls, project: Path) -> _Repository:
-        """Find the repository that the project lies in."""
         try:
             top, folder = repository(project)
         except UsageError as error:
@@ -114,7 +112,6 @@ class _Repository(Struct, frozen=True):
         return cls(top, folder, shared_folder(folder), project.resolve())
 
     def check_idle(self) -> None:
-        """Refuse while another git command or a merge is going on."""
         for name in _BUSY:
             if (self.folder / name).exists():
                 raise WorkspaceError(f"The repository is busy ({name} exists). Nothing was committed.")
@@ -124,7 +121,7 @@ class _Repository(Struct, frozen=True):
         return (self.project / str(change.path)).relative_to(self.top).as_posix()
 
     def git(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> tuple[int, bytes]:
-        """Run git on the user's repository. Returns exit status and output."""
+        """Run git. Return exit status and output."""
         environment = {
             **CLEAN,
             "GIT_DIR": str(self.folder),
@@ -137,26 +134,27 @@ class _Repository(Struct, frozen=True):
         return status, out
 
     def must(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> bytes:
-        """Run git and return its output; raise WorkspaceError if it fails."""
+        """Run git and return its output. Raises WorkspaceError if it fails."""
         status, out = self.git(arguments, data, index)
         if status != 0:
             raise WorkspaceError(f"git {arguments[0]} failed in your repository. Nothing was committed.")
         return out
 
     def ignored(self, names: Sequence[str]) -> set[str]:
-        """Return the names that the project's ignore files leave out."""
         status, out = self.git(["check-ignore", "-z", "--stdin"], os.fsencode("".join(f"{name}\0" for name in names)))
         if status not in (0, 1):  # 1: none is ignored
             raise WorkspaceError("git could not say what the project ignores. Nothing was committed.")
         return {name for name in os.fsdecode(out).split("\0") if name}
 
     def head(self) -> str:
-        """Return the commit that is checked out, "" before the first one."""
+        """Return the current commit, or "" before the first one."""
         status, out = self.git(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
         return out.decode().strip() if status == 0 else ""
 
     def entries(self, kept: Sequence[tuple[str, FileChange]]) -> bytes:
-        """Write the new content as blobs and return index lines. Raises where more than ours would go in."""
+        """Write the new content as blobs and return index lines. Raises if more than the session's changes would go
+        in.
+        """
         head = self.head()
         staged = self._listed(["ls-files", "-s", "-z"])
         committed = self._listed(["ls-tree", "-r", "-z", head]) if head else {}
@@ -173,7 +171,7 @@ class _Repository(Struct, frozen=True):
         return os.fsencode("".join(lines))
 
     def _listed(self, arguments: Sequence[str]) -> dict[str, str]:
-        """Return the blob of each name, as the index or a tree has it."""
+        """Return each name's blob in the index or a tree."""
         found = {}
         for line in os.fsdecode(self.must(arguments)).split("\0"):
             facts, _, name = line.partition("\t")
@@ -182,7 +180,7 @@ class _Repository(Struct, frozen=True):
         return found
 
     def _content(self, name: str, change: FileChange, blob: str | None) -> bytes | None:
-        """Return the content of the blob: the bytes on disk, with the line ends that the repository keeps."""
+        """Return the blob's content: the bytes on disk, with the repository's line endings."""
         kept = None if blob is None else self.must(["cat-file", "blob", blob])
         if kept == change.before:
             if blob is None and self._filtered(name):
@@ -200,7 +198,7 @@ class _Repository(Struct, frozen=True):
         return len(words) > 2 and words[2] not in ("unspecified", "unset")
 
     def commit(self, entries: bytes, message: str) -> str:
-        """Make the commit, move the branch, and bring the user's index along for these files only."""
+        """Commit, move the branch, and update the user's index for these files only."""
         head = self.head()
         with scratch_folder("commit") as folder:
             index = Path(folder) / "index"
@@ -213,7 +211,7 @@ class _Repository(Struct, frozen=True):
         return commit
 
     def commit_tree(self, tree: str, head: str, message: str) -> str:
-        """Make a commit object that no branch has yet, by whom the user's own configuration names."""
+        """Make a commit object on no branch, by the identity in the user's configuration."""
         git = git_library()
         own = git.Repo(self.folder, expand_vars=False)
         own.odb = git.GitCmdObjectDB(str(self.common / "objects"), own.git)  # whatever the environment says
@@ -226,7 +224,7 @@ class _Repository(Struct, frozen=True):
         return str(made.hexsha)
 
     def all_entries(self) -> bytes:
-        """Write the files of the work tree as blobs, without filters, and return index lines for them."""
+        """Write the work tree's files as blobs, without filters, and return index lines."""
         tracked = self._listed(["ls-files", "-s", "-z"])
         others = os.fsdecode(self.must(["ls-files", "-o", "--exclude-standard", "-z"]))
         lines, wanted = [], []

@@ -1,7 +1,6 @@
-"""The indentation map of strategy 5: how the blanks of a search text correspond to those of the file.
+"""The indentation map of strategy 5: search indentation to file indentation, learned from the lines that matched.
 
-It is learned from the lines that matched and used to write the replacement at the file's own
-indentation. Where it would have to guess, it says so (``None``) and the edit is refused.
+Where it would have to guess, it returns None and the edit is refused.
 """
 
 from __future__ import annotations
@@ -22,13 +21,11 @@ _USUAL = frozenset({"\t", "  ", "    ", "        "})
 
 
 class IndentMap(Struct, frozen=True):
-    """Search indentation to file indentation, and the step of each for depths the map has not seen.
+    """Search indentation to file indentation, and the step of each for unseen depths.
 
-    ``shifted``: the search is the file's text moved sideways as a whole, so what is deeper in one is as
-    much deeper in the other. ``bare``: the first line was sent without its indentation, which is this one;
-    all other lines have theirs. ``file_blanks``: the characters that the file indents with.
-    ``slips``: the indentation of a line that was copied wrongly, and what it is in the file.
-    ``spelled``: how the file writes a depth, where it has both tabs and spaces.
+    ``shifted``: the search is the file's text moved sideways. ``bare``: the indentation that only the first line was
+    sent without. ``file_blanks``: the characters that the file indents with. ``slips``: a wrongly copied indentation,
+    and the file's. ``spelled``: how the file writes a depth, where it mixes tabs and spaces.
     """
 
     known: dict[str, str]
@@ -41,9 +38,9 @@ class IndentMap(Struct, frozen=True):
     spelled: frozenset[str] = frozenset()
 
     def translate(self, blanks: str, *, first: bool = False) -> str | None:
-        """Return the file's indentation for ``blanks``, or ``None`` where there is no safe answer.
+        """Return the file's indentation for ``blanks``, or None if that is not certain.
 
-        ``first``: it is the first line of the replacement.
+        ``first``: for the first line of the replacement.
         """
         slipped, meant = self.slips
         if slipped != meant and blanks == slipped:
@@ -92,22 +89,22 @@ class IndentMap(Struct, frozen=True):
         return _scale(blanks, self.search_unit, self.file_unit)
 
     def _is_even(self) -> bool:
-        """Whether every depth is as wide in the file as in the request, a tab being eight."""
+        """Say whether every depth is as wide in the file as in the request (a tab is eight)."""
         return all(_width(wanted) == _width(found) for wanted, found in self.known.items())
 
     def _is_level(self, blanks: str) -> bool:
-        """Whether it is a level of both sides, where one depth alone does not show that theirs are the same."""
+        """Say whether both sides have this level, where one depth alone does not show it."""
         if len(self.known) > 1:
             return True
         return len(blanks) >= len(self.search_unit) and not self._differs()
 
     def _differs(self) -> bool:
-        """Whether both sides write a level in a usual width, and not in the same."""
+        """Say whether both sides' levels have usual, different widths."""
         units = {self.search_unit, self.file_unit}
         return len(units) > 1 and units <= _USUAL
 
     def _steps(self) -> dict[str, str]:
-        """Return the differences between neighbouring known depths; those that contradict are left out."""
+        """Return the differences between neighbouring known depths, without contradictory ones."""
         ordered = sorted(self.known, key=_width)
         steps: dict[str, str] = {}
         unclear = set()
@@ -119,7 +116,7 @@ class IndentMap(Struct, frozen=True):
         return {step: result for step, result in steps.items() if step not in unclear}
 
     def _by_depth(self, blanks: str) -> str | None:
-        """Return ``blanks`` at the one ratio of all known depths, if that is a usual width of a level."""
+        """Return ``blanks`` at the one ratio of all known depths, if that is a usual level width."""
         levels = [(wanted, found) for wanted, found in self.known.items() if wanted and found]
         scaled = {_scale(blanks, wanted, found) for wanted, found in levels}
         ratios = [max(len(one), len(other)) / min(len(one), len(other)) for one, other in levels]
@@ -129,7 +126,7 @@ class IndentMap(Struct, frozen=True):
 
 
 def first_bare(search: Sequence[str], found: Sequence[str]) -> str | None:
-    """Return the first line's real indentation if it was sent without and all other lines with theirs."""
+    """Return the first line's real indentation, if only that line was sent without."""
     if not search[0].strip() or indent(search[0]) or not indent(found[0]):
         return None
     others = [
@@ -141,10 +138,10 @@ def first_bare(search: Sequence[str], found: Sequence[str]) -> str | None:
 
 
 def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
-    """Return which search indentation is which in the file, line by line, or ``None`` if there is no such map.
+    """Return the file indentation of each search indentation, or None if there is no such map.
 
-    There is none when one search indentation stands for two in the file, or when what is deeper in the
-    search is shallower in the file: then the block has another structure, not another indentation.
+    There is none when one search indentation stands for two in the file, or when deeper in the search is shallower in
+    the file: the block has another structure.
     """
     known: dict[str, str] = {}
     if first_bare(search, found) is not None:
@@ -159,15 +156,15 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
 
 
 def is_same_structure(search: Sequence[str], found: Sequence[str]) -> bool:
-    """Whether there is a map between both sides' indentation, but for one slipped line."""
+    """Say whether there is a map between both indentations, but for one slipped line."""
     return pairs(search, found) is not None or slipped(search, found) is not None
 
 
 def slipped(search: Sequence[str], found: Sequence[str]) -> int | None:
-    """Return the one line that alone keeps ``search`` from having the structure of ``found``, and cannot be meant so.
+    """Return the one line that alone keeps ``search`` from the structure of ``found``, if it must be a slip of
+    copying.
 
-    It cannot where it makes a line deeper than the one above that opens nothing: then it is a slip of copying. Else
-    the block may have been nested otherwise.
+    It must if the line is deeper than one above that opens nothing; otherwise the nesting may be meant.
     """
     differ = _differing(search, found)
     if len(differ) != 1 or len(search) < 3:
@@ -181,7 +178,7 @@ def slipped(search: Sequence[str], found: Sequence[str]) -> int | None:
 
 
 def _has_odd_step(lines: Sequence[str], at: Sequence[int]) -> bool:
-    """Whether one of the lines ``at`` is deeper than the one above, which opens nothing."""
+    """Say whether a line ``at`` is deeper than one above that opens nothing."""
     return any(
         _width(indent(lines[low])) < _width(indent(lines[high])) and not lines[low].rstrip().endswith(OPENERS)
         for low, high in pairwise(at)
@@ -189,22 +186,21 @@ def _has_odd_step(lines: Sequence[str], at: Sequence[int]) -> bool:
 
 
 def _differing(search: Sequence[str], found: Sequence[str]) -> list[int]:
-    """Return the lines whose indentation is another one in the file."""
     return [n for n, (a, b) in enumerate(zip(search, found, strict=True)) if a.strip() and indent(a) != indent(b)]
 
 
 def _explained(known: dict[str, str] | None, *units: str) -> bool:
-    """Whether a map is that of a whole block: moved sideways, or with levels of another width."""
+    """Say whether a map is that of a whole block: moved sideways, or with another level width."""
     return known is not None and (_is_shift(known) or _is_scale(known, *units))
 
 
 def learn_indent(
     search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]
 ) -> IndentMap | None:
-    """Return the map of a block, or ``None`` if there is none.
+    """Return the map of a block, or None.
 
-    ``search`` and ``found`` are its lines in the request and in the file; ``request`` (old and new) and
-    ``file`` (lines around) show how wide one level is on each side.
+    ``search`` and ``found``: its lines in the request and the file. ``request`` (old and new) and ``file`` (lines
+    around) show how wide a level is.
     """
     known, units = pairs(search, found), (unit(request, search), unit(file, file))
     blanks = "".join({char for line in file for char in indent(line)}) or " \t"
@@ -226,9 +222,9 @@ def learn_indent(
 
 
 def unit(lines: Sequence[str], settled: Sequence[str]) -> str:
-    """Return one level of indentation as ``lines`` write it ("" if they do not show).
+    """Return one level of indentation as ``lines`` write it, "" if they do not show it.
 
-    A line that opens a block shows it; without one, any step between ``settled`` lines does.
+    A line that opens a block shows it; without one, any step between ``settled`` lines.
     """
     indented = [line for line in lines if line[:1] in " \t" and line.strip()]
     if sum(line[0] == "\t" for line in indented) * 2 > len(indented):
@@ -251,14 +247,14 @@ def _is_shift(known: dict[str, str]) -> bool:
 
 
 def _is_scale(known: dict[str, str], search_unit: str, file_unit: str) -> bool:
-    """Whether the same depths, counted in each side's own unit, explain the map as well."""
+    """Say whether equal depths, each in its side's unit, explain the map."""
     if not search_unit or not file_unit or search_unit == file_unit or not any(known):
         return False
     return all(_scale(wanted, search_unit, file_unit) == found for wanted, found in known.items() if wanted)
 
 
 def _scale(blanks: str, step: str, result: str) -> str | None:
-    """Return ``blanks`` as that many times ``result`` as it is times ``step``, if that comes out even."""
+    """Return as many ``result`` as ``blanks`` has ``step``, or None if that is uneven."""
     if step == result and blanks == step * (len(blanks) // len(step)):
         return blanks
     if len(set(blanks)) != 1 or set(blanks) != set(step) or len(set(result)) != 1:

@@ -1,20 +1,15 @@
-"""Tool requests to a change set: what exactly every file will be, before anything is written.
+"""Tool requests to a change set: what every file will be, before anything is written.
 
-All edits of an answer are one unit. They are matched against one look at each file; an edit whose text
-is not in the file, but is in what the edits before it in the same answer made of it, is applied to that
-(a chain). Two edits that touch the same characters are refused as an overlap, and so are requests that
-contradict each other: two whole writes, an edit followed by a whole write, two moves onto one name. If
-one request is refused, none is planned, unless it says itself that it may be left out (``partial``): then the others
-are planned as if it had not been sent, and a note says what was left out. A request that changes
-nothing is a note beside those that change something.
+All edits of an answer are one unit, matched against one look at each file; an edit whose text only earlier edits of
+the answer made is applied to their result (a chain). Overlapping and contradicting requests are refused. One refusal
+refuses all, except of a ``partial`` request: it is left out, with a note.
 
-The tools and their parameters: write_file{file_path, content, create_only?, keep_placeholder?};
-edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_line?, expected_count?, base_hash?,
-handle?, ignore_case?, use_regex?, validate_after?, keep_placeholder?, partial?};
-multi_edit{edits[]: the same, and order?; partial?};
-insert_lines{file_path, line, text, end_line?}; delete_file{file_path, old_content?}; move_file{file_path, new_path};
-file_editor{file_path, mode, content?, diff?, keep_placeholder?, commit_message?};
-edit_workflow{file_path, operations[]}; track_task{file_path, action, task}.
+Tools: write_file{file_path, content, create_only?, keep_placeholder?}; edit_file{file_path, old_string, new_string,
+replace_all?, occurrence?, near_line?, expected_count?, base_hash?, handle?, ignore_case?, use_regex?, validate_after?,
+keep_placeholder?, partial?}; multi_edit{edits[]: the same, and order?; partial?}; insert_lines{file_path, line, text,
+end_line?}; delete_file{file_path, old_content?}; move_file{file_path, new_path}; file_editor{file_path, mode,
+content?, diff?, keep_placeholder?, commit_message?}; edit_workflow{file_path, operations[]}; track_task{file_path,
+action, task}.
 """
 
 from __future__ import annotations
@@ -58,10 +53,10 @@ if TYPE_CHECKING:
 
 
 def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | None = None) -> Plan:
-    """Plan all edit requests of one answer against the files as they are now. Nothing is written.
+    """Plan all edit requests of one answer against the current files. Nothing is written.
 
-    ``known`` is what the agent has read: a request about a file that changed since is merged where that is
-    certain (:mod:`rails.edits.merge`), and refused as stale otherwise.
+    ``known`` is what the agent has read: a request about a file that changed since is merged if that is certain
+    (:mod:`rails.edits.merge`), else refused as stale.
     """
     restrictions = Restrictions.of(project)
     with opened(project) as workspace:
@@ -78,7 +73,7 @@ def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | 
 
 
 def _parts(request: ToolRequest) -> Sequence[ToolRequest]:
-    """Return a request as the requests that may be left out one by one."""
+    """Split a request into those that may be left out one by one."""
     edits = request.parameters.get("edits")
     if request.parameters.get("partial") is not True or not isinstance(edits, list):
         return (request,)
@@ -96,8 +91,6 @@ def _with_left_out(planned: Plan, left_out: Sequence[EditResult]) -> Plan:
 
 
 class _Planner:
-    """Drafts of all files that the requests name, and what went wrong on the way."""
-
     def __init__(
         self, project: Path, workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions
     ) -> None:
@@ -115,13 +108,13 @@ class _Planner:
         self.results: list[tuple[ToolRequest, EditResult]] = []
 
     def fails(self, request: ToolRequest) -> bool:
-        """Plan one request, and return whether something of it is refused."""
+        """Plan one request, and say whether something of it is refused."""
         before = len(self.refusals)
         self.take(request)
         return len(self.refusals) > before
 
     def results_of(self, requests: Sequence[ToolRequest]) -> list[EditResult]:
-        """Return what became of the edits of these requests that are refused."""
+        """Return the results of these requests' refused edits."""
         return [one for request, one in self.results if request in requests and not one.success]
 
     def take(self, request: ToolRequest) -> None:
@@ -141,14 +134,12 @@ class _Planner:
             self._noted(request, request.parameters.get("file_path"), lambda: handler(self, request))
 
     def _noted(self, request: ToolRequest, path: Json, step: Callable[[], object]) -> None:
-        """Take a step, and keep what became of it."""
         before, self.occurrences = len(self.refusals), 0
         step()
         error = self.refusals[before].message if len(self.refusals) > before else ""
         self.results.append((request, EditResult(_text(path), not error, error, 0 if error else self.occurrences)))
 
     def refuse(self, request: ToolRequest, problem: EditError, where: str) -> None:
-        """Keep a refusal of ``request``."""
         words, hint = problem.message, problem.hint
         if request.raw is not None and request.raw.dialect in (*PATCHES, NAMED):
             from rails.edits.patch_messages import in_chat_words
@@ -205,7 +196,6 @@ class _Planner:
                 )
 
     def edit(self, request: ToolRequest, raw: Json, wanted: EditRequest, base: Json) -> None:
-        """Plan one replacement."""
         draft = self.draft(request, raw)
         if draft is not None:
             self._try(request, draft, lambda: self._edited(draft, wanted, base))
@@ -217,7 +207,6 @@ class _Planner:
         return (*found.notes, *draft.link_note())
 
     def _on_file(self, request: ToolRequest, step: Callable[[Draft], Sequence[str]]) -> None:
-        """Take a step with the file that the request names, or refuse."""
         draft = self.draft(request, request.parameters.get("file_path"))
         if draft is not None:
             self._try(request, draft, lambda: step(draft))
@@ -229,7 +218,7 @@ class _Planner:
             self.refuse(request, problem, str(draft.path))
 
     def result(self) -> Plan:
-        """Return the plan: all of it, or only the refusals."""
+        """Return the plan, or only the refusals."""
         changes = []
         for draft in self.drafts.values():
             try:
@@ -259,14 +248,12 @@ class _Planner:
     # -- one method per tool ----------------------------------------------------------------------
 
     def write_file(self, request: ToolRequest) -> None:
-        """write_file: the whole file."""
         p = request.parameters
         content, base = _text(p.get("content")), _text(p.get("base_hash"))
         only, keep = p.get("create_only") is True, p.get("keep_placeholder") is True
         self._on_file(request, lambda draft: draft.write(content, base, create_only=only, keep=keep))
 
     def edit_file(self, request: ToolRequest) -> None:
-        """edit_file: one replacement."""
         p = request.parameters
         wanted = _wanted(p)
         if request.raw is not None and request.raw.dialect in PATCHES:
@@ -274,7 +261,6 @@ class _Planner:
         self.edit(request, p.get("file_path"), wanted, p.get("base_hash"))
 
     def multi_edit(self, request: ToolRequest) -> None:
-        """multi_edit: several replacements, in one or more files; with ``order``, one after the other."""
         edits = request.parameters.get("edits")
         for item in _in_order(edits if isinstance(edits, list) else []):
             if _number(item.get("order")) is not None:
@@ -284,7 +270,6 @@ class _Planner:
             self._noted(request, path, partial(self.edit, request, path, _wanted(item), base))
 
     def file_editor(self, request: ToolRequest) -> None:
-        """file_editor: the whole file, the blocks of a diff, or the file as it was before the last change to it."""
         from rails.edits import file_editor  # which few answers need
 
         for part in file_editor.parts(request):
@@ -314,27 +299,23 @@ class _Planner:
         return draft.put_back(changes[0])
 
     def insert_lines(self, request: ToolRequest) -> None:
-        """insert_lines: new lines before ``line``, or in place of ``line`` to ``end_line``."""
         p = request.parameters
         line, end = _number(p.get("line")) or 0, _number(p.get("end_line"))
         text, base, keep = _text(p.get("text")), _text(p.get("base_hash")), p.get("keep_placeholder") is True
         self._on_file(request, lambda draft: draft.insert(line, end, text, base, keep=keep))
 
     def delete_file(self, request: ToolRequest) -> None:
-        """delete_file: the file goes."""
         base, content = _text(request.parameters.get("base_hash")), request.parameters.get("old_content")
         wanted = content if isinstance(content, str) else None
         self._on_file(request, lambda draft: draft.delete(base, wanted))
 
     def move_file(self, request: ToolRequest) -> None:
-        """move_file: the same bytes and mode under another name that is still free."""
         source = self.draft(request, request.parameters.get("file_path"))
         target = self.draft(request, request.parameters.get("new_path"))
         if source is not None and target is not None:
             self._try(request, source, lambda: target.receive(source))
 
     def edit_workflow(self, request: ToolRequest) -> None:
-        """edit_workflow: an n8n workflow by operations; what they come to is one exact edit of the whole file."""
         draft = self.draft(request, request.parameters.get("file_path"))
         if draft is None:
             return
@@ -345,7 +326,6 @@ class _Planner:
             self._try(request, draft, lambda: self._edited(draft, EditRequest(*made), ""))
 
     def track_task(self, request: ToolRequest) -> None:
-        """track_task: one more line in a list of tasks, or another mark in the box of one."""
         from rails.data_formats import task_list  # which few answers need
 
         p = request.parameters
@@ -391,7 +371,7 @@ def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
 
 
 def _losses(change: FileChange) -> Sequence[str]:
-    """Say it when a file is emptied or loses many lines, or has an odd name: a diff of many files hides that."""
+    """Say when a file is emptied, loses many lines or has an odd name: a large diff hides that."""
     if change.before is None and (why := paths.not_on_windows(change.path)):
         return (f"Windows cannot have a file of this name: {why}",)
     if not change.before or change.after is None:

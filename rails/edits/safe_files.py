@@ -1,13 +1,9 @@
-"""Files of the project, reached by descriptors: no link is followed, no check can be outrun.
+"""Files of the project, reached by descriptors: no link is followed, no check can be raced.
 
-Covered: symbolic links at any level, devices, pipes and sockets, folders in place of files, over-large
-files, a parent folder that is swapped for a link while we work (we hold the descriptor of the folder
-that was checked). Not covered: another process of the same user that writes into the very same file at
-the same instant through an open descriptor, and network file systems that lie about ``fsync``.
-
-Everything that changes the disk goes through one :class:`Disk`, so that tests can put a faulty, a
-recording or a dying disk in its place. :mod:`rails.core.atomic_file` is not enough here: a file of the
-project is swapped with its old content in one step, and that is looked at before it is let go.
+Covered: links at any level, devices, pipes, sockets, over-large files, a parent folder swapped for a link. Not
+covered: a process of the same user writing through an open descriptor, and network file systems that lie about
+``fsync``. All changes go through one :class:`Disk`, which tests replace. :mod:`rails.core.atomic_file` is not enough:
+the old content has to be looked at before it is removed.
 """
 
 from __future__ import annotations
@@ -35,11 +31,11 @@ _CHUNK: Final = 1 << 20
 
 
 class UnsafeFileError(WorkspaceError):
-    """A path leads to something that is not a plain file inside the project, or that is too large."""
+    """Not a plain file inside the project, or too large."""
 
 
 class Snapshot(Struct, frozen=True):
-    """A file as it was at one look: bytes, permission bits, hard-link count, owner and identity."""
+    """A file at one moment: bytes, permission bits, hard-link count, owner and identity."""
 
     data: bytes
     mode: int
@@ -49,14 +45,14 @@ class Snapshot(Struct, frozen=True):
 
 
 class Disk:
-    """Every call that looks at a file or changes the disk, one method each, in an open folder. Raises OSError."""
+    """Every call that looks at or changes the disk, in an open folder. Raises OSError."""
 
     def look(self, name: str, folder: int) -> int:
-        """Open what may be a file for reading and return its descriptor; a link is not followed."""
+        """Open a name for reading, without following a link, and return its descriptor."""
         return os.open(name, _READ, dir_fd=folder)
 
     def create(self, name: str, folder: int) -> int:
-        """Create a new, empty, private file and return its descriptor; fails if the name is taken."""
+        """Create an empty, private file and return its descriptor; fail if the name is taken."""
         return os.open(name, _CREATE, 0o600, dir_fd=folder)
 
     def write(self, descriptor: int, data: bytes) -> None:
@@ -66,11 +62,11 @@ class Disk:
             view = view[os.write(descriptor, view[:_CHUNK]) :]
 
     def set_owner(self, descriptor: int, owner: tuple[int, int]) -> None:
-        """Give the open file to ``owner`` (user, group)."""
+        """Set the file's user and group."""
         os.fchown(descriptor, *owner)
 
     def set_mode(self, descriptor: int, mode: int) -> None:
-        """Set the permission bits of the open file."""
+        """Set the permission bits."""
         os.fchmod(descriptor, mode)
 
     def sync(self, descriptor: int) -> None:
@@ -78,19 +74,19 @@ class Disk:
         os.fsync(descriptor)
 
     def rename(self, old: str, new: str, folder: int) -> None:
-        """Rename within a folder; an existing ``new`` is replaced in one step."""
+        """Rename within a folder, atomically replacing ``new``."""
         os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
     def exchange(self, one: str, other: str, folder: int) -> bool:
-        """Swap two names in one step. Returns False, with nothing done, where the system cannot."""
+        """Swap two names atomically. Return False, with nothing done, where the system cannot."""
         return rename_by(one, other, RENAME_EXCHANGE, folder)
 
     def move(self, old: str, new: str, folder: int) -> None:
-        """Rename to a name that is free; fails if it is taken."""
+        """Rename within a folder; fail if ``new`` is taken."""
         rename_free(old, new, folder)
 
     def link(self, old: str, new: str, folder: int, target: int) -> None:
-        """Give a file a second name, in the folder ``target``; fails if the name is taken."""
+        """Make a hard link in the folder ``target``; fail if the name is taken."""
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=target, follow_symlinks=False)
 
     def unlink(self, name: str, folder: int) -> None:
@@ -112,7 +108,7 @@ DISK: Final = Disk()
 def write_new(
     disk: Disk, name: str, folder: int, data: bytes, mode: int = 0o600, *, owner: tuple[int, int] | None = None
 ) -> None:
-    """Create a file with all of ``data``, synced, and with an ``owner`` where we may give it away.
+    """Create a file with ``data``, synced, and owned by ``owner`` if permitted.
 
     Raises OSError; FileExistsError if the name is taken.
     """
@@ -129,10 +125,9 @@ def write_new(
 
 
 class Workspace:
-    """The project folder, held open. Use as a context manager; every descriptor is closed at the end.
+    """The project folder, held open: a context manager.
 
-    A folder is walked to once, name by name, without following links; from then on its descriptor is
-    used, whatever happens to its name.
+    A folder is walked to once, without following links; from then on its descriptor is used.
     """
 
     def __init__(self, project: Path, disk: Disk = DISK) -> None:
@@ -154,7 +149,7 @@ class Workspace:
             os.close(self._folders.popitem()[1])
 
     def folder(self, parts: tuple[str, ...]) -> int | None:
-        """Return the descriptor of a folder, or ``None`` if there is none. Raises UnsafeFileError for a link."""
+        """Return a folder's descriptor, or None if there is none. Raises UnsafeFileError for a link."""
         if parts in self._folders:
             return self._folders[parts]
         parent = self.folder(parts[:-1])
@@ -166,11 +161,11 @@ class Workspace:
         return descriptor
 
     def make_folder(self, parts: tuple[str, ...]) -> int:
-        """Return the descriptor of a folder, making it and its parents where missing. Raises OSError."""
+        """Return a folder's descriptor, making it and its parents if missing. Raises OSError."""
         return self.make_folders((parts,))[0]
 
     def make_folders(self, every: Iterable[tuple[str, ...]]) -> list[int]:
-        """Return the descriptors of folders, made as by ``make_folder``; what got several is synced once."""
+        """Make folders as ``make_folder`` does, syncing each parent once."""
         parents: dict[int, None] = {}
         made = [self._made(parts, parents) for parts in every]
         for parent in parents:
@@ -191,7 +186,7 @@ class Workspace:
         return made
 
     def remove_folder(self, parts: tuple[str, ...]) -> None:
-        """Remove an empty folder and close it. Raises OSError if it is not empty."""
+        """Remove an empty folder. Raises OSError if it is not empty."""
         parent = self.folder(parts[:-1])
         if parent is not None:
             self.disk.remove_folder(parts[-1], parent)
@@ -200,7 +195,7 @@ class Workspace:
                 os.close(self._folders.pop(parts))
 
     def still_there(self, parts: tuple[str, ...]) -> bool:
-        """Whether walking to the folder again ends at the folder that is held."""
+        """Say whether the path still leads to the folder that is held."""
         again = Workspace(self.project, self.disk)
         again._folders[()] = os.dup(self._folders[()])
         try:
@@ -212,9 +207,9 @@ class Workspace:
             again.__exit__()
 
     def read(self, path: WorkspacePath) -> Snapshot | None:
-        """Return the file's bytes and mode, or ``None`` if there is no such file.
+        """Return a file, or None if there is none.
 
-        Raises UnsafeFileError for what is not a plain file, OSError where the disk refuses.
+        Raises UnsafeFileError for what is not a plain file, OSError if the disk refuses.
         """
         folder = self.folder(path.parts[:-1])
         return None if folder is None else self.read_name(path.name, folder, str(path))
@@ -233,14 +228,14 @@ class Workspace:
             os.close(descriptor)
 
     def names(self, parts: tuple[str, ...]) -> list[str]:
-        """Return the names in a folder; none if there is no such folder."""
+        """Return the names in a folder; none if it does not exist."""
         folder = self.folder(parts)
         return [] if folder is None else os.listdir(folder)  # noqa: PTH208 - by descriptor
 
 
 @contextmanager
 def opened(project: Path, disk: Disk = DISK) -> Iterator[Workspace]:
-    """Hold the project folder open for the length of a ``with`` block."""
+    """Hold the project folder open."""
     with Workspace(project, disk) as workspace:
         yield workspace
 
@@ -255,7 +250,7 @@ def _open_folder(parts: tuple[str, ...], parent: int) -> int | None:
 
 
 def _unsafe(shown: str, error: OSError) -> OSError | UnsafeFileError:
-    """Separate what a path is from what a disk cannot do just now: the first is final, the second an OSError."""
+    """Separate what a path is (final) from what a disk cannot do now (OSError)."""
     if error.errno in (errno.ELOOP, errno.EMLINK):
         return UnsafeFileError(f"{shown} is a symbolic link. Links are not followed; name the file it points to.")
     if error.errno == errno.ENOTDIR:
