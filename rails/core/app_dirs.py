@@ -45,7 +45,7 @@ def config_folder() -> Path:
 
 
 def choose_config_folder(folder: Path) -> Token[Path | None]:
-    """Let ``folder`` be the configuration of this context: a job brings its own. The result takes it back."""
+    """Use ``folder`` as this context's configuration; give the result to :func:`take_back`."""
     return _CHOSEN.set(folder)
 
 

@@ -1,11 +1,9 @@
-"""A file written whole or not at all: a new file beside it, flushed, then renamed into its place.
+"""Write a file whole or not at all: a new file beside it, flushed, then renamed into its place.
 
-Covered: a crash, a full disk or an interrupt at any moment leaves the old file or the new one, never a part; a link
-in the place of the file is replaced, not followed; two writers at once leave the file of one of them. What a killed
-writer leaves is locked by nobody, so the next start removes it (:func:`rails.edits.apply.recover`). Not covered: a
-link among the folders above (the caller knows where its state goes), and files of the project, which
-:mod:`rails.edits.safe_files` writes against races by other means, as
-:mod:`rails.core.user_files` does the user's.
+A crash, a full disk or an interrupt leaves the old file or the new one; a link in its place is replaced, not followed;
+of two writers one wins. What a killed writer leaves is unlocked: the next start removes it
+(:func:`rails.edits.apply.recover`). Not covered: links among the folders above, and files of the project and the user
+(:mod:`rails.edits.safe_files`, :mod:`rails.core.user_files`).
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ _HERE: Final = -100  # for the system, the current folder
 
 @cache
 def _renameat2() -> Callable[..., int] | None:
-    """Return the C library's ``renameat2``, or None where there is none."""
     import ctypes
 
     try:
@@ -41,9 +38,9 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 def rename_by(old: str | Path, new: str | Path, flag: int, folder: int = _HERE) -> bool:
-    """Rename as ``flag`` says, from the folder that is open (the current one if none is).
+    """Rename as ``flag`` says, inside the open ``folder``. Return False, with nothing done, where the system cannot.
 
-    Returns False, with nothing done, where the system cannot. Raises OSError.
+    Raises OSError.
     """
     function = _renameat2()
     if function is None:
@@ -59,10 +56,7 @@ def rename_by(old: str | Path, new: str | Path, flag: int, folder: int = _HERE) 
 
 
 def replace_file(file: Path, data: bytes, *, durable: bool = True) -> None:
-    """Put ``data`` in the place of ``file``; folders that are missing are made. Raises OSError.
-
-    Not ``durable``: a power cut may undo it, as is right for what can be made again.
-    """
+    """Replace or create ``file``, with missing folders. Raises OSError. Not ``durable``: a power cut may undo it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     folder = os.open(file.parent, _FOLDER)
     try:
@@ -75,10 +69,9 @@ def replace_file(file: Path, data: bytes, *, durable: bool = True) -> None:
 
 
 def create(folder: int, name: str, data: bytes, *, durable: bool = True, begun_in: str = ".") -> bool:
-    """Make the file ``name`` in the open ``folder``, complete and, if ``durable``, on disk. Raises OSError.
+    """Create ``name`` in the open ``folder``, complete and, if ``durable``, on disk. Raises OSError.
 
-    ``begun_in`` is the folder, seen from there, that it is written in before it has its name. Returns ``False`` where
-    there is one already; that one stays.
+    ``begun_in`` is the folder, seen from there, in which it is written first. Returns ``False`` if it exists already.
     """
     made = False
     if not _is_there(folder, name):
@@ -94,7 +87,7 @@ def create(folder: int, name: str, data: bytes, *, durable: bool = True, begun_i
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write ``data``: one system call, more only where the kernel takes less than all."""
+    """Write all of ``data``, even where the kernel takes less at once."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -102,7 +95,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def _beside(folder: int, stem: str, data: bytes, *, durable: bool) -> Iterator[str]:
-    """Yield the name of a finished file, ``stem`` and more; it is gone afterwards unless it was renamed."""
+    """Yield the name of a finished file; it is gone afterwards unless it was renamed."""
     temporary = f"{stem}.{os.urandom(6).hex()}"
     descriptor = os.open(temporary, _NEW, 0o600, dir_fd=folder)
     try:
@@ -119,7 +112,7 @@ def _beside(folder: int, stem: str, data: bytes, *, durable: bool) -> Iterator[s
 
 
 def rename_free(old: str | Path, new: str | Path, folder: int = _HERE) -> None:
-    """Rename to a name that is free, in the open ``folder``. Raises OSError, FileExistsError if it is taken."""
+    """Rename within the open ``folder``. Raises OSError, FileExistsError if ``new`` is taken."""
     try:
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         os.unlink(old, dir_fd=folder)

@@ -1,7 +1,6 @@
-"""The table of the built-in tools: what the program knows of each of them besides its definition file.
+"""The table of the built-in tools: what the program knows of each besides its definition file.
 
-A definition file (``mcp_definitions``) says how a tool is asked for and who may use it; this table says what the
-packages between parsing and writing need to know. No other module holds the name of a built-in tool as a string.
+No other module holds the name of a built-in tool as a string.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from rails.core.tool_request import Effect
 class BuiltinTool(Struct, frozen=True):
     """One built-in tool.
 
-    ``status_verb`` begins the line that is shown while a request for it arrives. ``by_place`` is whether it says where
-    to write instead of what text is there now, so that it must know which bytes the agent saw. ``on_files`` is whether
-    its parameters are paths and texts of files: a dangerous word in such a text is no command. ``like`` is the tool
-    that agents are told of instead: who may use that one may ask for this one too, and nobody is told of it.
+    ``status_verb`` begins the line shown while a request arrives. ``by_place``: it says where to write, so it must know
+    which bytes the agent saw. ``on_files``: its parameters are paths and texts, so a dangerous word is no command.
+    ``like`` is the tool that agents are told of instead, with the same access.
     """
 
     name: str
@@ -62,6 +60,6 @@ BUILTIN_TOOLS: Final[Mapping[str, BuiltinTool]] = {tool.name: tool for tool in _
 
 
 def status_verb(name: str) -> str:
-    """Return the verb of the status line for the tool ``name``, whoever provides it."""
+    """Return the verb of the status line for ``name``, built-in or not."""
     tool = BUILTIN_TOOLS.get(name)
     return tool.status_verb if tool else "Processing"

@@ -1,4 +1,4 @@
-"""Where an edit could go that has no certain place: what a human is offered to choose from."""
+"""Where an edit without a certain place could go: a human chooses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rails.core.changes import ChangeSet
 
 
 class CandidatePlace(Struct, frozen=True):
-    """One place: its name, its lines (from 1), how alike it is (0 to 1), and what the edit would do there."""
+    """One place: its name, its lines (from 1), its likeness (0 to 1), and what the edit would do there."""
 
     handle: str
     first_line: int
@@ -18,10 +18,7 @@ class CandidatePlace(Struct, frozen=True):
 
 
 class PlaceChoice(Struct, frozen=True):
-    """An edit that was refused, why, and the places that come nearest, best first; at least one.
-
-    ``edit`` is which one of a request with several edits, from 0.
-    """
+    """A refused edit, why, and at least one nearest place, best first. ``edit`` is its index in the request, from 0."""
 
     request_id: str
     edit: int

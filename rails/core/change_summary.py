@@ -1,7 +1,6 @@
-"""What a change means, where its lines of text say little: sentences for people, and something to draw.
+"""What a change means: sentences for people, and something to draw.
 
-Plain data, made by whoever knows the format (``rails.gate``), shown by whoever asks or informs a human. Texts
-are untrusted: whoever shows them passes them through ``core.text``.
+Texts are untrusted: whoever shows them passes them through ``core.text``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ SummaryStyle = Literal["note", "add", "remove", "change"]
 
 
 class SummaryLine(Struct, frozen=True):
-    """One line: what happened, and how far it is set in (0 is a thing, 1 and more are its details)."""
+    """One line, and its indentation (0 is a thing, 1 and more are its details)."""
 
     style: SummaryStyle
     text: str
@@ -25,7 +24,7 @@ class SummaryLine(Struct, frozen=True):
 
 
 class ChangeSummary(Struct, frozen=True):
-    """What happens to one file. ``hidden`` counts the lines left out; ``drawing`` is what a picture is made of."""
+    """One file's change. ``hidden`` counts the lines left out; ``drawing`` is the data of a picture."""
 
     path: str
     title: str

@@ -1,7 +1,6 @@
 """A change set: the exact bytes before and after, for every file, before anything is written.
 
-Preview, gate, approval and write all speak about the same ``ChangeSet``; its digest is what a human
-signs. Made only by ``rails.edits.plan`` and, with formatter changes added, by ``rails.gate``.
+Its digest is what a human signs. Made only by ``rails.edits.plan`` and, with formatter changes added, ``rails.gate``.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ T = TypeVar("T")
 
 
 class FileChange(Struct, frozen=True):
-    """One file, before and after. ``None`` means that there is no such file.
+    """One file, before and after; ``None``: no such file.
 
-    ``mode`` is the permission bits that the file has, or gets when it is new.
-    ``proposed`` is what the agent wrote, where a formatter or fixer changed it since; else ``None``.
+    ``mode`` is its permission bits, present or future. ``proposed`` is what the agent wrote, if a formatter or fixer
+    changed it since.
     """
 
     path: WorkspacePath
@@ -49,9 +48,9 @@ class FileChange(Struct, frozen=True):
 
 
 class ChangedFile(Struct, frozen=True):
-    """A file change without its bytes, as the log holds it: hashes are ``None`` where there is no such file.
+    """A file change without its bytes, as logged: a hash is ``None`` where there is no file.
 
-    ``kind`` is a :data:`ChangeKind`, or what a newer log says.
+    ``kind`` is a :data:`ChangeKind`, or a newer log's word.
     """
 
     path: str
@@ -61,7 +60,7 @@ class ChangedFile(Struct, frozen=True):
 
 
 class EditResult(Struct, frozen=True):
-    """What became of one edit of an answer; ``occurrences`` counts the places that it replaces, 0 for a whole file."""
+    """What became of one edit; ``occurrences`` counts the places that it replaces, 0 for a whole file."""
 
     path: str
     success: bool
@@ -70,7 +69,7 @@ class EditResult(Struct, frozen=True):
 
 
 class ChangeSet(Struct, frozen=True):
-    """Changes that are written together or not at all. At most one change for each path."""
+    """Changes written together or not at all; at most one for each path."""
 
     changes: tuple[FileChange, ...] = ()
 
@@ -78,7 +77,7 @@ class ChangeSet(Struct, frozen=True):
         return bool(self.changes)
 
     def digest(self) -> str:
-        """Return a SHA-256 over every path, mode, before-hash and after-hash, in path order."""
+        """Return a SHA-256 over every path, mode and both hashes, in path order."""
         lines = sorted(f"{c.path}\0{c.mode:o}\0{c.before_sha256}\0{c.after_sha256}" for c in self.changes)
         return sha256("\n".join(lines).encode())
 
@@ -98,9 +97,9 @@ class ChangeSet(Struct, frozen=True):
 class Approved(Struct, Generic[T], frozen=True):
     """Something that a human or a policy has agreed to. Made only by ``rails.approval.decision``.
 
-    ``digest`` is what was signed; whoever executes computes it again from ``value`` and refuses if it
-    differs. ``by`` says who ("human", "policy: rule 3", "script"), ``at`` when (UTC, ISO 8601).
-    ``request`` is the digest of the whole approval request: tools, parameters, definitions, checks.
+    ``digest`` is what was signed; whoever executes computes it again from ``value`` and refuses if it differs. ``by``
+    is "human", "policy: rule 3" or "script", ``at`` UTC in ISO 8601. ``request`` is the digest of the whole request:
+    tools, parameters, definitions, checks.
     """
 
     value: T
@@ -132,7 +131,7 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
 
 
 def _lines(text: str) -> list[str]:
-    """Split at ``\\n`` only; a carriage return stays visible, a missing final newline is said."""
+    """Split at ``\\n`` only; a carriage return stays visible, a missing final newline is shown."""
     if not text:
         return []
     lines = text.split("\n")

@@ -1,8 +1,7 @@
-"""In which encoding a text is that is not UTF-8: what its mark or its own declaration says, or Latin-1; else none.
+"""The encoding of a text that is not UTF-8: by its mark or declaration, or Latin-1; else none.
 
-A guess would be a guess about what to write back, so an encoding counts only if its bytes come back the same, and
-Latin-1 (Windows-1252 where its signs are used) only where its letters stand in words as people write them. Not
-covered: any other encoding, unless the file declares it.
+An encoding counts only if its bytes come back the same; Latin-1 (Windows-1252 where its signs are used) only where its
+letters make words. Others must be declared.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ Found = tuple[str, str, bytes]
 
 
 def found(data: bytes, *, may_name: bool) -> Found | None:
-    """Return text, encoding and mark of what is not UTF-8, or ``None``. ``may_name``: it may say its encoding."""
+    """Return text, encoding and mark, or ``None``. ``may_name``: a declaration counts."""
     for mark, name in _MARKS:
         if data.startswith(mark) and (text := _text(data[len(mark) :], name)) is not None and "\0" not in text:
             return text, name, mark
@@ -50,19 +49,18 @@ def found(data: bytes, *, may_name: bool) -> Found | None:
 
 
 def declared(data: bytes) -> str:
-    """Return the encoding that a text names for itself, ``""`` when it names none that can be used."""
+    """Return the usable encoding that a text names, or ``""``."""
     name = _named_codec(data[:_HEAD])
     return _WIDER.get(name, name) if _DECLARED.fullmatch(name) else ""
 
 
 def misleading(head: bytes) -> str:
-    """Return the encoding that a text names if a program reads another text in it than the one that is shown."""
+    """Return the encoding that a text names, if programs read another text in it than we show."""
     name = _named_codec(head)
     return "" if name in ("", "utf-8", "utf-8-sig", "ascii") or _DECLARED.fullmatch(name) else name
 
 
 def _named_codec(head: bytes) -> str:
-    """Return Python's name of the encoding that is named, ``""`` where it has none."""
     named = _NAMED.search(head)
     try:
         return codecs.lookup(named[1].decode()).name if named else ""
@@ -71,7 +69,7 @@ def _named_codec(head: bytes) -> str:
 
 
 def first_fault(data: bytes) -> int:
-    """Return where ``data`` stops to be UTF-8."""
+    """Return the offset at which ``data`` stops being UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -88,7 +86,6 @@ def _text(data: bytes, name: str) -> str | None:
 
 
 def _sixteen(data: bytes) -> Iterator[str]:
-    """Yield the kind of UTF-16 whose other half of the bytes is mostly NUL."""
     low, high = data[::2], data[1::2]
     if len(data) >= _SHORTEST and len(low) == len(high):
         if high.count(0) >= _MOSTLY * len(high) and 0 not in low:
@@ -98,7 +95,6 @@ def _sixteen(data: bytes) -> Iterator[str]:
 
 
 def _by_bytes(data: bytes, *, may_name: bool) -> Iterator[str]:
-    """Yield the one encoding that the file names, or in which it reads as people write."""
     if may_name and _NAMED.search(data[:_HEAD]):
         yield from filter(None, [declared(data)])
         return
@@ -123,7 +119,6 @@ _ODD: Final = lazy(
 
 
 def _western(data: bytes) -> Iterator[str]:
-    """Yield Latin-1, or Windows-1252 where its signs are used, if letters stand in words and signs do not."""
     letters = len(re.findall(_LETTER, data))
     in_words = sum(map(len, _IN_WORD.findall(data)))
     signs = sum(byte > 0x7F for byte in data) - letters
@@ -133,6 +128,5 @@ def _western(data: bytes) -> Iterator[str]:
 
 
 def _is_mixed(data: bytes) -> bool:
-    """Whether most of it is UTF-8 after all, and only some bytes are not."""
     text = data.decode("utf-8", "surrogateescape")
     return _share(text, "[^\0-\x7f\udc80-\udcff]") >= _share(text, "[\udc80-\udcff]")

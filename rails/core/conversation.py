@@ -1,10 +1,7 @@
 """What a model and AI-Rails say to each other, independent of any provider.
 
-Messages are append-only: a conversation is never rewritten, because providers bind caches and thinking
-to the exact history.
-
-:func:`answer_to_json` and :func:`answer_from_json` are the one written form of an answer: a line of a
-recorded conversation, and what the session log keeps of it.
+Messages are append-only: providers bind caches and thinking to the exact history. :func:`answer_to_json` gives the one
+written form of an answer, for recordings and the log.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ class TextPart(Struct, frozen=True):
 
 
 class NativeCall(Struct, frozen=True):
-    """A provider's own tool call. ``arguments`` is the JSON text as it came, not yet parsed."""
+    """A provider's own tool call. ``arguments`` is unparsed JSON text."""
 
     id: str
     name: str
@@ -39,7 +36,7 @@ class NativeCall(Struct, frozen=True):
 
 
 class NativeResult(Struct, frozen=True):
-    """The answer to one :class:`NativeCall`; every call of an answer gets one, run or not."""
+    """The answer to one :class:`NativeCall`; every call gets one, run or not."""
 
     id: str
     text: str
@@ -47,9 +44,9 @@ class NativeResult(Struct, frozen=True):
 
 
 class Opaque(Struct, frozen=True):
-    """A block or fields of the provider's own, such as signed thinking: sent back as they came, never read.
+    """A provider's own block, such as signed thinking: sent back unchanged, never read.
 
-    ``provider`` is who sent them ("anthropic", "openai@127.0.0.1:8000"), and gets them back; ``data`` is JSON text.
+    ``provider`` is its sender and receiver ("anthropic", "openai@127.0.0.1:8000"); ``data`` is JSON text.
     """
 
     provider: str
@@ -62,8 +59,8 @@ MessagePart: TypeAlias = TextPart | NativeCall | NativeResult | Opaque
 class Message(Struct, frozen=True):
     """One message; ``user`` messages carry the task, feedback and tool results.
 
-    ``stands_for`` is how many earlier answers of the same model this message replaces or follows that are not
-    in the conversation: a recording goes on behind them.
+    ``stands_for`` counts earlier answers of the same model that are not in the conversation: a recording goes on behind
+    them.
     """
 
     role: Literal["user", "assistant"]
@@ -82,14 +79,14 @@ class Message(Struct, frozen=True):
 
 
 class EachOnce(Generic[T]):
-    """Makes something of each message of a conversation that grows; of those known before, it is not made again."""
+    """Converts each message of a growing conversation once."""
 
     def __init__(self, make: Callable[[Message], T]) -> None:
         self._make = make
         self._kept: tuple[list[Message], list[T]] = [], []
 
     def of(self, messages: Sequence[Message]) -> list[T]:
-        """Return what was made of ``messages``; it is shared, and stays as it is."""
+        """Return the converted ``messages``: a shared list, not to be changed."""
         known, made = self._kept
         if len(messages) < len(known) or any(map(operator.is_not, known, messages)):
             known, made = [], []
@@ -99,9 +96,8 @@ class EachOnce(Generic[T]):
 
 
 class Usage(Struct, frozen=True):
-    """Tokens of one model call, as the provider counted them (0: not reported).
-
-    ``cache_read_tokens`` and ``cache_write_tokens`` are input as well, and not part of ``input_tokens``.
+    """Tokens of one model call, as the provider counted them (0: not reported). ``input_tokens`` excludes both cache
+    counts.
     """
 
     input_tokens: int = 0
@@ -111,7 +107,7 @@ class Usage(Struct, frozen=True):
 
     @property
     def prompt_tokens(self) -> int:
-        """All that was read: fresh, from the cache, and into it."""
+        """All input: fresh, from the cache, and into it."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
 
@@ -122,7 +118,7 @@ class TextDelta(Struct, frozen=True):
 
 
 class ModelAnswer(Struct, frozen=True):
-    """A complete model answer: the last thing a stream yields."""
+    """A complete model answer: the last item of a stream."""
 
     message: Message
     stop_reason: StopReason
@@ -136,7 +132,7 @@ Delta: TypeAlias = TextDelta | ModelAnswer
 
 
 class ToolSpec(Struct, frozen=True):
-    """A tool as a provider receives it: name, description and the JSON Schema of its parameters."""
+    """A tool as a provider receives it; ``parameters`` are a JSON Schema."""
 
     name: str
     description: str
@@ -148,12 +144,12 @@ _STOP_REASONS: Final[frozenset[str]] = frozenset(get_args(StopReason))
 
 
 def message_to_json(message: Message) -> dict[str, Json]:
-    """Return a message as JSON values: ``{"role": …, "content": [blocks]}``."""
+    """Return ``{"role": …, "content": [blocks]}``."""
     return {"role": message.role, "content": [_part_to_json(part) for part in message.parts]}
 
 
 def message_from_json(value: Json) -> Message:
-    """Read what :func:`message_to_json` wrote; ``content`` may be one string. Raises ValueError with the reason."""
+    """Read what :func:`message_to_json` wrote; ``content`` may be a string. Raises ValueError."""
     if not isinstance(value, Mapping):
         raise ValueError("a message is a JSON object")
     role, content = value.get("role"), value.get("content")
@@ -167,7 +163,7 @@ def message_from_json(value: Json) -> Message:
 
 
 def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:
-    """Return an answer as JSON values: its message, and why it stopped, what it used, which model."""
+    """Return an answer as JSON: message, stop reason, usage, model."""
     return {
         **message_to_json(answer.message),
         "stop_reason": answer.stop_reason,
@@ -178,7 +174,7 @@ def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:
 
 
 def answer_from_json(value: Json) -> ModelAnswer:
-    """Read what :func:`answer_to_json` wrote; all but the message may be missing. Raises ValueError."""
+    """Read what :func:`answer_to_json` wrote; only the message is required. Raises ValueError."""
     message = message_from_json(value)
     if message.role != "assistant" or not isinstance(value, Mapping):
         raise ValueError('the "role" of an answer must be "assistant"')
@@ -195,7 +191,7 @@ def answer_from_json(value: Json) -> ModelAnswer:
 
 
 def readable(answer: ModelAnswer) -> ModelAnswer:
-    """Return an answer as a log gives it back. Raises ValueError for what would end the session for good."""
+    """Return an answer as a log gives it back. Raises ValueError for one that would end the session for good."""
     try:
         return answer_from_json(answer_to_json(answer))
     except (TypeError, AttributeError) as error:
@@ -203,7 +199,7 @@ def readable(answer: ModelAnswer) -> ModelAnswer:
 
 
 def usage_from_json(value: Json) -> Usage:
-    """Read the token counts of an answer's written form; what is missing or odd counts as 0."""
+    """Read token counts; missing or odd ones are 0."""
     if not isinstance(value, Mapping):
         return Usage()
     counts = map(value.get, _COUNTS)

@@ -1,17 +1,12 @@
 """The lines that two texts share: a longest common subsequence, exact up to a bound, and one replacement beyond it.
 
-Pure. Every difference of lines in AI-Rails is computed here, so that the gate, the approval, the log and the page
-count the same lines. What both texts begin and end with is set aside, then the lines that only one of them has (they
-match nothing); rapidfuzz compares the rest, 64 lines at a time. Of several least answers the one that people expect
-is taken: an insertion that can slide to the difference above it joins it, and else begins at the line that is
-indented least, the last of these.
+Every difference of lines is computed here, so the gate, the approval, the log and the page agree. Common ends and lines
+of only one side are set aside; rapidfuzz compares the rest. Of several least answers: an insertion that can slide to
+the difference above joins it, else it begins at the least indented line, the last of these.
 
-The bound ``limits.DIFF_PAIRS`` is on what rapidfuzz gets: about 20,000 by 20,000 lines that stand on both sides in
-another order. They take 50 MB and, measured, 0.1 to 0.5 s. Where more is left, the lines in between are one replaced
-block and the result is not ``exact``: right, but not the least.
-
-Covered: lines of text or bytes; how a text is cut into lines is up to the caller. Not covered: moved lines (they are
-removed and added), and likeness within a line.
+``limits.DIFF_PAIRS`` bounds what rapidfuzz gets: about 20,000 by 20,000 reordered lines, 50 MB and, measured, 0.1 to
+0.5 s. Beyond it, the lines in between are one replaced block and the result is not ``exact``. Moved lines count as
+removed and added.
 """
 
 from __future__ import annotations
@@ -33,7 +28,7 @@ _Lines: TypeAlias = Sequence[str | bytes]
 
 
 class DiffBlock(NamedTuple):
-    """Lines ``old_start:old_end`` of one side, which are or become lines ``new_start:new_end`` of the other."""
+    """Lines ``old_start:old_end`` that are or become lines ``new_start:new_end``."""
 
     equal: bool
     old_start: int
@@ -43,7 +38,7 @@ class DiffBlock(NamedTuple):
 
 
 class LineDiff(NamedTuple):
-    """Blocks in order that together cover both sides. ``exact``: no smaller number of changed lines does it."""
+    """Blocks in order that cover both sides. ``exact``: the number of changed lines is the least."""
 
     blocks: tuple[DiffBlock, ...]
     exact: bool
@@ -55,16 +50,16 @@ class LineDiff(NamedTuple):
 
     @property
     def added(self) -> int:
-        """Number of lines that only the new side has."""
+        """Number of lines only on the new side."""
         return sum(block.new_end - block.new_start for block in self.changed)
 
     @property
     def removed(self) -> int:
-        """Number of lines that only the old side has."""
+        """Number of lines only on the old side."""
         return sum(block.old_end - block.old_start for block in self.changed)
 
     def old_lines(self) -> list[int]:
-        """Return for each new line its 0-based place on the old side, or -1 where it was added or changed."""
+        """Return for each new line its 0-based place on the old side, or -1 if added or changed."""
         places: list[int] = []
         for equal, old_start, old_end, new_start, new_end in self.blocks:
             places += range(old_start, old_end) if equal else [-1] * (new_end - new_start)
@@ -76,7 +71,7 @@ _Gap: TypeAlias = tuple[int, int, int, int]
 
 
 def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineDiff:
-    """Return how ``new`` comes from ``old``; with more than ``pairs`` to compare, not always in the least way."""
+    """Return how ``new`` comes from ``old``; with more than ``pairs`` to compare, not always the least difference."""
     head, tail = _common_ends(old, new)
     old_end, new_end = len(old) - tail, len(new) - tail
     old_at, new_at, exact = _matched(old[head:old_end], new[head:new_end], pairs)
@@ -86,12 +81,12 @@ def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineD
 
 
 def line_map(old: _Lines, new: _Lines) -> list[int]:
-    """Return for each line of ``new`` its 0-based place in ``old``, or -1 where it was added or changed."""
+    """Return for each line of ``new`` its 0-based place in ``old``, or -1 if added or changed."""
     return line_diff(old, new).old_lines()
 
 
 def unified(old: Sequence[str], new: Sequence[str], names: Sequence[str], context: int = 3) -> Iterator[str]:
-    """Yield a unified diff as lines without line ends, in the form of the standard library; none if nothing differs."""
+    """Yield a unified diff as lines without line ends, in ``difflib``'s form; nothing if nothing differs."""
     for number, hunk in enumerate(grouped(line_diff(old, new).blocks, context)):
         if number == 0:
             yield f"--- {names[0]}"
@@ -106,7 +101,7 @@ def unified(old: Sequence[str], new: Sequence[str], names: Sequence[str], contex
 
 
 def grouped(blocks: Iterable[DiffBlock], context: int) -> Iterator[list[DiffBlock]]:
-    """Yield the blocks of each hunk: differences with at most ``context`` equal lines around and between them."""
+    """Yield each hunk's blocks: differences with at most ``context`` equal lines around and between."""
     hunk: list[DiffBlock] = []
     for block in blocks:
         length = block.old_end - block.old_start
@@ -132,13 +127,12 @@ def _part(block: DiffBlock, start: int, end: int) -> DiffBlock:
 
 
 def _range(start: int, end: int) -> str:
-    """Return lines as a hunk's header says them: the first and how many; of none, the line above."""
+    """Return a hunk header's range: the first line and how many; for none, the line above."""
     length = end - start
     return f"{start + 1}" if length == 1 else f"{start + 1 if length else start},{length}"
 
 
 def _common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
-    """Count the lines that both sides begin with, and of the rest those that both end with."""
     shortest = min(len(old), len(new))
     head = next(compress(count(), map(operator.ne, old, new)), shortest)
     tail = next(compress(count(), map(operator.ne, reversed(old), reversed(new))), shortest)
@@ -146,7 +140,7 @@ def _common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int
 
 
 def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[Sequence[int], Sequence[int], bool]:
-    """Return places of equal lines, rising on both sides and as many as there can be; and whether they are."""
+    """Return places of equal lines, rising on both sides, and whether they are as many as possible."""
     numbers: dict[Hashable, int] = {}
     unused = count()
     ours, theirs = (list(map(numbers.setdefault, side, unused)) for side in (old, new))
@@ -167,14 +161,13 @@ def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[Sequence[int], Seque
 
 
 def _gaps(old_at: Sequence[int], new_at: Sequence[int], head: int) -> Iterator[_Gap]:
-    """Yield what lies between places that do not follow each other on both sides."""
     steps = zip(map(operator.sub, old_at[1:], old_at), map(operator.sub, new_at[1:], new_at), strict=True)
     for end in compress(count(1), map(operator.ne, steps, repeat((1, 1)))):
         yield old_at[end - 1] + 1 + head, old_at[end] + head, new_at[end - 1] + 1 + head, new_at[end] + head
 
 
 def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
-    """Return the differences, one that can slide to another (all lines between them repeat in it) joined to that."""
+    """Join a difference to another that it can slide to: all lines between them repeat in it."""
     joined: list[_Gap] = []
     for below in gaps:
         gap = below
@@ -192,7 +185,7 @@ def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
 
 
 def _settled(gaps: Sequence[_Gap], old: _Lines, new: _Lines) -> Iterator[_Gap]:
-    """Yield the differences, one that can slide moved to where a block begins."""
+    """Yield the differences, each that can slide moved to where a block begins."""
     free_from = 0  # a line stays between two differences
     for gap, start_below in zip(gaps, [*(gap[0] for gap in gaps[1:]), len(old)], strict=False):
         side, start, end = _only_side(gap, old, new)
@@ -204,14 +197,13 @@ def _settled(gaps: Sequence[_Gap], old: _Lines, new: _Lines) -> Iterator[_Gap]:
 
 
 def _only_side(gap: _Gap, old: _Lines, new: _Lines) -> tuple[_Lines, int, int]:
-    """Return the side that has lines in a difference, and from where to where; none unless it is exactly one."""
+    """Return the side that has lines, and their range; none unless it is exactly one side."""
     if gap[0] == gap[1]:
         return new, gap[2], gap[3]
     return (old, gap[0], gap[1]) if gap[2] == gap[3] else (old, 0, 0)
 
 
 def _again_above(side: _Lines, start: int, end: int, most: int) -> int:
-    """Count the lines that stand above ``start`` and, in the same order, above ``end``, too."""
     if start == end or not most or side[start - 1] != side[end - 1]:
         return 0
     differ = map(operator.ne, reversed(side[start - most : start]), reversed(side[end - most : end]))
@@ -219,20 +211,18 @@ def _again_above(side: _Lines, start: int, end: int, most: int) -> int:
 
 
 def _again_below(side: _Lines, start: int, end: int, most: int) -> int:
-    """Count the lines that stand from ``start`` on and from ``end`` on, too."""
     if start == end or not most or side[start] != side[end]:
         return 0
     return next(compress(count(), map(operator.ne, side[start : start + most], side[end : end + most])), most)
 
 
 def _where_a_block_begins(lines: _Lines) -> int:
-    """Return which of the lines is indented least, blank ones last; of several, the last."""
+    """Return the least indented line, blank ones last; of several, the last."""
     ranks = [(not line.strip(), len(line) - len(line.lstrip()), -at) for at, line in enumerate(lines)]
     return -min(ranks)[2]
 
 
 def _blocks(gaps: Iterable[_Gap], old_end: int, new_end: int) -> Iterator[DiffBlock]:
-    """Yield the differences, and between them what is equal."""
     old = new = 0
     for old_start, old_stop, new_start, new_stop in gaps:
         if old < old_start:
@@ -244,10 +234,7 @@ def _blocks(gaps: Iterable[_Gap], old_end: int, new_end: int) -> Iterator[DiffBl
 
 
 def changed_lines(unified_text: str) -> int:
-    """How many lines a unified diff adds and removes, by the lengths that its hunks name; 0 for what is no diff.
-
-    A line of a file that looks like a header or a sign counts as the line that it is.
-    """
+    """Return how many lines a unified diff adds and removes, by its hunks' lengths; 0 for no diff."""
     changed = old_left = new_left = 0
     for row in unified_text.split("\n"):
         if old_left <= 0 and new_left <= 0:

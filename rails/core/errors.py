@@ -1,19 +1,19 @@
-"""What can go wrong, and who should hear of it.
+"""What can go wrong, and who hears of it.
 
-A :class:`Refusal` is a value: the model should hear it, so it travels to ``rails.session.feedback``.
-A :class:`RailsError` is an exception: the operator should hear it; ``rails.cli`` catches it once.
+A :class:`Refusal` is a value for the model (``rails.session.feedback``). A :class:`RailsError` is an exception for the
+operator; ``rails.cli`` catches it once.
 
-    RailsError                 exit 3   something could not be checked or run
-    ├── UsageError             exit 2   the command, a file of the user's or a setting is wrong
-    │   └── DefinitionError    exit 2   a tool definition or agent template is wrong
-    ├── WorkspaceError         exit 3   the project folder could not be read or written
-    │   └── StaleError         exit 3   a file changed between the look and the write
-    ├── LogError               exit 3   the session log could not be written or read
-    ├── CheckError             exit 3   a required check crashed, timed out or is missing
-    ├── TimeUpError            exit 1   the time that a session was given is used up
-    ├── UnansweredError        exit 1   nobody answered an approval in time; the run can go on later
-    └── ModelError             exit 3   the model could not be reached or answered unusably
-        └── ModelRetryable     exit 3   the same, but worth another try
+    RailsError                 exit 3
+    ├── UsageError             exit 2
+    │   └── DefinitionError    exit 2
+    ├── WorkspaceError         exit 3
+    │   └── StaleError         exit 3
+    ├── LogError               exit 3
+    ├── CheckError             exit 3
+    ├── TimeUpError            exit 1
+    ├── UnansweredError        exit 1
+    └── ModelError             exit 3
+        └── ModelRetryable     exit 3
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ FAULT: Final = (Exception, SystemExit)
 class Refusal(Struct, frozen=True):
     """A "no" with a reason, addressed to whoever wrote the request.
 
-    ``code`` is a stable word for programs ("not_found"). ``message`` says what is wrong and where,
-    quoting the offending text. ``hint`` says what is allowed and what to do next. ``start`` and
-    ``end`` are character offsets into the text that was read (``-1``: no position). ``path`` is the
-    file or JSON path concerned. ``request_id`` names the request, once there is one. ``expected`` and
-    ``received`` say for programs what a schema wants there and what it got.
+    ``code`` is a stable word for programs ("not_found"). ``message`` says what is wrong and quotes it; ``hint`` what is
+    allowed and what to do. ``start`` and ``end`` are character offsets into the text that was read (``-1``: none).
+    ``path`` is a file or JSON path. ``expected`` and ``received`` are for programs: what a schema wants and what it
+    got.
     """
 
     code: str
@@ -85,13 +84,13 @@ class CheckError(RailsError):
 
 
 class TimeUpError(RailsError):
-    """The time that the session was given is used up, in the middle of something. That is left, and nothing follows."""
+    """The session's time is used up, in the middle of something: it is abandoned."""
 
     exit_code = EXIT_FINDINGS
 
 
 class UnansweredError(RailsError):
-    """Nobody answered in time. That is no denial: nothing was done, and the same is asked when the run goes on."""
+    """Nobody answered in time. No denial: nothing was done, and a resumed run asks again."""
 
     exit_code = EXIT_FINDINGS
 
@@ -101,7 +100,7 @@ class ModelError(RailsError):
 
 
 class ModelTooLongError(ModelError):
-    """The prompt is longer than the model's window; ``limit`` is that in tokens, as far as its server said (or 0)."""
+    """The prompt exceeds the model's window of ``limit`` tokens (0: the server did not say)."""
 
     def __init__(self, message: str, limit: int = 0) -> None:
         super().__init__(message)
@@ -111,7 +110,7 @@ class ModelTooLongError(ModelError):
 class ModelRetryable(ModelError):
     """A passing fault of the model's service: overload, time-out, a cut stream.
 
-    ``retry_after`` is the pause that the service asked for, in seconds, if it asked.
+    ``retry_after`` is the pause that the service asked for, in seconds.
     """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Exit codes, the same for every command, and the exception that ends one: what help and its mistakes need."""
+"""Exit codes of every command, and the exception that ends one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ EXIT_BROKEN: Final = 3
 
 
 class RailsError(Exception):
-    """Something the operator must know. The text says what happened, what was not changed, what to do."""
+    """Something the operator must know: what happened, what was not changed, what to do."""
 
     exit_code: int = EXIT_BROKEN

@@ -1,10 +1,10 @@
-"""What to install for a part of AI-Rails that needs more than the rest: the packages themselves, by their own names."""
+"""The packages to install for an optional part of AI-Rails."""
 
 from __future__ import annotations
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs what an extra of ours needs, such as ``pip install 'mcp<3,>=2.3'``."""
+    """Return the command that installs an extra's packages: ``pip install 'mcp<3,>=2.3'``."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:

@@ -6,10 +6,9 @@ from fnmatch import fnmatchcase
 
 
 def glob_match(glob: str, path: str, fold: bool = False, *, sets: bool = False) -> bool:
-    """Match a path from the project folder: ``*`` and ``?`` stay within a name, ``**`` spans folders.
+    """Match a path from the project folder. ``sets``: ``[ab]`` is one of these characters, else literal.
 
-    ``sets``: ``[ab]`` is one of these characters; else it is itself. Quadratic at worst in the number of names: the
-    positions that each part of the glob can reach are followed side by side, never tried one after another.
+    Quadratic at worst in the number of names: positions are followed side by side.
     """
     if fold:
         glob, path = glob.casefold(), path.casefold()

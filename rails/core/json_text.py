@@ -1,4 +1,4 @@
-"""From frozen values to JSON, once for the log, the reports and the contracts."""
+"""From frozen values to JSON, for the log, the reports and the contracts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from rails.core.tool_request import Json
 def to_json(value: object) -> Json:
     """Return ``value`` as JSON: values with fields become objects, sequences arrays, paths strings.
 
-    A file change becomes its path, kind and hashes; file contents never get into a log record this way.
-    Raises TypeError for anything else that JSON cannot hold.
+    A file change becomes path, kind and hashes, never contents. Raises TypeError for what JSON cannot hold.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -34,7 +33,7 @@ def to_json(value: object) -> Json:
 
 
 def change_json(change: FileChange) -> dict[str, Json]:
-    """Return what a program needs to know of a change: path, kind, and the hashes before and after."""
+    """Return a change's path, kind, and both hashes."""
     return {
         "path": change.path.text,
         "kind": change.kind,
@@ -52,7 +51,7 @@ def json_object(value: object) -> dict[str, Json]:
 
 
 def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield every value that holds no other, with its place below ``place``, such as ``edits[0].old_string``."""
+    """Yield every leaf with its place below ``place``, such as ``edits[0].old_string``."""
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from json_leaves(item, f"{place}.{key}" if place else key)
@@ -64,7 +63,7 @@ def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[t
 
 
 def without_quoting(text: str) -> str:
-    """Reduce a text to what stays the same under any way of quoting it: escapes, blanks and quotes fall away."""
+    """Remove escapes, blanks and quotes: the rest is the same under any quoting."""
     for escape in ("\\n", "\\t", "\\r"):
         text = text.replace(escape, "")
     return "".join(char for char in text if not char.isspace() and char not in "\\\"'“”‘’`")

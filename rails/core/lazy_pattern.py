@@ -1,6 +1,6 @@
-"""``lazy(...)`` is :func:`re.compile` at the first use: a command pays only for the patterns that its input needs.
+"""``lazy(...)`` is :func:`re.compile` at the first use.
 
-The parser alone has two hundred, and compiling them all took longer than applying a small answer.
+The parser has two hundred patterns; compiling all took longer than applying a small answer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _METHODS: Final = ("match", "search", "fullmatch", "finditer", "findall", "sub",
 
 
 class LazyPattern:
-    """Stands for a pattern, and has the pattern's own methods from the first use on."""
+    """Becomes a pattern at the first use."""
 
     def __init__(self, pattern: str | bytes | Callable[[], str], flags: int) -> None:
         self.pattern, self.asked = pattern, flags
@@ -25,10 +25,10 @@ class LazyPattern:
 
 
 def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return a pattern; a mistake in it is raised where it is first used."""
+    """Return a pattern; a mistake in it is raised at first use."""
     return cast("re.Pattern[AnyStr]", LazyPattern(pattern, flags))
 
 
 def lazy_built(build: Callable[[], str], flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern whose text takes time to put together, too."""
+    """Return a pattern whose text is built at first use, too."""
     return cast("re.Pattern[str]", LazyPattern(build, flags))

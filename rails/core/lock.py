@@ -1,10 +1,7 @@
-"""File locks with a bounded wait, and what else only ``fcntl`` can do to an open file.
+"""File locks with a bounded wait. The only module that imports ``fcntl``.
 
-A lock belongs to the open file, not to the process: it ends when the descriptor is closed, also by a crash, so there
-is no stale lock to clean up. Nobody waits for ever: who does not get the lock in time receives ``False`` and says so.
-
-Covered: processes of one machine that all ask. Not covered: programs that write without asking, and network file
-systems without ``flock``. The only module that imports ``fcntl``.
+A lock ends when its descriptor is closed, also by a crash, so none is stale. Not covered: programs that write without
+asking, and network file systems without ``flock``.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def acquire(descriptor: int, seconds: float = 0.0, *, shared: bool = False) -> bool:
-    """Return whether the open file's lock was had within ``seconds``. Raises OSError where locks don't work.
+    """Return whether the lock was had within ``seconds``. Raises OSError where locks don't work.
 
     ``shared``: together with other shared holders.
     """
@@ -42,9 +39,9 @@ def acquire(descriptor: int, seconds: float = 0.0, *, shared: bool = False) -> b
 
 @contextlib.contextmanager
 def held(file: Path, seconds: float = 0.0) -> Iterator[bool]:
-    """Hold the lock of a file that exists for nothing else, made where missing; yield whether it was had.
+    """Hold the lock of a file made only for it; yield whether it was had.
 
-    Raises OSError, also where a link stands in its place.
+    Raises OSError, also where a link is in its place.
     """
     descriptor = os.open(file, _FLAGS, 0o600)
     try:
@@ -54,7 +51,7 @@ def held(file: Path, seconds: float = 0.0) -> Iterator[bool]:
 
 
 def sync(descriptor: int) -> None:
-    """Put an open file's content on the disk. Raises OSError; after that the file must not be trusted any more."""
+    """Flush an open file to disk. Raises OSError; the file must not be trusted then."""
     if (full := getattr(fcntl, "F_FULLFSYNC", None)) is not None:  # on macOS, fsync stops at the drive's cache
         fcntl.fcntl(descriptor, full)
     else:
@@ -62,6 +59,6 @@ def sync(descriptor: int) -> None:
 
 
 def widen(pipe: IO[bytes], size: int) -> None:
-    """Make room for ``size`` bytes in a pipe where the system can (Linux); else it stays as it is."""
+    """Make room for ``size`` bytes in a pipe where the system can (Linux)."""
     with contextlib.suppress(AttributeError, OSError):
         fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, size)

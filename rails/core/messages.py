@@ -1,8 +1,7 @@
-"""The sentences that a person at the terminal reads, in English and Japanese, from one catalogue.
+"""What a person at the terminal reads, in English and Japanese.
 
-The Japanese texts of the retry messages are the wording that users of the first systems know. The
-language comes from ``AI_RAILS_LANG``, ``LC_ALL``, ``LC_MESSAGES`` or ``LANG``, the first that is set;
-anything but Japanese is English.
+The Japanese retry messages are those of the first systems. The language comes from the first set of ``AI_RAILS_LANG``,
+``LC_ALL``, ``LC_MESSAGES``, ``LANG``; anything but Japanese is English.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def language() -> MessageLanguage:
 
 
 def say(key: MessageKey, lang: MessageLanguage | None = None, **values: str) -> str:
-    """Return the sentence of ``key``, with ``{name}`` filled from ``values``, byte for byte."""
+    """Return the sentence of ``key``, ``{name}`` filled from ``values`` unchanged."""
     texts = _CATALOGUE[key]
     text = texts.get(lang or language(), texts["en"])
     for name, value in values.items():

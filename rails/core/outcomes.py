@@ -1,7 +1,4 @@
-"""What a session came to: one closed set of words, the same in exit codes, summaries, lists, pages, events and results.
-
-An outcome comes from what the log shows, never from what a model says of itself.
-"""
+"""What a session came to: a closed set of words, from what the log shows, never from what a model says."""
 
 from __future__ import annotations
 
@@ -44,12 +41,12 @@ _OTHER_WORDS: Final[Mapping[str, SessionEnd]] = {
 
 
 def outcome_for(word: str) -> SessionEnd:
-    """Return the outcome that ``word`` of a log means; "error" for one that no version has written."""
+    """Return the outcome that a log's ``word`` means; "error" for an unknown one."""
     if word in MEANINGS:
         return word  # type: ignore[return-value]
     return _OTHER_WORDS.get(word, "error")
 
 
 def is_good(word: str) -> bool:
-    """Return whether the work may go on after the outcome ``word``."""
+    """Say whether work may go on after this outcome."""
     return outcome_for(word) in GOOD

@@ -1,10 +1,9 @@
 """From a string that a model wrote to a :class:`WorkspacePath`, or a refusal.
 
-Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, a dash at the start, spaces at
-the ends of names, alternate streams, over-long names, invisible characters, and names
-that only look different from a protected one (case, Unicode compatibility, NTFS short names).
-Not covered here, because it needs the disk: links, devices, races. ``rails.edits.apply`` holds those. Only
-:func:`forbidden` looks at the disk, if it is told where.
+Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, leading dashes, spaces at the ends
+of names, alternate streams, over-long names, invisible characters, and lookalikes of protected names (case, Unicode
+compatibility, NTFS short names). Links, devices and races: ``rails.edits.apply``. Only :func:`forbidden` may look at
+the disk.
 """
 
 from __future__ import annotations
@@ -195,7 +194,7 @@ PROTECTED_PATTERNS: Final = (
 
 
 class WorkspacePath(Struct, frozen=True, order=True):
-    """A path inside the project, written with ``/`` and without ``.``, ``..`` or an absolute start.
+    """A path inside the project, with ``/`` and without ``.``, ``..`` or an absolute start.
 
     Made only by :func:`parse_path`; every function that touches a file takes this type and no string.
     """
@@ -217,13 +216,13 @@ class WorkspacePath(Struct, frozen=True, order=True):
 
     @property
     def suffix(self) -> str:
-        """The ending of the last name, lower-case and with its dot, or an empty string."""
+        """The lower-case ending of the last name with its dot, or ""."""
         stem, dot, ending = self.name.rpartition(".")
         return f".{ending.lower()}" if dot and stem else ""
 
 
 def parse_path(raw: object) -> WorkspacePath | Refusal:
-    """Turn what a model wrote as a path into a :class:`WorkspacePath`, or say why not."""
+    """Return a model's path as a :class:`WorkspacePath`, or why not."""
     if not isinstance(raw, str):
         return _refuse(raw, "it is not a string", 'Send the path as a string, for example "src/app.py".')
     if not raw.strip():
@@ -255,17 +254,17 @@ def parse_path(raw: object) -> WorkspacePath | Refusal:
 
 
 def kept_file(digest: str) -> str:
-    """Return where the project keeps a text that was too long for a message, by its SHA-256."""
+    """Return where the project keeps a text too long for a message, by its SHA-256."""
     return f".rails/blobs/{digest[:2]}/{digest}"
 
 
 def is_kept_file(path: WorkspacePath) -> bool:
-    """Return whether a path is of such a text: who names it has been told of it."""
+    """Say whether this is such a text's path: whoever names it has been told of it."""
     return re.fullmatch(r"[0-9a-f]{64}", path.name) is not None and str(path) == kept_file(path.name)
 
 
 def protected(path: WorkspacePath) -> str | None:
-    """Say why ``path`` needs an approval of its own, or return ``None`` for an ordinary file."""
+    """Return why ``path`` needs its own approval; ``None`` for an ordinary file."""
     *folders, name = (casefolded_name(part) for part in path.parts)
     for folder in folders:
         if folder in PROTECTED_DIRECTORIES:
@@ -285,7 +284,7 @@ _OF_A_REPOSITORY: Final = frozenset({"objects", "refs", "hooks", "config", "conf
 
 
 def forbidden(path: WorkspacePath, project: Path | None = None) -> str | None:
-    """Say why no approval can allow a write to ``path``, or return None: a write here could forge or run anything.
+    """Return why no approval can allow a write to ``path``, or None: it could forge or run anything.
 
     With ``project``, its disk is asked which folders have a file HEAD.
     """
@@ -302,7 +301,7 @@ def forbidden(path: WorkspacePath, project: Path | None = None) -> str | None:
 
 
 def hidden(name: str) -> bool:
-    """Say whether a file of this name holds secrets by convention: ``.env`` and its variants, private keys."""
+    """Say whether a file of this name holds secrets by convention."""
     folded = name.casefold()
     if folded == ".env" or (folded.startswith(".env.") and not folded.endswith(_EXAMPLE_ENDINGS)):
         return True
@@ -310,7 +309,7 @@ def hidden(name: str) -> bool:
 
 
 def why_hidden(path: WorkspacePath) -> str:
-    """Say why no agent is shown what is at ``path``; "" for an ordinary file."""
+    """Return why no agent is shown ``path``; "" for an ordinary file."""
     if is_kept_file(path):
         return ""
     for part in path.parts[:-1]:
@@ -322,13 +321,13 @@ def why_hidden(path: WorkspacePath) -> str:
 
 
 def casefolded_name(part: str) -> str:
-    """Reduce a name to what the most forgiving file system would take it for."""
+    """Reduce a name to what the most forgiving file system takes it for."""
     visible = "".join(char for char in unicodedata.normalize("NFKC", part) if unicodedata.category(char) != "Cf")
     return visible.casefold().split(":", 1)[0].rstrip(". ")
 
 
 def not_on_windows(path: WorkspacePath) -> str:
-    """Return why Windows cannot have a file of this name, "" if it can."""
+    """Return why Windows cannot have this name, or ""."""
     for part in path.parts:
         if {*part} & {*':<>"|?*'}:
             return f'{part} has one of : < > " | ? *'

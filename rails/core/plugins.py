@@ -1,4 +1,4 @@
-"""Kinds of files whose knowledge is a package of its own: what others ask of it, and where it is found."""
+"""Kinds of files whose knowledge is a package of its own, and where it is found."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MODULES: Final = {"n8n": "rails.n8n.plugin"}
 
 
 class KindPlugin(Struct, frozen=True):
-    """What a kind of files offers beyond the gate's check of it.
+    """What a kind of files offers beyond the gate's check.
 
-    ``edit`` takes a file's path, bytes and operations and returns its text before and after; ``answer`` is its tool
-    for questions; ``picture`` returns a drawing of a change summary as SVG, "" for none, in the styles of ``style``.
+    ``edit`` takes path, bytes and operations and returns the text before and after; ``answer`` is its tool for
+    questions; ``picture`` draws a change summary as SVG, "" for none, in the styles of ``style``.
     """
 
     edit: Callable[..., tuple[str, str] | Refusal]

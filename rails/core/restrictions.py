@@ -1,15 +1,11 @@
-"""What agents may neither read nor write nor see: the patterns of a project's ``.agent-restrictions`` file.
+"""What agents may neither read, write nor see: a project's ``.agent-restrictions`` file.
 
-The patterns are those of ``.gitignore``: one on each line, the last that matches decides, ``!`` takes back, a leading
-or inner ``/`` ties to the project folder, a trailing one means folders only, ``**`` spans folders, ``*`` and ``?`` stay
-within a name, ``[a-z]`` is a set. What lies in a restricted folder cannot be taken back. Case does not matter. A line
-that is no pattern, or a set with a class or a back-slash in it, restricts everything.
+The patterns are those of ``.gitignore``, without regard to case; what lies in a restricted folder cannot be taken back.
+Or they are items (``- pattern``) of the lists ``RESTRICTED_FOLDERS:``, ``RESTRICTED_FILES:``, ``RESTRICTED_PATTERNS:``
+of the tool that the file's name comes from.
 
-Or they are the items of the three lists of the tool that the file's name comes from (``RESTRICTED_FOLDERS:``,
-``RESTRICTED_FILES:``, ``RESTRICTED_PATTERNS:``, below each ``- pattern``), which mean the same here.
-
-A file that is there and cannot be read, is a link, is too large or no UTF-8 restricts everything: nobody knows what it
-says. A project can only restrict with it; it allows nothing.
+A line that is no pattern, a set with a class or a back-slash, or a file that cannot be read, is a link, too large or no
+UTF-8 restricts everything.
 """
 
 from __future__ import annotations
@@ -50,7 +46,7 @@ class _Pattern(Struct, frozen=True):
 class Restrictions(Struct, frozen=True):
     """The patterns in force; ``broken`` says why all is restricted instead.
 
-    ``above`` is what the folder above restricts, in which the project is called ``name``.
+    ``above`` is what the folder above restricts, where the project is called ``name``.
     """
 
     patterns: tuple[_Pattern, ...] = ()
@@ -60,7 +56,7 @@ class Restrictions(Struct, frozen=True):
 
     @classmethod
     def of(cls, project: Path) -> Restrictions:
-        """Return what ``project`` restricts, and the folders above it in its repository; nothing without a file."""
+        """Return what ``project`` and the folders above it in its repository restrict."""
         own = cls._in(project)
         if (project / ".git").exists() or not any((one / ".git").exists() for one in project.parents):
             return own
@@ -93,7 +89,7 @@ class Restrictions(Struct, frozen=True):
         return bool(self.patterns or self.broken or self.above)
 
     def reason(self, path: str) -> str:
-        """Return why agents may not touch ``path`` (written with ``/``, from the project folder); "" if they may."""
+        """Return why agents may not touch ``path`` (with ``/``, from the project folder); "" if they may."""
         if self.broken:
             return self.broken
         parts = path.split("/") if self.patterns else []
@@ -110,7 +106,7 @@ UNRESTRICTED: Final = Restrictions()
 
 
 def _written(lines: Sequence[str]) -> Sequence[str]:
-    """Return the patterns of a file, one on each line or in lists. Raises ValueError for a list in another form."""
+    """Return a file's patterns. Raises ValueError for a list in another form."""
     if not any(line.lstrip().startswith(_LISTS) for line in lines):
         return lines
     found: list[str] = []
@@ -125,7 +121,7 @@ def _written(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _pattern(line: str) -> _Pattern | None:
-    """Return the pattern of a line, None for an empty one and a comment. Raises ValueError for one that is none."""
+    """Return a line's pattern, None if empty or a comment. Raises ValueError."""
     import re2
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 

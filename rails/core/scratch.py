@@ -1,6 +1,6 @@
-"""Private folders and files for what is gone afterwards, outside every project.
+"""Private temporary folders, outside every project.
 
-The only module that imports ``tempfile``, and only when something is asked for: it costs a short command a few ms.
+The only module that imports ``tempfile``, when used: it costs a few ms.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ _STAYS: Final = ("demo", "job", "sandbox")
 def scratch_folder(purpose: str) -> contextlib.AbstractContextManager[str]:
     """Return an empty folder that only this user can read, removed at the end of its ``with`` block.
 
-    What cannot be removed (a program still writes into it) is left to the system and no error. Where this process is
-    killed before, the next one that makes such a folder removes it.
+    What cannot be removed is left to the system. After a kill, the next such folder's maker removes it.
     """
     import tempfile
 
@@ -30,7 +29,7 @@ def scratch_folder(purpose: str) -> contextlib.AbstractContextManager[str]:
 
 
 def kept_folder(purpose: str) -> Path:
-    """Return a folder as :func:`scratch_folder` does, which whoever asked for it removes."""
+    """Return such a folder, which the caller removes."""
     import tempfile
 
     return Path(tempfile.mkdtemp(prefix=_prefix(purpose)))
@@ -38,7 +37,7 @@ def kept_folder(purpose: str) -> Path:
 
 @contextlib.contextmanager
 def room_for_sockets() -> Iterator[None]:
-    """Have what is made meanwhile lie where the name of a socket is not too long: in /tmp where TMPDIR is."""
+    """Use /tmp while TMPDIR is too long for a socket's name."""
     import tempfile
 
     told = tempfile.gettempdir()
@@ -59,7 +58,7 @@ def _prefix(purpose: str) -> str:
 
 @cache
 def _numbers() -> int:
-    """Return what says whose process numbers ours are: a container has its own."""
+    """Return whose process numbers ours are: a container has its own."""
     try:
         return Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
@@ -68,7 +67,6 @@ def _numbers() -> int:
 
 @cache
 def _remove_abandoned() -> None:
-    """Remove the folders of processes that are gone, once."""
     import shutil
     import tempfile
 

@@ -1,7 +1,7 @@
-"""Text: what a terminal may show, what bytes mean, and where an offset is.
+"""What a terminal may show, what bytes mean, and where an offset is.
 
-:func:`printable` is the only way from untrusted text to a screen. It makes invisible characters
-visible instead of removing them, because removing makes two different texts look equal.
+:func:`printable` is the only way from untrusted text to a screen. Invisible characters are shown, not removed: removing
+makes different texts look equal.
 """
 
 from __future__ import annotations
@@ -47,13 +47,11 @@ def _is_hidden(char: str) -> bool:
 
 
 def printable(text: str, *, keep: str = "\n\t") -> str:
-    """Return ``text`` with every character that could deceive a reader shown as an escape.
+    """Return ``text`` with every character that could deceive a reader as an escape.
 
-    Control, format, bidirectional, private-use, surrogate and unassigned characters, and every space but
-    U+0020, become ``\\xNN``, ``\\uNNNN`` or ``\\UNNNNNNNN``. Characters of ``keep`` pass through. Emoji
-    selectors are escaped too: nothing that is shown depends on the font. So are combining marks that
-    have no letter to stand on, or pile up on one. Without what ``keep`` lets through, the result
-    satisfies ``str.isprintable``.
+    Control, format, bidirectional, private-use, surrogate and unassigned characters, spaces but U+0020, emoji
+    selectors, and combining marks that have no letter or pile up become ``\\xNN``, ``\\uNNNN`` or ``\\UNNNNNNNN``.
+    ``keep`` passes; the rest satisfies ``str.isprintable``.
     """
     if (text.isascii() and text.isprintable()) or re.fullmatch(_PLAIN_TEXT if keep == "\n\t" else _PLAIN_LINE, text):
         return text
@@ -80,17 +78,17 @@ _UNSEEN: Final = lazy(
 
 
 def with_unseen_escaped(text: str) -> tuple[str, int]:
-    """Return ``text`` with what a reader does not see as escapes, and how many those are."""
+    """Return ``text`` with unseen characters as escapes, and their number."""
     return _UNSEEN.subn(lambda found: _escape(found[0]), text)
 
 
 def counted(count: int, thing: str, things: str = "") -> str:
-    """Return how many there are of a thing; ``things`` is for words that do not end in s."""
+    """Return a count and its noun; ``things`` is an irregular plural."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
 def one_line(text: str, limit: int = 160) -> str:
-    """Return ``text`` printable, on one line, at most ``limit`` characters, with what was cut counted."""
+    """Return ``text`` printable, on one line, cut to ``limit`` characters with the rest counted."""
     flat = printable(text[: limit * 4], keep="").strip()
     if len(flat) <= limit and len(text) <= limit * 4:
         return flat
@@ -105,9 +103,9 @@ def _escape(char: str) -> str:
 
 
 def line_column(text: str, offset: int, first: tuple[int, int] = (1, 1)) -> tuple[int, int]:
-    """Return the line and column (in characters) of ``offset``; lines end at ``\\n``.
+    """Return line and column (in characters) of ``offset``; lines end at ``\\n``.
 
-    ``first`` are those of the text's own beginning, where it is a part of another.
+    ``first`` are those of the text's beginning, where it is a part.
     """
     offset = max(0, min(offset, len(text)))
     before = text.rfind("\n", 0, offset)
@@ -116,17 +114,14 @@ def line_column(text: str, offset: int, first: tuple[int, int] = (1, 1)) -> tupl
 
 
 def excerpt(text: str, offset: int, width: int = 60) -> str:
-    """Return the part of ``text`` around ``offset`` on one printable line, with ``…`` where it was cut."""
+    """Return the part around ``offset`` on one printable line, ``…`` where cut."""
     start, end = max(0, offset - width), offset + width
     body = printable(text[start:end], keep="").strip()
     return f"{'…' if start else ''}{body}{'…' if end < len(text) else ''}"
 
 
 def head_and_tail(text: str, limit: int) -> tuple[str, int]:
-    """Cut the middle out of ``text`` so that about ``limit`` characters stay.
-
-    Returns the text and the number of characters left out (0: nothing was).
-    """
+    """Cut the middle out, so that about ``limit`` characters stay. Return the text and the number left out."""
     if len(text) <= limit:
         return text, 0
     head, tail = text[: limit * 2 // 3], text[-limit // 3 :]
@@ -141,7 +136,7 @@ def sha256(data: bytes) -> str:
 
 @cache
 def _sha256(much: bool) -> Callable[[bytes], Any]:
-    """Return Python's own, as ``random`` does, or for much data the faster one, which loads OpenSSL first."""
+    """Return Python's own, or for much data the faster one, which loads OpenSSL first."""
     for name in () if much else ("_sha2", "_sha256"):  # from Python 3.12 on, and before
         with suppress(ImportError):
             return cast("Callable[[bytes], Any]", import_module(name).sha256)
@@ -151,8 +146,7 @@ def _sha256(much: bool) -> Callable[[bytes], Any]:
 class Decoded(NamedTuple):
     """A text file's characters and everything needed to write the same bytes again.
 
-    ``text`` keeps its line endings as they are in the file. ``encoding`` is a codec of Python, ``mark`` the
-    byte-order mark, which is not in ``text``.
+    ``text`` keeps its line endings and excludes ``mark``, the byte-order mark; ``encoding`` is a codec of Python.
     """
 
     text: str
@@ -176,22 +170,22 @@ class Decoded(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """The text with the character that the byte-order mark stands for."""
+        """The text with the byte-order mark's character."""
         return f"\ufeff{self.text}" if self.mark else self.text
 
     @property
     def label(self) -> str:
-        """The name of the encoding for people."""
+        """The encoding's name for people."""
         return _LABELS.get(self.encoding, self.encoding.upper())
 
     def recoded_from(self, old: Decoded) -> str:
-        """Say from which encoding to which the file changes; nothing where no byte of it is written otherwise."""
+        """Return from which encoding to which the file changes; "" if no byte of it does."""
         both_ascii = self.text.isascii() and old.text.isascii()
         same = self.encoding == old.encoding or (both_ascii and "a".encode(self.encoding) == "a".encode(old.encoding))
         return "" if same else f"changes its encoding from {old.label} to {self.label}"
 
     def encode(self, text: str) -> bytes:
-        """Return ``text`` in this file's encoding and with its byte-order mark. Raises UnicodeEncodeError."""
+        """Return ``text`` in this encoding with its mark. Raises UnicodeEncodeError."""
         return self.mark + text.encode(self.encoding)
 
     def text_of(self, data: bytes) -> str:
@@ -199,15 +193,15 @@ class Decoded(NamedTuple):
         return data.removeprefix(self.mark).decode(self.encoding)
 
     def size(self, text: str) -> int:
-        """Return how many bytes ``text`` takes in this file, without the mark."""
+        """Return the number of bytes of ``text`` here, without the mark."""
         return len(text) if text.isascii() and self.encoding == "utf-8" else len(text.encode(self.encoding))
 
 
 def decode_text(data: bytes) -> Decoded | None:
-    """Decode a text file; ``None`` for what is not text, of which :func:`why_not_text` says why.
+    """Decode a text file; ``None`` for no text (:func:`why_not_text`).
 
-    UTF-8, UTF-16 and UTF-32, else the encoding that the file names, or Latin-1
-    (:mod:`rails.core.charsets`). Whatever is decoded gives the same bytes again.
+    UTF-8, UTF-16, UTF-32, the encoding it names, or Latin-1 (:mod:`rails.core.charsets`). The result encodes to the
+    same bytes.
     """
     if data.isascii() and b"\0" not in data:
         named = _MAY_NAME_ENCODING.match(data[:1_024])
@@ -224,7 +218,7 @@ def decode_text(data: bytes) -> Decoded | None:
 
 
 def why_not_text(data: bytes) -> str:
-    """Say why :func:`decode_text` has no text for ``data``."""
+    """Say why :func:`decode_text` returns ``None``."""
     if b"\0" in data:
         return "it has NUL bytes and is not UTF-16 or UTF-32"
     line = data.count(b"\n", 0, _charsets().first_fault(data)) + 1
@@ -232,7 +226,7 @@ def why_not_text(data: bytes) -> str:
 
 
 def plain_text(data: bytes) -> str | None:
-    """The text of ``data`` without a byte-order mark where it is UTF-8, which is all that most tools read."""
+    """Return UTF-8 ``data`` without a byte-order mark, else ``None``: all that most tools read."""
     if b"\0" in data:
         return None
     try:
@@ -244,7 +238,7 @@ def plain_text(data: bytes) -> str | None:
 def control_in(text: str, known: str = "") -> tuple[int, str] | None:
     """Return the line of the first control character that no text has, and its escape.
 
-    Tab, line ends and form feed are text. Those that ``known`` has as well do not count.
+    Tab, line ends and form feed are text; those in ``known`` do not count.
     """
     for found in _CONTROL.finditer(text):
         if found[0] not in known:
@@ -275,7 +269,7 @@ def _charsets() -> ModuleType:
 
 
 def main_eol(text: str) -> tuple[Eol, bool]:
-    """Return the most frequent line ending of ``text`` (``\\n`` if none) and whether there are several."""
+    """Return the most frequent line ending (``\\n`` if none), and whether there are several."""
     crlf = text.count("\r\n")
     counts: dict[Eol, int] = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
     best = max(counts, key=counts.__getitem__)
@@ -287,7 +281,7 @@ _SIGNS: Final = {"🔧 ": "", "✅ ": "done: ", "❌ ": "failed: ", "→ ": "", 
 
 
 def in_words(line: str) -> str:
-    """Return a line of the live view with words in place of the sign that it begins with, and without a rule."""
+    """Return a line of the live view with words for its leading sign, without a rule."""
     body = line.lstrip()
     sign = body[: body.find(" ") + 1]
     if sign not in _SIGNS:
@@ -296,7 +290,7 @@ def in_words(line: str) -> str:
 
 
 def unfenced(text: str) -> str:
-    """Take a Markdown fence off ``text``, when the whole text is one fenced block."""
+    """Remove a Markdown fence around the whole ``text``."""
     stripped = text.strip()
     first, newline, rest = stripped.partition("\n")
     if newline and first.rstrip().casefold() in ("```json", "```") and rest.rstrip().endswith("```"):

@@ -1,4 +1,4 @@
-"""Work that is waited for only so long; what is left behind goes on by itself and is forgotten."""
+"""Work with a time limit; what exceeds it goes on, forgotten."""
 
 from __future__ import annotations
 

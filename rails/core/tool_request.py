@@ -1,7 +1,5 @@
-"""What an agent asks for: as found in its answer, and as validated.
-
-``RawRequest`` is what intake read; nothing about it is trusted. ``ToolRequest`` is what
-``rails.tools.validate`` made of it, and the only thing that can be planned or run.
+"""What an agent asks for: as found (``RawRequest``, untrusted), and as validated by ``rails.tools.validate``
+(``ToolRequest``), the only thing that can be planned or run.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 def json_type(value: object) -> str:
-    """Return JSON's own name for the type of a value: null, boolean, string, integer, number, array or object."""
+    """Return JSON's name for a value's type; "integer" and "number" are two."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -37,7 +35,7 @@ Effect = Literal["read", "edit", "run"]
 
 
 class Repair(Struct, frozen=True):
-    """One syntax-only change that made a block parse: what kind, where, and the text before and after."""
+    """One syntax-only change that made a block parse: kind, place, text before and after."""
 
     name: str
     offset: int
@@ -53,10 +51,9 @@ SELDOM: Final = ("below", "expected", "received")
 class RawRequest(Struct, frozen=True):
     """One tool request found in an answer.
 
-    ``dialect`` names the wire format ("s0", "s1", "s2", "s4", "native", …). ``start`` and ``end`` are
-    character offsets into the answer, fences or tags included; ``-1`` for native calls, which have no
-    place in the text. ``raw`` is the block's text as it was sent. ``id`` is unique in the session. ``below`` are the
-    lines that a patch names above what it changes, the outer one first.
+    ``dialect`` is the wire format ("s0", "s1", "s2", "s4", "native", …). ``start`` and ``end`` are character offsets
+    into the answer, fences or tags included; ``-1`` for native calls. ``raw`` is the block's text. ``id`` is unique in
+    the session. ``below`` are the lines that a patch names above its change, outer first.
     """
 
     id: str
@@ -74,9 +71,8 @@ class RawRequest(Struct, frozen=True):
 class ToolRequest(Struct, frozen=True):
     """A request that satisfies its tool's definition. Made only by ``rails.tools.validate``.
 
-    ``parameters`` have the definition's own names, aliases resolved. ``coerced`` says in words what was
-    converted on the way ("edits: text to array"). ``asks`` is whether a human must agree first;
-    ``definition_digest`` binds the approval to the definition file that was in force.
+    ``parameters`` have the definition's names. ``coerced`` says what was converted ("edits: text to array"). ``asks``:
+    a human must agree first; ``definition_digest`` binds the approval to the definition file.
     """
 
     id: str
@@ -92,7 +88,7 @@ class ToolRequest(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """What running a tool gave back: the text for the model, whether it worked, and how long it took."""
+    """A tool's text for the model, whether it worked, and how long it took."""
 
     ok: bool
     text: str

@@ -1,4 +1,4 @@
-"""What models ask for because other programs offer it, and why it is not offered here: told with the refusal."""
+"""What models ask for because other programs offer it, and why it is not offered."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ OPTIONS: Final[Mapping[str, tuple[Json, str]]] = {
 
 
 def reason(tool_name: str) -> str:
-    """Return why a tool of this name is not offered, and what to do instead; "" for any other."""
+    """Return why this tool is not offered, and what to do instead; "" for any other."""
     return _REASONS.get(tool_name, "")
 
 
 def reason_of_option(name: object) -> str:
-    """Return why an edit has no such option; "" for any other name."""
+    """Return why an edit has no such option; "" for any other."""
     return OPTIONS[name][1] if isinstance(name, str) and name in OPTIONS else ""

@@ -1,9 +1,8 @@
-"""Files of the user that are not the project's: another program's settings, a page that somebody asked for.
+"""Files of the user outside the project: another program's settings, a page.
 
-Such a file is changed where its links lead, as an editor does it, never in place of a link. What is there is looked
-at again before anything is replaced: what somebody saved since it was read is neither written over nor lost. A file
-that cannot be written whole stays as it is. Not covered: a program that goes on writing into a file that it opened
-before; where the system cannot exchange two names (macOS, some network disks), a save at the very instant.
+A link is followed, never replaced. Just before replacing, the file is looked at again: what somebody saved since it was
+read is neither overwritten nor lost. A file that cannot be written whole stays. Not covered: a program still writing
+into an open file; without an exchange of names (macOS, some network disks), a save at that very instant.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from rails.core.plain_file import read_ordinary
 
 
 class UserFile:
-    """A file as it is now; ``place`` is where its links lead. Raises OSError for what is no ordinary file."""
+    """A file as it is now; ``place`` is where its links lead. Raises OSError for no ordinary file."""
 
     def __init__(self, file: Path) -> None:
         self.name, self.place = file, Path(os.path.realpath(file))
@@ -29,11 +28,11 @@ class UserFile:
         return f"{self.name} (a link to {self.place})" if self.name.is_symlink() else str(self.name)
 
     def read(self, most: int = 1 << 30) -> bytes:
-        """Return what is in it, or about its first ``most`` bytes; nothing where there is none. Raises OSError."""
+        """Return its content, or about ``most`` bytes; nothing where there is none. Raises OSError."""
         return read_ordinary(self.place, most) if self._seen else b""
 
     def write(self, parts: Iterable[bytes]) -> None:
-        """Put ``parts`` in place of what it holds. Raises OSError, also where somebody else wrote it meanwhile."""
+        """Replace its content by ``parts``. Raises OSError, also where somebody else wrote it meanwhile."""
         self.place.parent.mkdir(parents=True, exist_ok=True)
         slot = self._slot()
         try:
@@ -71,7 +70,7 @@ class UserFile:
         self._ours = _facts(slot)
 
     def _give_back(self, slot: Path) -> None:
-        """Put what somebody saved meanwhile back in its place, and say so."""
+        """Put what somebody saved meanwhile back in its place, and raise."""
         rename_by(slot, self.place, RENAME_EXCHANGE)
         if _facts(slot) == self._ours:
             raise _changed()
@@ -81,7 +80,6 @@ class UserFile:
 
 
 def _facts(place: Path) -> tuple[int, ...] | None:
-    """Return what says whether a file is still the same, None where there is none."""
     try:
         facts = place.lstat()
     except FileNotFoundError:

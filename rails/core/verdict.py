@@ -18,7 +18,7 @@ Weight = Literal["breaks", "style", "note"]
 
 
 class Author(Struct, frozen=True):
-    """Whose change it is: the task's words, and whether the role changes only tests it was given."""
+    """Whose change it is: the task's words, and whether the role changes only given tests."""
 
     task: str = ""
     given_tests_only: bool = False
@@ -27,10 +27,9 @@ class Author(Struct, frozen=True):
 class Finding(Struct, frozen=True):
     """One problem at one place. Lines and columns are 1-based and count characters; 0 means unknown.
 
-    ``new`` is whether this change set introduced it: only new findings count. ``worse_than`` is what it counted before
-    (complexity, length) where the change made it grow: it counts as a new one. ``remedy`` is the rule's
-    own one-sentence advice. ``json_path`` is set where the place is inside a JSON document. ``source`` is
-    the line of text the finding is on, for showing. ``weight`` is set by the gate (``rails/gate/weights.toml``).
+    ``new``: this change set introduced it; only these count. ``worse_than`` is its count before (complexity, length),
+    where the change made it grow: new, too. ``remedy`` is the rule's advice, ``json_path`` its place in a JSON
+    document, ``source`` its line. ``weight`` is set by the gate (``rails/gate/weights.toml``).
     """
 
     path: str
@@ -52,14 +51,14 @@ class Finding(Struct, frozen=True):
 
     @property
     def with_remedy(self) -> str:
-        """What was found and, where that does not say it already, the advice, as sentences."""
+        """The message and, if it adds something, the advice, as sentences."""
         if not self.remedy or self.remedy in self.message:
             return self.message
         return f"{self.message.rstrip('.')}. {self.remedy}"
 
 
 class Fixed(Struct, frozen=True):
-    """Something the gate repaired for the agent: the rule or formatter, and how many places."""
+    """An automatic repair: the rule or formatter, and how many places."""
 
     path: str
     rule: str
@@ -68,7 +67,7 @@ class Fixed(Struct, frozen=True):
 
 
 class NotChecked(Struct, frozen=True):
-    """A check that did not run on a file, and why. ``required`` ones keep the verdict from "pass"."""
+    """A check that did not run on a file, and why. ``required`` ones prevent "pass"."""
 
     path: str
     check: str
@@ -77,10 +76,9 @@ class NotChecked(Struct, frozen=True):
 
 
 class CheckRun(Struct, frozen=True):
-    """A check that ran: its tool's version and how long it took.
+    """A check that ran: its version and duration.
 
-    ``config`` says whose rules it used and where they came from, ``files`` on how many files it ran and
-    ``cached`` how many of its answers were already known.
+    ``config`` is where its rules came from, ``files`` how many it ran on, ``cached`` how many answers were known.
     """
 
     name: str
@@ -101,12 +99,11 @@ class Evidence(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """pass: every required check ran and found nothing new. fail: new findings. error: something
-    required could not be checked; this is never the agent's fault and never a pass.
+    """pass: every required check ran and found nothing new. fail: new findings. error: something required could not be
+    checked; never the agent's fault, never a pass.
 
-    ``proposal`` is the change set with safe fixes and formatting applied: what a human is asked about.
-    ``outlines`` say in words what it means in files whose lines say little (n8n workflows); ``evidence`` says of each
-    file which checks looked at it.
+    ``proposal`` is the change set with safe fixes and formatting applied: what a human is asked about. ``outlines`` are
+    a format's changes in words (n8n workflows); ``evidence`` is by file.
     """
 
     status: Status
@@ -125,15 +122,15 @@ class Verdict(Struct, frozen=True):
 
     @property
     def breaks(self) -> tuple[Finding, ...]:
-        """The blocking findings that nobody may accept: they are corrected or go."""
+        """The blocking findings that nobody may accept."""
         return tuple(f for f in self.blocking if f.weight == "breaks")
 
     @property
     def style(self) -> tuple[Finding, ...]:
-        """The blocking findings that a person at the keyboard may accept; unattended and in CI they count, too."""
+        """The blocking findings that a person at the keyboard may accept; they count unattended and in CI."""
         return tuple(f for f in self.blocking if f.weight == "style")
 
     @property
     def worse(self) -> tuple[Finding, ...]:
-        """The findings that were there before and whose count the change made grow."""
+        """The old findings whose count the change made grow."""
         return tuple(f for f in self.findings if f.worse_than is not None)

@@ -17,7 +17,7 @@ from rails.core.verdict import Verdict
 
 
 class ApprovalRequested(EventWithWords, frozen=True):
-    """Somebody is asked. ``batch`` names the question where several were put as one."""
+    """Somebody is asked. ``batch`` names a question shared by several requests."""
 
     TYPE: ClassVar[str] = "APPROVAL_REQUESTED"
 
@@ -33,7 +33,7 @@ class ApprovalRequested(EventWithWords, frozen=True):
 
 
 class AskedRequest(msgspec.Struct, frozen=True):
-    """A tool and the parameters it would be called with, secrets masked, and how it was read."""
+    """A tool, its parameters with secrets masked, and how the request was read."""
 
     id: str
     tool_name: str = msgspec.field(name="tool")
@@ -47,7 +47,7 @@ class AskedRequest(msgspec.Struct, frozen=True):
 
 
 class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that would change, with its texts; ``None`` for a side that is no text, too large, or not there."""
+    """A file that would change; a text is ``None`` if it is no text, too large, or absent."""
 
     path: str
     kind: str
@@ -62,11 +62,11 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def masked(self) -> bool:
-        """Whether what the log holds is not what would be written: a secret was masked on the way into it."""
+        """Whether a secret was masked, so that the log differs from what would be written."""
         return self.after is not None and sha256(self._bytes(self.after)) != self.after_sha256
 
     def change(self) -> FileChange | None:
-        """Return the change as it was logged; ``None`` where the log does not have its texts."""
+        """Return the logged change; ``None`` where the log lacks its texts."""
         path = parse_path(self.path)
         sides = (self.before, self.after, self.proposed)
         missing = (self.before is None and self.before_sha256) or (self.after is None and self.after_sha256)
@@ -82,7 +82,7 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
             return text.encode("utf-8", "replace")
 
     def unseen(self) -> Iterator[str]:
-        """Say what of the file cannot be shown as it would be written."""
+        """Yield what of the file cannot be shown as it would be written."""
         if self.change() is None:
             yield f"{self.path} ({self.kind}): not text, or too large to show here. SHA-256 after: {self.after_sha256}"
         elif self.masked:
@@ -94,7 +94,7 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The rule that would allow the same again, as a policy file has it and in words; or why there is none.
 
-    ``wider`` says what an approval can be widened to for the session, ``held`` the grants that are in force.
+    ``wider``: what an approval can be widened to for the session; ``held``: grants in force.
     """
 
     wider: str = ""
@@ -108,9 +108,9 @@ class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A way to answer: its word, what it means, and what it would do as a unified diff.
+    """A way to answer: its word, its meaning, its effect as a unified diff.
 
-    ``words`` says whether something is said with it, "may" or "must"; ``typed``: the word has to be typed in full.
+    ``words``: a text "may" or "must" go with it; ``typed``: the word has to be typed in full.
     """
 
     word: str
@@ -121,11 +121,10 @@ class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ApprovalOpened(Event, frozen=True):
-    """A human is asked now, at the terminal and the page: everything that is shown, the texts of the files included.
+    """A human is asked now, with everything that is shown, texts of files included.
 
-    ``replaces`` is the number of the question that this one takes the place of, after an edit; ``note`` says what
-    became of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601). A question with ``options`` is
-    answered with the word of one of them; ``lines`` are what it says.
+    ``replaces`` is the number of the question that this one replaces after an edit, ``note`` what became of that edit.
+    ``expires`` is UTC, ISO 8601. A question with ``options`` is answered with one's word; ``lines`` are its text.
     """
 
     TYPE: ClassVar[str] = "APPROVAL_OPENED"
@@ -152,7 +151,7 @@ class ApprovalOpened(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """That somebody is waited for."""
+        """Return that somebody is waited for."""
         return f"waiting for a human: {self.id}"
 
     @property
@@ -162,17 +161,17 @@ class ApprovalOpened(Event, frozen=True):
 
     @property
     def careful(self) -> tuple[str, ...]:
-        """Why the word has to be typed: the risks, and what a page cannot show."""
+        """Why the word has to be typed: risks, and what a page cannot show."""
         return (*self.risks, *self.unseen)
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What of the files cannot be shown as it would be written, in sentences."""
+        """What cannot be shown as it would be written, in sentences."""
         return tuple(line for file in self.files for line in file.unseen())
 
 
 class ApprovalClosed(EventWithWords, frozen=True):
-    """A question ended without a decision; ``state`` of ``question`` is expired, withdrawn, stale or answered."""
+    """A question ended without a decision; ``state`` is expired, withdrawn, stale or answered."""
 
     TYPE: ClassVar[str] = "APPROVAL_CLOSED"
 
@@ -183,7 +182,7 @@ class ApprovalClosed(EventWithWords, frozen=True):
 
 
 class HumanDecision(Event, frozen=True):
-    """An answer: approve, deny or abort, who, why, after how many seconds. ``account`` says what the human edited."""
+    """approve, deny or abort: who, why, after how many seconds. ``account``: what the human edited."""
 
     TYPE: ClassVar[str] = "HUMAN_DECISION"
     DURABLE: ClassVar[bool] = True
@@ -206,7 +205,7 @@ class HumanDecision(Event, frozen=True):
 
 
 class GrantEvent(EventWithWords, frozen=True):
-    """A human gave a grant or took it back: its rule, for how many uses, and until when (seconds since the epoch)."""
+    """A grant was given or taken back: its rule, uses, and end (seconds since the epoch)."""
 
     TYPE: ClassVar[str] = "GRANT"
 

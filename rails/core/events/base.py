@@ -1,4 +1,4 @@
-"""What every event has: its type in the log, its message for a person, its details as JSON."""
+"""What every event has: type, message for a person, details as JSON."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ _WORDS: Final = "words"
 class Event(msgspec.Struct, frozen=True):
     """Something that happened.
 
-    The fields are the members of the record's ``details``, in their order. One without a default is always
-    written; one with a default only where it has another value.
+    The fields are the members of ``details``, in order. One with a default is written only if it differs.
     """
 
     TYPE: ClassVar[str] = ""
@@ -48,7 +47,7 @@ class Event(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_json(cls, message: str, details: Mapping[str, Json]) -> Self:
-        """Return the event of a record; what is missing or odd becomes something empty, unknown members are ignored."""
+        """Return a record's event; what is missing or odd becomes empty, unknown members are ignored."""
         return read_object(cls, {**details, _WORDS: message})
 
 
@@ -59,12 +58,12 @@ class EventWithWords(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """The words that it was published with."""
+        """Its own words."""
         return self.words
 
 
 class UnknownEvent(Event, frozen=True):
-    """An event of a type that this version does not know, as the log holds it."""
+    """An event of a type unknown to this version, as logged."""
 
     name: str
     words: str

@@ -1,4 +1,4 @@
-"""Proposed files on their way: planned, judged by the gate, written, undone; and what running a tool gave."""
+"""Proposed files on their way: planned, judged, written, undone; and results of tools."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def changes_in_words(changes: Sequence[ChangedFile]) -> str:
 
 
 class ChangePlanned(Event, frozen=True):
-    """Requests became a change set. ``fuzzy`` and ``merged`` are the files whose place or content took some care;
-    ``edits`` says of each edit whether it is in it.
+    """Requests became a change set. ``fuzzy`` and ``merged`` are files whose place or content took care; ``edits`` says
+    of each edit whether it is in it.
     """
 
     TYPE: ClassVar[str] = "CHANGE_PLANNED"
@@ -45,7 +45,7 @@ class ChangePlanned(Event, frozen=True):
 
 
 class ChangeRefused(Event, frozen=True):
-    """Requests could not become a change set; ``edits`` says of each edit whether it could be made by itself."""
+    """Requests could not become a change set; ``edits`` says of each edit whether it could be made alone."""
 
     TYPE: ClassVar[str] = "CHANGE_REFUSED"
 
@@ -60,7 +60,7 @@ class ChangeRefused(Event, frozen=True):
 
 
 class PlaceChosen(Event, frozen=True):
-    """A human said where a refused edit goes: the place's name, its lines, how alike it is (0 to 1)."""
+    """A human placed a refused edit: the place's name, lines, likeness (0 to 1)."""
 
     TYPE: ClassVar[str] = "PLACE_CHOSEN"
 
@@ -80,7 +80,7 @@ class PlaceChosen(Event, frozen=True):
 
 
 class GateVerdict(Event, frozen=True):
-    """What the checks said about a change set, and its unified diff. A verdict that is read back has no proposal."""
+    """What the checks said, and the unified diff. Read back, the verdict has no proposal."""
 
     TYPE: ClassVar[str] = "GATE_VERDICT"
 
@@ -107,7 +107,7 @@ class GateVerdict(Event, frozen=True):
 
 
 class ExecutionStarted(Event, frozen=True):
-    """Files are about to be written, or a tool to run; on the disk before the first byte changes."""
+    """Files are about to be written, or a tool to run; on disk before the first byte changes."""
 
     TYPE: ClassVar[str] = "EXECUTION_STARTED"
     DURABLE: ClassVar[bool] = True
@@ -124,7 +124,7 @@ class ExecutionStarted(Event, frozen=True):
 
 
 class ToolExecutionResult(Event, frozen=True, kw_only=True):
-    """Files were written or, with ``changes`` empty, were not; or a tool ran, and what it gave."""
+    """Files were written (``changes`` empty: were not), or a tool ran."""
 
     TYPE: ClassVar[str] = "TOOL_EXECUTION_RESULT"
     DURABLE: ClassVar[bool] = True

@@ -1,8 +1,7 @@
-"""Values of events read from JSON. Nothing raises here, because a log may be newer, older or damaged.
+"""Values of events read from JSON. Nothing raises here: a log may be newer, older or damaged.
 
-What is missing takes its default or, where it has none, something empty (``""``, 0, ``()``, ``False``); so does what
-has another type than it should. In an array, such items are left out. A word that is none of a fixed set counts as
-the first of the set. A text that the log keeps elsewhere is read as a :class:`StoredText`.
+A missing or wrongly typed value becomes its default, or empty (``""``, 0, ``()``, ``False``); in an array it is left
+out. An unknown word becomes the first of its set. A text kept elsewhere is a :class:`StoredText`.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
 
 @cache
 def _plan(kind: Hashable) -> tuple[tuple[str, str, Reader, bool, Hashable], ...]:
-    """Return what is read for each field of a class, found out once: this is what every reader of a log waits for."""
     members, hints = members_of(cast("type", kind)), hints_of(cast("type", kind))
     return tuple((one.name, one.key, _reader(hints[one.name]), one.required, hints[one.name]) for one in members)
 
@@ -58,7 +56,7 @@ def read_typed(kind: type[T], value: Json) -> T:
 
 
 def read_verdict(facts: Mapping[str, Json]) -> Verdict:
-    """Return a verdict; a status that is not known is an error, never a pass."""
+    """Return a verdict; an unknown status is an error, never a pass."""
     found = facts.get("status")
     status: Status = "pass" if found == "pass" else "fail" if found == "fail" else "error"
     return Verdict(
@@ -74,7 +72,6 @@ def read_verdict(facts: Mapping[str, Json]) -> Verdict:
 
 @cache
 def _reader(hint: Hashable) -> Reader:
-    """Return the function that reads values of a type."""
     if simple := _READERS.get(hint):
         return simple
     origin, args = get_origin(hint), get_args(hint)
@@ -92,7 +89,6 @@ def _reader(hint: Hashable) -> Reader:
 
 
 def _empty(hint: Hashable) -> object:
-    """Return what stands where a value of a type is missing."""
     if hint in _EMPTY:
         return _EMPTY[hint]
     origin, args = get_origin(hint), get_args(hint)

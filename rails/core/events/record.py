@@ -4,16 +4,16 @@
     seq             1, 2, 3, … without a gap
     timestamp       UTC, ISO 8601 with microseconds and "Z"
     session_id      the session's folder name
-    agent_role      the agent concerned, or ""
-    llm_model_used  the model concerned, or ""
+    agent_role      or ""
+    llm_model_used  or ""
     event_type      the type's name
     message         one line for a person
-    details         facts for programs; its form belongs to the event type
+    details         facts for programs; form by event type
     prev            hash of the record before ("" for the first)
     hash            SHA-256 over prev, the header and the payload's hash (``rails.log.writer``)
 
-Version 1 grows by adding keys and event types only. A reader ignores keys it does not know and shows
-types it does not know as they are; a type whose meaning changes gets a new name.
+Version 1 grows by adding keys and event types only. Readers ignore unknown keys and show unknown types as logged; a
+type whose meaning changes gets a new name.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ DURABLE: Final = frozenset(event.TYPE for event in EVENTS if event.DURABLE)
 
 
 def event_of(event_type: str, message: str, details: Mapping[str, Json]) -> Event:
-    """Return the event that a record tells of. Never raises: a log may be newer, older or damaged."""
+    """Return a record's event. Never raises."""
     known = BY_TYPE.get(event_type)
     return known.from_json(message, details) if known else UnknownEvent(event_type, message, details)
 
 
 class Record(msgspec.Struct, frozen=True, dict=True):
-    """An event as the log holds it. ``event_type`` is a string: a newer log may have newer types.
+    """An event as logged. ``event_type`` is a string, as a newer log has newer types.
 
     ``details`` may have pointers in place of large values (``rails.log.blobs``).
     """
@@ -102,10 +102,10 @@ class Record(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def kind(self) -> type[Event]:
-        """The class of the event, known without reading it."""
+        """The event's class, without reading it."""
         return BY_TYPE.get(self.event_type, UnknownEvent)
 
     @cached_property
     def event(self) -> Event:
-        """What happened, read from the details on first use."""
+        """The event, read on first use."""
         return event_of(self.event_type, self.message, self.details)

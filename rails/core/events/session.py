@@ -1,4 +1,4 @@
-"""A session and its agents: how it begins and ends, what goes from one agent to the next, what a person steers."""
+"""A session and its agents: start, end, hand-offs, what a person steers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a session was started with; a resumed one keeps it. ``None``: no bound, or as the agent's template says.
+    """What a session was started with; a resumed one keeps it. ``None``: no bound, or the agent's template decides.
 
-    From ``model`` on they are words of the command line, as far as they were given; ``seal`` shows that it was this
-    user who gave them, for they say who gets the project's text (``rails.commands.job``).
+    From ``model`` on: words of the command line. ``seal`` shows that this user gave them, for they say who gets the
+    project's text (``rails.commands.job``).
     """
 
     max_attempts: int | None
@@ -48,7 +48,7 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class WorkflowStart(Event, frozen=True):
-    """A session begins. ``handed`` is a document that the first agent is given."""
+    """A session begins. ``handed`` is a document for the first agent."""
 
     TYPE: ClassVar[str] = "WORKFLOW_START"
     DURABLE: ClassVar[bool] = True
@@ -70,7 +70,7 @@ class WorkflowStart(Event, frozen=True):
 
 
 class WorkflowEnd(EventWithWords, frozen=True):
-    """A session ends. ``said`` is a closing sentence, where the log has one besides the record's message."""
+    """A session ends. ``said`` is a closing sentence besides the message."""
 
     TYPE: ClassVar[str] = "WORKFLOW_END"
     DURABLE: ClassVar[bool] = True
@@ -80,7 +80,7 @@ class WorkflowEnd(EventWithWords, frozen=True):
 
 
 class SessionResumed(Event, frozen=True):
-    """A session goes on after an interruption. ``advice`` is what a human says to an agent that had given up."""
+    """A session goes on. ``advice`` is a human's, to an agent that had given up."""
 
     TYPE: ClassVar[str] = "SESSION_RESUMED"
 
@@ -94,7 +94,7 @@ class SessionResumed(Event, frozen=True):
 
 
 class SandboxFound(Event, frozen=True):
-    """How well commands are contained on this machine, as the probes found it: the level and its label in words."""
+    """How well commands are contained here, as the probes found: level and label."""
 
     TYPE: ClassVar[str] = "SANDBOX"
 
@@ -109,7 +109,7 @@ class SandboxFound(Event, frozen=True):
 
 
 class LogRecovered(EventWithWords, frozen=True):
-    """A record that a crash tore was found and kept: its place in the file, its length and its hash."""
+    """A torn record was found and kept: its place in the file, length and hash."""
 
     TYPE: ClassVar[str] = "LOG_RECOVERED"
 
@@ -119,8 +119,8 @@ class LogRecovered(EventWithWords, frozen=True):
 
 
 class AgentEngage(Event, frozen=True):
-    """An agent starts on a task. ``stands_for`` counts the earlier answers that ``first_message`` replaces;
-    ``original`` is what it was told the first time, where it is told something else now.
+    """An agent starts on a task. ``stands_for`` counts the answers that ``first_message`` replaces; ``original`` is the
+    first time's text, if it is another now.
     """
 
     TYPE: ClassVar[str] = "AGENT_ENGAGE"
@@ -140,7 +140,7 @@ class AgentEngage(Event, frozen=True):
 
 
 class AgentFinished(EventWithWords, frozen=True):
-    """An agent's part is over. ``result`` is what it hands on, where that is kept."""
+    """An agent's part is over. ``result`` is what it hands on."""
 
     TYPE: ClassVar[str] = "AGENT_FINISHED"
 
@@ -150,10 +150,10 @@ class AgentFinished(EventWithWords, frozen=True):
 
 
 class Escalation(EventWithWords, frozen=True):
-    """Attempts ran out: the next rung (again, squash, model, human), why, and what it begins with.
+    """Attempts ran out: the next rung (again, squash, model, human) and why.
 
-    A human who takes over gets ``files``; otherwise a conversation begins with ``first_message``, which
-    ``stands_for`` so many earlier answers.
+    A human who takes over gets ``files``; else a conversation begins with ``first_message``, which stands for
+    ``stands_for`` earlier answers.
     """
 
     TYPE: ClassVar[str] = "ESCALATION"
@@ -167,7 +167,7 @@ class Escalation(EventWithWords, frozen=True):
 
 
 class Handoff(Event, frozen=True):
-    """One agent's result is ready for the next: its file, what it must have, and its hash."""
+    """One agent's result for the next: its file, what it must have, and its hash."""
 
     TYPE: ClassVar[str] = "HANDOFF"
     DURABLE: ClassVar[bool] = True
@@ -187,7 +187,7 @@ class Handoff(Event, frozen=True):
 class HumanSteered(Event, frozen=True):
     """What a person answered between turns: about what, which way, who.
 
-    ``text`` is what they typed or, about a hand-off, what is handed on; ``edited`` is whether they changed it.
+    ``text`` is what they typed or what is handed on; ``edited``: they changed it.
     """
 
     TYPE: ClassVar[str] = "HUMAN_STEERED"
@@ -216,9 +216,8 @@ class HumanSteered(Event, frozen=True):
 
 
 class OverseerAlert(Event, frozen=True):
-    """A rule over the log, or a model, says that a human should look. ``seq`` is the record that shows it;
-    ``prompt`` may be sent to the agent; ``usage`` is what asking the model took. ``mode`` is how much it counts
-    by the settings, where they say so.
+    """A rule over the log, or a model, says that a human should look. ``seq`` is the record that shows it; ``prompt``
+    may be sent to the agent; ``usage`` is the cost of asking the model; ``mode`` its weight by the settings.
     """
 
     TYPE: ClassVar[str] = "OVERSEER_ALERT"
@@ -243,8 +242,8 @@ class OverseerAlert(Event, frozen=True):
 
 
 class ErrorEvent(EventWithWords, frozen=True):
-    """Something broke on our side, or the agent gave up. ``limit`` is how many attempts it had, ``trace`` the
-    traceback of a fault of ours.
+    """Something broke on our side, or the agent gave up after ``limit`` attempts. ``trace`` is a traceback of our
+    fault.
     """
 
     TYPE: ClassVar[str] = "ERROR"

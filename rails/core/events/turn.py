@@ -1,4 +1,4 @@
-"""One question to a model: its answer, the calls that were found in it, corrections, refusals, feedback."""
+"""One question to a model: answer, calls, corrections, refusals, feedback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rails.core.tool_request import Json, RawRequest
 
 
 class LlmCall(EventWithWords, frozen=True):
-    """The model is asked: with how many messages, in which turn of the session."""
+    """The model is asked: number of messages, turn of the session."""
 
     TYPE: ClassVar[str] = "LLM_CALL"
 
@@ -27,12 +27,12 @@ class LlmCall(EventWithWords, frozen=True):
 
 
 class ContextReduced(EventWithWords, frozen=True):
-    """The conversation was cut to fit the model's window: from ``before`` tokens to ``after``, of ``window``.
+    """The conversation was cut to fit ``window``: from ``before`` tokens to ``after``.
 
-    Of the messages until then, those before ``results_before`` lose their results (superseded ones all do), those
-    before ``thoughts_before`` their thoughts, the last one what its results have beyond ``newest_chars``, the newest
-    answer what its parts have beyond ``answer_chars`` (0: all stays), and ``page`` stands for those before
-    ``kept_from``. ``usage`` is what it took to write that.
+    Messages before ``results_before`` lose their results (superseded ones all do), those before ``thoughts_before``
+    their thoughts, the last one what exceeds ``newest_chars`` in its results, the newest answer what exceeds
+    ``answer_chars`` in its parts (0: all stays); ``page`` replaces those before ``kept_from``. ``usage`` is the cost of
+    writing it.
     """
 
     TYPE: ClassVar[str] = "CONTEXT_REDUCED"
@@ -51,9 +51,7 @@ class ContextReduced(EventWithWords, frozen=True):
 
 
 class LlmResponse(EventWithWords, frozen=True, kw_only=True):
-    """The model's whole answer. ``prose`` is its text without the calls. A saved answer has neither that nor a
-    duration.
-    """
+    """The model's whole answer. ``prose`` is its text without the calls; a saved answer has neither prose nor duration."""
 
     TYPE: ClassVar[str] = "LLM_RESPONSE"
     DURABLE: ClassVar[bool] = True
@@ -90,7 +88,7 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
         )
 
     def answer(self) -> ModelAnswer:
-        """Return the answer that was logged. Raises ValueError for one that cannot be read."""
+        """Return the logged answer. Raises ValueError for one that cannot be read."""
         facts = self.to_json()
         if not self.stop_reason:
             del facts["stop_reason"]  # an answer that does not say it ended as answers do
@@ -113,7 +111,7 @@ class LlmError(Event, frozen=True):
 
 
 class McpRequestFormulated(Event, frozen=True):
-    """A tool request was found in the answer. Its raw text is in the answer's own record."""
+    """A tool request was found. Its raw text is in the answer's record."""
 
     TYPE: ClassVar[str] = "MCP_REQUEST_FORMULATED"
 
@@ -121,7 +119,7 @@ class McpRequestFormulated(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """The tool, and why the agent asks for it."""
+        """The tool, and the agent's reason."""
         tool, why = self.request.tool_name, self.request.explanation
         return f"{tool}: {why}" if why else tool
 
@@ -138,7 +136,7 @@ class McpRequestFormulated(Event, frozen=True):
 
 
 class ToolRequestValidated(Event, frozen=True):
-    """A request satisfies its tool's definition; ``coerced`` says what was converted on the way."""
+    """A request satisfies its definition; ``coerced`` says what was converted."""
 
     TYPE: ClassVar[str] = "TOOL_REQUEST_VALIDATED"
 
@@ -153,7 +151,7 @@ class ToolRequestValidated(Event, frozen=True):
 
 
 class ToolRequestValidationFailed(Event, frozen=True):
-    """A block or a request was refused before anything was done with it."""
+    """A block or request was refused before anything was done."""
 
     TYPE: ClassVar[str] = "TOOL_REQUEST_VALIDATION_FAILED"
 
@@ -185,7 +183,7 @@ class OutputRefused(Event, frozen=True):
 
 
 class ToolStatus(EventWithWords, frozen=True):
-    """A request's tool is known, and its path as far as it is, although its block may still be coming."""
+    """A request's tool, and its path so far, while its block may still be coming."""
 
     TYPE: ClassVar[str] = "TOOL_STATUS"
 
@@ -197,7 +195,7 @@ class ToolStatus(EventWithWords, frozen=True):
 
 
 class ToolBlock(Event, frozen=True):
-    """A block of the answer is complete: its place in the text (-1: none), and passed, corrected or failed.
+    """A block is complete: its place in the text (-1: none), and passed, corrected or failed.
 
     ``content`` is the block itself where it has no place.
     """
@@ -236,9 +234,7 @@ class BlockIgnored(Event, frozen=True):
 
 
 class CorrectionEvent(Event, frozen=True):
-    """The model was asked to correct a block. ``why`` says why its answer was not taken, ``drift`` which values
-    it changed.
-    """
+    """The model was asked to correct a block. ``why``: its answer was not taken; ``drift``: values it changed."""
 
     TYPE: ClassVar[str] = "CORRECTION"
 
@@ -257,7 +253,7 @@ class CorrectionEvent(Event, frozen=True):
 
 
 class FeedbackSent(EventWithWords, frozen=True):
-    """The exact text that the model gets next, and as the message that it gets it in (``None``: it cannot be read).
+    """The exact text that the model gets next, and the message with it (``None``: unreadable).
 
     ``codes`` are the kinds of failure; ``attempt`` of ``limit`` attempts are spent.
     """

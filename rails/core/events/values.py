@@ -15,14 +15,14 @@ from rails.core.verdict import Finding, Verdict
 
 
 class StoredText(str):
-    """A text that the log keeps elsewhere: its beginning, and a line that says so. ``pointer`` is what the log has."""
+    """The beginning of a text that the log keeps elsewhere. ``pointer`` is what the log has."""
 
     __slots__ = ("pointer",)
     pointer: Mapping[str, Json]
 
     @classmethod
     def of(cls, head: str, size: float, pointer: Mapping[str, Json]) -> StoredText:
-        """Return the text that stands where the log has ``pointer``; its blob must be a text."""
+        """Return the text for ``pointer``, whose blob must be a text."""
         text = cls(f"{head}\n[… {size:.0f} bytes, stored as {str(pointer['blob'])[:12]} …]")
         text.pointer = pointer
         return text
@@ -56,14 +56,14 @@ def to_json(value: object) -> Json:
 
 
 def object_to_json(value: object) -> dict[str, Json]:
-    """Return an instance of a class as an object; with ``omit_defaults``, only fields that have another value."""
+    """Return an instance as an object; with ``omit_defaults``, only fields that differ from them."""
     members = [(one, getattr(value, one.name)) for one in members_of(type(value))]
     sparse = isinstance(value, msgspec.Struct) and value.__struct_config__.omit_defaults
     return {one.key: to_json(found) for one, found in members if not sparse or one.required or found != one.default}
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
-    """Return what the gate said, without the proposal that it was said about."""
+    """Return the verdict without its proposal."""
     ran = map(object_to_json, verdict.checks)
     facts: dict[str, Json] = {
         "status": verdict.status,
