@@ -1,1 +1,1 @@
-"""The gate: what linters, formatters and parsers say about proposed bytes, before anyone approves them."""
+"""The gate: linters, formatters and parsers check proposed bytes before anyone approves them."""

@@ -1,10 +1,8 @@
-"""The project as it was last approved, as far as configuration goes: nothing in a change can excuse itself.
+"""The project with the configuration that was last approved: a change cannot excuse itself.
 
-Both sides of a comparison are judged by the configuration of the base: what the checks read of it, in every folder
-above a file that is judged, and whatever it extends, by content. Where all of that is on disk as the base has it, there
-is nothing to do. Else a folder outside the project stands for it: links to what is there, and in place of the
-configuration the files of the base. Covered: files that changed, came, went, are ignored or untracked, and what
-configuration that is a program names. Not covered: paths that such a program puts together, and what is installed.
+Both sides are checked with the base's configuration, in every folder above a checked file, with what it extends. Where
+the disk differs, a folder of links outside the project takes its place. Not covered: paths that a configuration program
+computes, and installed packages.
 """
 
 from __future__ import annotations
@@ -67,25 +65,25 @@ _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 
 class ApprovedState(Struct, frozen=True):
-    """``folder`` stands for the project. ``changed`` are the configuration files that differ, as the base has them."""
+    """``folder`` replaces the project. ``changed`` are the configuration files that differ, as in the base."""
 
     folder: Path
     changed: Mapping[str, bytes | None]
 
     def close(self) -> None:
-        """Remove the folder; what its links lead to stays."""
+        """Remove the folder; its links' targets stay."""
         import shutil
 
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def is_configuration(path: str) -> bool:
-    """Whether a file is one of those by which checks are configured."""
+    """Say whether a file configures checks."""
     return path.rpartition("/")[2] in _NAMES
 
 
 def approved_state(project: Path, base: str, paths: Iterable[str]) -> ApprovedState | None:
-    """Return the project with the configuration that ``base`` has for ``paths``; ``None`` where nothing differs."""
+    """Return the project with ``base``'s configuration for ``paths``, or None if nothing differs."""
     now, then = _both(project, base, paths)
     changed = {name: then[name] for name in now if (then[name] or None) != now[name]}
     if not changed:
@@ -100,7 +98,7 @@ def approved_state(project: Path, base: str, paths: Iterable[str]) -> ApprovedSt
 
 
 def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
-    """Return the configuration on disk and that of ``base``, with all that either extends."""
+    """Return the configuration on disk and at ``base``, with all that either extends."""
     now: dict[str, bytes | None] = {}
     then: dict[str, bytes | None] = {}
     tree = listing.files_at(project, base)
@@ -120,10 +118,9 @@ def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, byt
 
 
 def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[str]:
-    """Return every path by which checks are configured, at any remove, and what links among them lead to.
+    """Return every path that configures checks, directly or not, and what links among them lead to.
 
-    ``project`` holds the configuration in force; ``home`` is the project itself, whose git knows more than those that
-    could speak about ``paths``.
+    ``project`` holds the configuration in force; ``home`` is the project itself, with its git.
     """
     waiting, seen = [*_places(paths)], set[str]()
     if any((folder / ".git").exists() for folder in (home, *home.parents)):
@@ -140,12 +137,12 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
 
 
 def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:
-    """Return those of ``paths`` by which checks are configured and that go by another name."""
+    """Return those of ``paths`` that configure checks under another name."""
     return {path for path in configuration(project, home, paths).intersection(paths) if not is_configuration(path)}
 
 
 def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
-    """Return those of ``paths`` that configuration at the top names as a plugin or by an argument of a check."""
+    """Return those of ``paths`` that top-level configuration loads as a plugin or check argument."""
     words: set[str] = set()
     for name in _ARGUED if paths else ():
         for plugins, text in _ARGUMENTS.findall(read_config_file(project / name)):
@@ -155,7 +152,7 @@ def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
 
 
 def _data_named(name: str, data: bytes) -> Iterator[str]:
-    """Yield the data that configuration extends; of a program, what it quotes."""
+    """Yield the data that configuration extends; for a program, what it quotes."""
     if name.endswith("package.json"):
         data = _of_package(data)
     elif name.rpartition("/")[2] in _NOT_EXTENDING:
@@ -168,7 +165,7 @@ def _data_named(name: str, data: bytes) -> Iterator[str]:
 
 
 def _of_package(data: bytes) -> bytes:
-    """Return what a package's manifest says of its linters and formatters."""
+    """Return the linter and formatter settings of a package manifest."""
     with contextlib.suppress(ValueError, RecursionError):
         if isinstance(package := json.loads(data), dict):
             return json.dumps({"eslint": package.get("eslintConfig"), "extends": package.get("prettier")}).encode()
@@ -178,7 +175,7 @@ def _of_package(data: bytes) -> bytes:
 def _held(
     project: Path, base: str, names: Iterable[str], tree: Mapping[str, listing.Tracked]
 ) -> dict[str, bytes | None]:
-    """Return what files had at ``base``; of a link, what it led to."""
+    """Return the files' content at ``base``; for a link, its target's."""
     known = [name for name in names if name in tree]
     held = revisions.contents(project, base, known)
     for name in [name for name in known if tree[name].mode == _LINK]:
@@ -190,7 +187,7 @@ def _held(
 
 
 def _schemas(project: Path, path: str) -> Iterator[str]:
-    """Yield what a data file names as its schema, in the editors' comments, too."""
+    """Yield the schemas that a data file names, also in editors' comments."""
     data = _on_disk(project, path) or b""
     yield from _extended(
         path, re.sub(rb"(?m)(?:\$schema=|#:schema[ \t]+|^\$schema:[ \t]*)([^\s\"']+)", rb'schema = "\1"', data)
@@ -202,20 +199,19 @@ def _on_disk(project: Path, name: str) -> bytes | None:
 
 
 def _places(paths: Iterable[str]) -> Iterator[str]:
-    """Yield where configuration could be that speaks about one of ``paths``."""
     folders = {""} | {path[: n + 1] for path in paths for n, sign in enumerate(path) if sign == "/"}
     for folder in sorted(folders):
         yield from (f"{folder}{name}" for name in _NAMES)
 
 
 def _extended(name: str, data: bytes) -> Iterator[str]:
-    """Yield the paths within the project that a configuration file may mean by what it extends or names."""
+    """Yield the project paths that a configuration file may extend or name."""
     yield from named_by(name, data)
     yield from _stated(name, data)
 
 
 def _stated(name: str, data: bytes) -> Iterator[str]:
-    """Yield the paths within the project that a configuration file says it extends."""
+    """Yield the project paths that a configuration file says it extends."""
     data = _plain(name, data)
     folder = name.rpartition("/")[0]
     for found in _EXTENDS.finditer(data):
@@ -228,7 +224,7 @@ def _stated(name: str, data: bytes) -> Iterator[str]:
 
 
 def _plain(name: str, data: bytes) -> bytes:
-    """Return the text with its strings in quotes and without escapes, as far as it can be read."""
+    """Return the text with quoted strings and no escapes, as far as it can be read."""
     with contextlib.suppress(CheckError):
         if name.endswith(".toml"):
             return json.dumps(parse_toml(data, name), ensure_ascii=False, default=str).encode("utf-8", "replace")
@@ -238,7 +234,7 @@ def _plain(name: str, data: bytes) -> bytes:
 
 
 def _mirror(project: Path, folder: Path, files: Mapping[str, bytes | None]) -> None:
-    """Fill ``folder`` with links to what ``project`` holds, and with ``files`` (``None``: no file)."""
+    """Fill ``folder`` with links into ``project``, and with ``files`` (``None``: no file)."""
     inner: dict[str, dict[str, bytes | None]] = {}
     for name, data in files.items():
         first, _, rest = name.partition("/")

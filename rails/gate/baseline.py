@@ -1,8 +1,7 @@
-"""What is new: findings after a change that were not there before it.
+"""Which findings after a change are new.
 
-A finding's identity is its rule, its message with the numbers masked, and its line followed through
-the diff. Comparing line numbers calls nine of ten old findings new as soon as a line is inserted above
-them; looking at changed lines only misses what a change breaks elsewhere (an import that is unused now).
+A finding is identified by its rule, its message with the numbers masked, and its line followed through the diff. Line
+numbers alone fail after an insertion; changed lines alone miss what breaks elsewhere (an import now unused).
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _COMPARED: Final = 300
 
 
 def split_lines(text: str) -> list[str]:
-    """Split at ``\\n``, ``\\r\\n`` and ``\\r`` only, as compilers and linters count lines."""
+    r"""Split at ``\n``, ``\r\n`` and ``\r`` only, as compilers and linters do."""
     if "\r" not in text:
         return text.split("\n")
     return _LINE_END.split(text)
@@ -51,18 +50,18 @@ def split_lines(text: str) -> list[str]:
 
 @lru_cache(4096)
 def without_numbers(message: str) -> str:
-    """Return a message without its numbers and help tail: "defined on line 12" is the same at line 14."""
+    """Return a message without its numbers and help tail."""
     return _NUMBER.sub(lambda found: found[1] or "#", _HELP_TAIL.sub("", message)).strip()
 
 
 @lru_cache(4096)
 def count_in(message: str) -> int:
-    """Return the first number of a message that stands outside of a name; -1 where there is none."""
+    """Return the message's first number outside of a name, or -1."""
     return next((int(found[0]) for found in _NUMBER.finditer(message) if not found[1]), -1)
 
 
 class TextFindings(Struct, frozen=True):
-    """One side of a comparison: the lines of a file and what was found in them."""
+    """One side of a comparison: a file's lines and findings."""
 
     lines: Sequence[str]
     findings: Sequence[Finding]
@@ -71,35 +70,34 @@ class TextFindings(Struct, frozen=True):
 def mark_new(
     old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
 ) -> list[Finding]:
-    """Return the findings of ``new``, each with ``new`` set to whether the change introduced it.
+    """Return the findings of ``new``, each with ``new`` set.
 
-    ``old_is_broken``: the old text did not parse, so nothing is known of it; unchanged lines are then
-    taken as they were. ``moved``: identities of findings that left other files of the change; what explains one
-    is taken out of a Counter.
+    ``old_is_broken``: the old text did not parse; findings on unchanged lines then count as old. ``moved``: identities
+    of findings that left other files; a Counter loses those that explain one.
     """
     verdicts = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
     return [with_new(finding, is_new) for finding, is_new in zip(new.findings, verdicts, strict=True)]
 
 
 def with_new(finding: Finding, is_new: bool) -> Finding:
-    """Return the finding with ``new`` set."""
+    """Return a copy with ``new`` set."""
     return finding if finding.new == is_new else replace(finding, new=is_new)
 
 
 def which_are_new(
     old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
 ) -> list[bool]:
-    """For each finding of ``new``, in order, whether the change introduced it; parameters as in :func:`mark_new`."""
+    """Return, for each finding of ``new`` in order, whether it is new; see :func:`mark_new`."""
     return _Comparison(old, new, old_is_broken, moved).run()
 
 
 def identity(finding: Finding, lines: Sequence[str]) -> tuple[str, str, str]:
-    """Return what a finding keeps when its line moves: rule, masked message, text without spaces."""
+    """Return what survives a move: rule, masked message, text without spaces."""
     return finding.rule, without_numbers(finding.message), "".join(_line(lines, finding.line - 1).split())
 
 
 def nameless(finding: Finding, lines: Sequence[str]) -> tuple[str, str]:
-    """Return what a finding keeps when its line is edited: rule and message, without the name that the line gives."""
+    """Return what survives an edit of the line: rule, and message without the line's name."""
     named = _DEFINES.match(_line(lines, finding.line - 1))
     message = re.sub(rf"\b{named[1]}\b", "…", finding.message) if named else finding.message
     return finding.rule, without_numbers(message)
@@ -110,7 +108,7 @@ def _line(lines: Sequence[str], index: int) -> str:
 
 
 class _Comparison:
-    """One comparison: each old finding can explain at most one new finding."""
+    """Each old finding explains at most one new finding."""
 
     def __init__(
         self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Iterable[tuple[str, str, str]]
@@ -125,7 +123,7 @@ class _Comparison:
         self.tries = _TRIES
 
     def run(self) -> list[bool]:
-        """Match unchanged lines first, then exact moves, then touched lines, then moves from other files."""
+        """Match unchanged lines, then exact moves, touched lines, and moves from other files."""
         verdicts: dict[int, bool] = {}
         pending: list[int] = []
         for index, finding in enumerate(self.new.findings):
@@ -152,11 +150,10 @@ class _Comparison:
         return self.map[min(index, len(self.map) - 1)] if self.map else -1
 
     def _left_over(self) -> list[Finding]:
-        """Return the old findings that nothing matched yet."""
         return [found for found in self.old.findings if _taken(self.by_line, _placed(found))]
 
     def _lines_by_rule(self, left: Iterable[Finding], moved: Counter[tuple[str, str, str]]) -> _Lines:
-        """Return the lines, in order, of the old findings in ``left`` that did not move, by what an edit leaves.
+        """Return the lines, in order, of old findings in ``left`` that did not move, by :func:`nameless`.
 
         Of equal ones the last stay.
         """
@@ -167,7 +164,7 @@ class _Comparison:
         return {key: sorted(some) for key, some in lines.items()}
 
     def _touched(self, finding: Finding, left: _Lines) -> bool:
-        """Whether a finding is an old one on a line that was edited: in the same changed block, similar text."""
+        """Say whether it is an old finding on an edited line: in the same changed block, similar text."""
         candidates = left.get(nameless(finding, self.new.lines))
         if candidates is None:
             return False
@@ -184,21 +181,21 @@ class _Comparison:
         return False
 
     def _block(self, index: int) -> tuple[int, int]:
-        """Return the unchanged old lines that bound the changed block around a new line."""
+        """Return the unchanged old lines around a new line's changed block."""
         above, below = self._bounds
         at = min(index, len(self.map))
         return above[at], below[at]
 
     @cached_property
     def _bounds(self) -> tuple[list[int], list[int]]:
-        """For each new line and the end, the nearest unchanged old line at or above it, and at or below it."""
+        """Return, for each new line and the end, the nearest unchanged old line at or above, and at or below."""
         end = len(self.old.lines)
         upwards = (place if place >= 0 else end for place in reversed([*self.map, end]))
         return list(accumulate([*self.map, -1], max)), list(accumulate(upwards, min))[::-1]
 
 
 def _taken(counts: Counter[_Key], key: _Key) -> bool:
-    """Return whether there is one more of ``key``, and take it away."""
+    """Say whether there is another ``key``, and use it up."""
     if counts[key] == 0:
         return False
     counts[key] -= 1
@@ -206,7 +203,7 @@ def _taken(counts: Counter[_Key], key: _Key) -> bool:
 
 
 def _is_part(before: str, after: str) -> bool:
-    """Whether a line, spaces aside, is a part of what it was, as a formatter leaves it that breaks lines."""
+    """Say whether a line is, spaces aside, a part of the old one, as after a formatter's line break."""
     part = "".join(after.split())
     return len(part) >= _PART and part in "".join(before.split())
 
@@ -222,7 +219,7 @@ _MOST: Final = 5_000
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Return the lines of ``data``, not to be changed; of what is no text, the bytes as characters."""
+    """Return the lines of ``data``, shared, so not to be changed; non-text bytes become characters."""
     small = len(data) <= _LARGEST and data.count(b"\n") + data.count(b"\r") <= _MOST
     return _kept(data) if small else _split(data)
 

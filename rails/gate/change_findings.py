@@ -1,4 +1,4 @@
-"""What is wrong with a change as such, whatever its files hold: its tests, its configuration, its temporary files."""
+"""Findings about the change itself: its tests, configuration and temporary files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Which files a check of a project is about: every path that git shows or the disk holds is chosen, or named as missed.
+"""Which files a check covers: every path that git shows or the disk holds is chosen, or listed as missed.
 
-What differs from a base is what ``git diff`` says, run in a clean environment, and what git has not recorded and does
-not ignore. An ignored file is in no commit; it is checked where it is named. Without git the disk is walked, and names
-that begin with a dot stay out.
+Differences come from ``git diff`` in a clean environment, plus untracked files; ignored files only if named. Without
+git the disk is walked, without names that begin with a dot.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _REPOSITORY: Final = "160000"
 
 
 class ChangedFiles(Struct, frozen=True):
-    """The files to check, those of the base that are gone, and what cannot be checked, with the reason."""
+    """Files to check, deleted files of the base, and what cannot be checked, with reasons."""
 
     chosen: tuple[WorkspacePath, ...] = ()
     deleted: tuple[WorkspacePath, ...] = ()
@@ -44,7 +43,7 @@ class ChangedFiles(Struct, frozen=True):
 
 
 class _Reader(Struct):
-    """Puts the paths of one run in their places. ``compared`` is whether there is a base."""
+    """Sorts the paths of one run. ``compared``: there is a base."""
 
     project: Path
     compared: bool
@@ -53,12 +52,11 @@ class _Reader(Struct):
     missed: dict[str, NotChecked] = field(default_factory=dict)
 
     def miss(self, path: str, check: str, reason: str, *, required: bool) -> None:
-        """Keep why a path is not checked."""
         shown = one_line(path, 300)
         self.missed.setdefault(shown, NotChecked(shown, check, reason, required))
 
     def choose(self, path: str) -> None:
-        """Choose a file, or say why its name cannot be given to a tool."""
+        """Choose a file, or miss it if tools cannot take its name."""
         parsed = _as_named(path)
         if not isinstance(parsed, Refusal):
             self.chosen[parsed] = None
@@ -68,7 +66,7 @@ class _Reader(Struct):
         self.miss(path, "path", f"its name is refused: {why}", required=required)
 
     def lose(self, path: str) -> None:
-        """Keep a file of the base that is gone."""
+        """Keep a deleted file of the base."""
         parsed = _as_named(path)
         if isinstance(parsed, Refusal):
             self.miss(path, "path", "it is gone, and its name is refused", required=False)
@@ -76,7 +74,7 @@ class _Reader(Struct):
             self.deleted[parsed] = None
 
     def take(self, path: str, *, recorded: bool) -> None:
-        """Put what is on the disk in its place. ``recorded`` is whether git has it as a repository of its own."""
+        """Sort one path on disk. ``recorded``: git has it as a submodule."""
         mode = os.lstat(self.project / path).st_mode
         if stat.S_ISREG(mode):
             self.choose(path)
@@ -89,7 +87,7 @@ class _Reader(Struct):
             self.miss(path, "read", "it is a pipe, a socket or a device", required=self.compared)
 
     def miss_link(self, path: str) -> None:
-        """Keep that a link is not followed; it has to be looked at where it leads out or to what configures checks."""
+        """Miss a link; required if it leads outside or to configuration of checks."""
         configures = self.compared and self._configures(path)
         words = "it is a link; links are not followed"
         if configures:
@@ -97,7 +95,7 @@ class _Reader(Struct):
         self.miss(path, "read", words, required=self.compared and (configures or not self._leads_inside(path)))
 
     def _leads_inside(self, path: str) -> bool:
-        """Return whether a link leads to something else of the project that is looked at by itself."""
+        """Say whether a link leads to a project file that is checked itself."""
         from rails.git import listing
 
         target = Path(os.path.realpath(self.project / path))
@@ -116,7 +114,7 @@ class _Reader(Struct):
 
 
 def _as_named(path: str) -> WorkspacePath | Refusal:
-    """Return a path as git and the disk have it: but on Windows, what only a writer refuses is a letter of a name."""
+    """Return the path as it is on disk: outside Windows, more characters are allowed than a writer accepts."""
     if os.name == "nt":
         return parse_path(path)
     parsed = parse_path(_LETTERS.sub("_", path))
@@ -126,10 +124,10 @@ def _as_named(path: str) -> WorkspacePath | Refusal:
 def read_changed_files(
     project: Path, named: Sequence[str], *, base: str | None = None, staged: bool = False
 ) -> ChangedFiles:
-    """Return what a run is about. ``named`` are files and folders, from the project; none means all of it.
+    """Return the files of a run. ``named`` are project files and folders; empty means all.
 
-    With ``base``, only what differs from that revision; ``staged`` looks at git's index instead of the disk. Raises
-    UsageError for an unknown revision, CheckError where git cannot be run.
+    With ``base`` only differences from that revision; ``staged`` reads git's index. Raises UsageError for an unknown
+    revision, CheckError if git cannot run.
     """
     reader = _Reader(project, base is not None)
     if any((folder / ".git").exists() for folder in (project, *project.parents)) or base is not None:
@@ -171,7 +169,7 @@ def _by_git(reader: _Reader, named: Sequence[str], base: str | None, *, staged: 
 
 
 def _in_submodules(reader: _Reader, named: Sequence[str], paths: Sequence[str]) -> None:
-    """Name the submodules in which files differ from the commit that is recorded."""
+    """Miss the submodules whose files differ from the recorded commit."""
     from rails.git import listing
 
     for path in paths:
@@ -218,7 +216,7 @@ def _without_git(reader: _Reader, named: Sequence[str]) -> None:
 
 
 def _walk(project: Path, folder: str) -> Iterator[str]:
-    """Yield what lies in a folder and below, in the order of names; repositories as a whole."""
+    """Yield what is in a folder and below, sorted; repositories as a whole."""
     for entry in _entries(project / folder):
         path = f"{folder}{entry.name}"
         if entry.name.startswith("."):
@@ -235,10 +233,10 @@ def _entries(folder: Path) -> Iterable[os.DirEntry[str]]:
 
 
 def _is_single(place: Path) -> bool:
-    """Whether there is something that is no folder, or a link."""
+    """Say whether it is a link or exists and is no folder."""
     return os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
 
 
 def _is_wanted(path: str, named: Sequence[str]) -> bool:
-    """Whether the command line names the path, a folder around it, or nothing at all."""
+    """Say whether the path or a parent is named, or nothing is."""
     return not named or any(name in ("", path) or path.startswith(f"{name}/") for name in named)

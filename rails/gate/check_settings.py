@@ -1,7 +1,7 @@
-"""Changes of what configures the checks: each is a finding, and a person has to agree.
+"""Changes to the configuration of the checks: each is a finding that a person must accept.
 
-Configuration never counts for the change that brings it. What a reviewer reads is the difference; whether a change asks
-for less is said only where the tool itself says so: ruff, with ``ruff check --show-settings`` on both sides.
+It never counts for the change that brings it. Only ruff (``--show-settings`` on both sides) proves that a change does
+not ask less.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ _SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',
 
 
 def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = ()) -> Iterator[Finding]:
-    """Yield one finding for each file whose change is one of how the project is checked.
+    """Yield a finding for each file that changes the checks.
 
-    ``configures`` are paths that configuration extends or loads under names of their own.
+    ``configures`` are paths that configuration extends or loads under other names.
     """
     changed = [side for side in sides if _is_changed(side)]
     proven = _proven(project, changed)
@@ -97,7 +97,7 @@ def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = (
 
 
 def _proven(project: Path, changed: Sequence[Side]) -> frozenset[str]:
-    """Return the changed files of ruff's settings by which, as ruff says, no file is asked less."""
+    """Return the changed ruff settings that, by ruff's account, weaken no check."""
     from rails.gate import ruff_settings
 
     files = [side for side in changed if side[0].rpartition("/")[2] in ruff_settings.NAMES and _only_ruff(side)]
@@ -106,7 +106,7 @@ def _proven(project: Path, changed: Sequence[Side]) -> frozenset[str]:
 
 
 def _only_ruff(side: Side) -> bool:
-    """Whether nothing but ruff's table differs."""
+    """Say whether only ruff's table differs."""
     path, before, after = side
     if not path.endswith("pyproject.toml"):
         return True
@@ -134,7 +134,7 @@ def _is_changed(side: Side) -> bool:
 
 
 def _part(path: str, name: str, data: bytes | None) -> object:
-    """Return what of a file configures checks, to be compared; nothing for any other file."""
+    """Return the comparable part of a file that configures checks, or None."""
     if not data or name == ".gitignore":
         return None
     if name == "pyproject.toml":
@@ -177,13 +177,13 @@ def _manifest(value: Json) -> Mapping[str, Json] | None:
 
 
 def _is_first(path: str, before: bytes | None, after: bytes | None) -> bool:
-    """Whether a file brings configuration and takes nothing out of the checks."""
+    """Say whether a file adds configuration and removes nothing from the checks."""
     name = path.rpartition("/")[2]
     return before is None and not name.endswith("ignore") and not _EXCLUDES.search(after or b"")
 
 
 def _adds_only(before: bytes | None, after: bytes | None) -> bool:
-    """Whether our own settings ask for more, and excuse no more."""
+    """Say whether our own settings only become stricter."""
     with contextlib.suppress(CheckError):
         old, new = (config_files.parse_toml(side or b"", ".rails.toml") for side in (before, after))
         was, now = config_files.table(old, "gate"), config_files.table(new, "gate")
@@ -197,7 +197,7 @@ def _items(value: Json) -> set[str]:
 
 
 def _without_schema(path: str, before: bytes | None, after: bytes | None) -> bool:
-    """Whether data names the schema of the project no more by which it was judged."""
+    """Say whether data no longer names its schema."""
     if not before or after is None or not path.lower().endswith((".json", ".jsonc", ".yaml", ".yml", ".toml")):
         return False
     was, now = _SCHEMA.search(before), _SCHEMA.search(after)

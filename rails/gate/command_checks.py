@@ -1,8 +1,8 @@
-"""Any command as a check: it runs in the sandbox on the project as it would be, and its output becomes findings.
+"""Commands as checks: run in the sandbox on a copy of the changed project; their output becomes findings.
 
-They come from the settings (``rails.gate.support.settings``), or whoever makes the :class:`rails.gate.gate.Gate`
-hands them in. Commands execute code that nobody has approved yet, so they run contained, and what they write is thrown
-away; the project's own need a human's agreement to run at all. Where nothing contains them they run as the user.
+They come from the settings (``rails.gate.support.settings``) or the maker of :class:`rails.gate.gate.Gate`. They
+execute unapproved code, so what they write is dropped and the project's own need a person's agreement. Without a
+sandbox they run as the user.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNREAD: Final = "it would execute what nobody has approved yet, and nothing con
 
 
 class CommandFailedError(CheckError):
-    """A command ran and gave nothing that can be read: it crashed or hung. What it checks may be why."""
+    """A command crashed, hung or gave unreadable output, perhaps because of the code it checks."""
 
 
 def findings_of_command(
@@ -48,12 +48,10 @@ def findings_of_command(
     *,
     compared: bool = True,
 ) -> list[Finding]:
-    """Run ``command`` on the project as it would be ``after`` the change; mark what was there ``before``.
+    """Run ``command`` on the project ``after`` the change; mark what was there ``before``.
 
-    Both map the change's paths to bytes (``None``: no such file). The old state is only looked at when there is
-    something to compare, and nobody asked for all there is (not ``compared``). Raises CheckError when either run
-    fails: what cannot be compared is not called new. That no test ran, and that too little of the code was run, is
-    new in any case.
+    Both map the change's paths to bytes (``None``: no such file). The old state runs only if ``compared`` and something
+    was found. Raises CheckError when either run fails. No test run and too little coverage are always new.
     """
     if probe.label().level == NONE and any(
         _content(project, path, {}) != (data or b"") for path, data in after.items()
@@ -91,9 +89,9 @@ def run_check_command(
     contents: Mapping[str, bytes | None],
     before: Mapping[str, bytes | None] | None = None,
 ) -> list[Finding]:
-    """Run ``command`` in the sandbox, on the project with ``contents`` in place. Raises CheckError when it fails.
+    """Run ``command`` in the sandbox with ``contents`` in place. Raises CheckError when it fails.
 
-    ``before`` is what was there, for a command that looks at changed lines.
+    ``before`` is for commands that look at changed lines.
     """
     if not Path(command.argv[0]).is_absolute():
         words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
@@ -155,7 +153,7 @@ def _coverage(
     before: Mapping[str, bytes | None] | None,
     after: Mapping[str, bytes | None],
 ) -> Iterator[Finding]:
-    """Yield what too few tests run: of the changed lines, or of everything by the project's own threshold."""
+    """Yield missing coverage: of changed lines, or by the project's threshold."""
     report = layer.read(coverage.REPORT)
     if report is None:
         raise CheckError(f"{command.name}: coverage.py wrote no report")
@@ -192,7 +190,7 @@ def _sarif(command: CheckCommand, text: str) -> Iterator[ReportRow]:
 
 
 def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
-    """Read failures and errors of JUnit XML; a report without any test is a failure of its own."""
+    """Read failures and errors of JUnit XML; a report without tests is a failure."""
     from xml.etree import ElementTree
 
     if "<!DOCTYPE" in text or "<!ENTITY" in text:

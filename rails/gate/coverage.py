@@ -1,7 +1,7 @@
-"""How much of a project, or of the lines that a change wrote, its tests run: by coverage.py, as the project sets it.
+"""Test coverage of the project or of changed lines, by coverage.py with the project's settings.
 
-The project's own threshold counts (``fail_under``, or pytest-cov's ``--cov-fail-under``): coverage.py says itself
-whether it is reached. For changed lines this module counts: a line counts that coverage.py calls a statement.
+coverage.py judges the project's threshold (``fail_under``, ``--cov-fail-under``). For changed lines this module counts
+those that coverage.py calls statements.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _ALL: Final = 100.0
 
 
 def is_measured(project: Path) -> bool:
-    """Whether the project itself says how much its tests must run."""
+    """Say whether the project sets a coverage threshold."""
     return re.search(rb"fail[_-]under", _configuration(project)) is not None
 
 
 def measured(argv: Sequence[str], project: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return pytest's command with coverage measured, and the command that reports it and judges the threshold."""
+    """Return pytest's command with coverage, and the command that reports it against the threshold."""
     python, found = argv[0], _configuration(project)
     report = (python, "-P", "-m", "coverage", "json", "-o", REPORT)
     if b"--cov" in found:  # pytest-cov measures
@@ -46,7 +46,7 @@ def measured(argv: Sequence[str], project: Path) -> tuple[tuple[str, ...], tuple
 
 
 def too_little(printed: str) -> str:
-    """Return what coverage.py or pytest-cov said of a threshold that is not reached. Raises CheckError."""
+    """Return coverage.py's or pytest-cov's message about a missed threshold. Raises CheckError."""
     if _ABSENT.search(printed):
         raise CheckError("coverage.py is not installed where the tests run; install it there: pip install coverage")
     found = _TOO_LITTLE.search(printed)
@@ -56,7 +56,7 @@ def too_little(printed: str) -> str:
 def uncovered(
     report: bytes, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None], wanted: float | None
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield (path, line, words) for each file whose changed lines are not run enough. Raises CheckError."""
+    """Yield (path, line, message) for each file whose changed lines are covered too little. Raises CheckError."""
     try:
         files = json.loads(report)["files"]
         known = {str(path): (set(one["executed_lines"]), set(one["missing_lines"])) for path, one in files.items()}
@@ -75,7 +75,7 @@ def uncovered(
 
 
 def _changed(before: bytes | None, after: bytes) -> set[int]:
-    """Return the numbers of the lines of ``after`` that ``before`` does not have."""
+    """Return the numbers of the lines that are new in ``after``."""
     old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in (before, after))
     return {at + 1 for block in line_diff(old, new).changed for at in range(block.new_start, block.new_end)}
 

@@ -1,10 +1,7 @@
-"""How much a new finding counts: it blocks, it goes back to the agent a few times, or it is only reported.
+"""How much a new finding counts ("blocking", "retry", "advisory"; see :mod:`rails.gate.support.settings`).
 
-"blocking": nothing that has it is written. "retry": it goes back to the agent so many times, then it is the
-human's to decide. "advisory": the human sees it with the approval. See :mod:`rails.gate.support.settings`.
-
-So it is with what an agent's input lacks, and with what the overseer finds after a turn: ``[[mode]]`` with a check.
-Without an entry, an input blocks, and of a turn what is critical does. Settings that cannot be read make all block.
+Also for agents' inputs and the overseer's findings about turns: ``[[mode]]`` with a check. By default an input blocks,
+and of a turn what is critical. Unreadable settings make everything block.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from rails.gate.verdicts import LOOSER, with_weight
 
 
 class Modes:
-    """Applies the modes of the settings, and counts what was sent back in one session."""
+    """Applies the settings' modes and counts the retries of one session."""
 
     def __init__(self) -> None:
         self._tries: Counter[tuple[str, str]] = Counter()
@@ -32,7 +29,7 @@ class Modes:
     def applied(
         self, findings: Sequence[Finding], missed: Sequence[NotChecked], options: GateSettings, agent: str
     ) -> tuple[list[Finding], list[NotChecked]]:
-        """Return findings that do not block as warnings, and checks that need not run as not required."""
+        """Return non-blocking findings as warnings, and optional checks as not required."""
         self._counted.clear()
         findings = [with_weight(finding) for finding in findings]
         if not options.modes:
@@ -43,7 +40,7 @@ class Modes:
         ]
 
     def attempted(self, verdict: Verdict, agent: str) -> Verdict:
-        """Count an attempt for each file that goes back to the agent, and forget those that are in order."""
+        """Count an attempt for each file sent back to the agent; forget those that pass."""
         told = {(agent, finding.path) for finding in verdict.findings if finding.new}
         if verdict.status == "fail":
             self._tries.update(self._counted)
@@ -72,19 +69,19 @@ def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:
 
 
 class CheckModes(Struct):
-    """Applies the settings of a project, and counts what was sent back in one session."""
+    """Applies a project's settings to inputs and turns, and counts the retries of one session."""
 
     project: Path
     sent: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def of(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
-        """Return how much one thing counts now; what goes back is counted, and is a human's after its attempts."""
+        """Return how much it counts now; a retry is counted, and after its attempts goes to the human."""
         mode = self.peek(check, agent, rule, otherwise)
         self.sent[check, agent, rule] += mode == "retry"
         return mode
 
     def peek(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
-        """Return what :meth:`of` would, and count nothing."""
+        """Return the same as :meth:`of` without counting."""
         try:
             mode = read_gate_settings(self.project).mode_of_check(check, agent, rule, otherwise)
         except CheckError:
@@ -93,7 +90,7 @@ class CheckModes(Struct):
         return "blocking" if spent else mode.mode
 
     def check_rules(self, known: Sequence[str]) -> None:
-        """Raise UsageError for a mode of a turn that names a rule which is not ``known``: one of the overseer's."""
+        """Raise UsageError for a turn's mode with a rule that is not ``known``."""
         try:
             modes = read_gate_settings(self.project).modes
         except CheckError:

@@ -1,4 +1,4 @@
-"""The files of a change on their way through the checks: what was, what is proposed, and what was said of each."""
+"""The files of a change on their way through the checks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _POINTER_BYTES: Final = 1024
 
 
 class File(Struct):
-    """One file and everything the checks said about it."""
+    """One file and the results of its checks."""
 
     path: str
     change: FileChange
@@ -59,7 +59,7 @@ class File(Struct):
         return CheckJob(self.path, self.before, self.after, keep)
 
     def is_pointer(self) -> bool:
-        """Whether the file is a pointer of Git LFS, whose content is elsewhere; then that is noted."""
+        """Say whether it is a Git LFS pointer, whose content is elsewhere; if so, note it."""
         if not self.after.startswith(_POINTER) or len(self.after) > _POINTER_BYTES:
             return False
         words = "it is a pointer of Git LFS: its content is not here"
@@ -67,7 +67,7 @@ class File(Struct):
         return True
 
     def take(self, outcome: CheckResult, ran: Iterable[str] = ()) -> None:
-        """Keep what a check said, by which tools; the next one sees the text as this one left it."""
+        """Keep a check's result and tools; the next check sees its text."""
         missed = {miss.check for miss in outcome.not_checked}
         self.looked.update((name, None) for name in outcome.ran or ran if name not in missed)
         self.after = outcome.after
@@ -76,12 +76,12 @@ class File(Struct):
         self.not_checked += outcome.not_checked
 
     def proposal(self) -> FileChange:
-        """The change with what the checks repaired."""
+        """The change with the checks' repairs."""
         written = self.change.after
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
     def judged(self, moved: Moved, *, keep_old: bool) -> list[Finding]:
-        """Return the findings that the change introduced, and the others marked as such if so, with their lines."""
+        """Return new findings with their lines, and with ``keep_old`` the others, marked."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
         lines = lines_of(self.after)
         if self.before is not None or (self.compared and moved.findings):
@@ -97,7 +97,7 @@ class File(Struct):
 
     @property
     def old(self) -> TextFindings:
-        """The old text and what was found in it."""
+        """The old text and its findings."""
         before = [finding for outcome in self.outcomes for finding in outcome.before]
         return TextFindings(lines_of(self.before or b""), before)
 
@@ -106,9 +106,9 @@ _Counts = defaultdict[tuple[str, str, str], deque[Finding]]
 
 
 def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings, moved: _Counts) -> Iterator[Finding]:
-    """Yield findings; one that was there before and whose count has grown is worse than before, and counts.
+    """Yield findings; an old one whose count has grown counts as new.
 
-    What it was stands on the same line, one that came from another file, or else an edited one: the most of these.
+    The old count is that of the same line, a moved one or an edited one: the largest.
     """
     counts: _Counts = defaultdict(deque)
     for found in old.findings:
@@ -131,7 +131,7 @@ def _popped(key: tuple[str, str, str], *places: _Counts) -> int | None:
 
 
 class Moved(NamedTuple):
-    """What left the files of a change where it stood: code that may have moved to another, new ones included."""
+    """Findings and suppressions that left files, perhaps for others of the change."""
 
     findings: Counter[tuple[str, str, str]]
     comments: Counter[tuple[str, str]]
@@ -139,7 +139,7 @@ class Moved(NamedTuple):
 
 
 def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
-    """Return the identities of old findings, and the suppressions, whose lines left their file."""
+    """Return the old findings and suppressions whose lines left their file."""
     moved = Moved(Counter(), Counter(), defaultdict(deque))
     if len(files) + len(gone) < 2:
         return moved
@@ -160,7 +160,7 @@ def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
 
 
 def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
-    """Pair each change with the bytes to compare it with: its own old ones, or a deleted file's it came from."""
+    """Pair each change with its old bytes: its own, or those of the deleted file it came from."""
     gone = [change.before for change in changes.changes if change.after is None and change.before]
     pairs = []
     for change in changes.changes:
@@ -172,13 +172,13 @@ def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
 
 
 def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
-    """Return the content of the deleted file that a new one is, or a part of; ``None`` where it is none."""
+    """Return the deleted content that a new file is or is part of, or None."""
     found = [(share, old) for old in gone if (share := _shared(old, data))]
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _shared(old: bytes, new: bytes) -> float:
-    """Return the share of lines that two files have in common; 0 where neither is the other, nor a part of it."""
+    """Return the share of common lines; 0 if neither file is the other or part of it."""
     ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
     shared = (ours & theirs).total()
     is_moved = old == new or shared >= _MOVED * max(ours.total(), theirs.total(), 1)
@@ -194,7 +194,7 @@ _MOST: Final = 20
 
 
 def change_summaries(proposal: ChangeSet) -> tuple[ChangeSummary, ...]:
-    """Return the outline of each file whose kind has one."""
+    """Return the outlines of files whose kind has one."""
     makers = [kind.summary for kind in CHECKS.values() if kind.summary is not None]
     made = (make(change) for change in proposal.changes for make in makers)
     return tuple(islice((outline for outline in made if outline is not None), _MOST))

@@ -1,8 +1,8 @@
 """The gate itself: a change set in, a verdict out. Start reading here.
 
-Each file goes to the checks that want it; each check sees the old and the new bytes and works on the new
-ones without touching the workspace. What counts is what the change introduced (``rails.gate.baseline``).
-A check that is missing, crashes, hangs or did not look at a file makes the verdict "error", never "pass".
+Each check sees a file's old and new bytes and works on the new ones without touching the workspace; only what the
+change introduced counts (``rails.gate.baseline``). A missing, crashed or hanging check, or a file that one skipped,
+makes the verdict "error", never "pass".
 """
 
 from __future__ import annotations
@@ -50,15 +50,12 @@ _ASK_FIRST: Final = "it would execute something of this project; read .rails.tom
 class Gate:
     """Judges changes of one project. Keeps its tools warm until :meth:`close`.
 
-    ``strict`` makes everything that was not checked count. ``keep_old`` keeps findings that were there
-    before the change in the verdict, marked ``new=False``; they never count. ``pool`` are Python workers
-    that several gates share; whoever made it closes it. ``trusted`` lets configuration that is a program
-    (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
-    something (:mod:`rails.gate.command_checks`), beside those of the settings
-    (:mod:`rails.gate.support.settings`); they run on a copy, and only when every file could be parsed.
-    ``profile`` is where n8n workflows are to run: import, api, publish or strict. ``wait`` runs the commands also where
-    the change goes back to the agent anyway. ``settings_agreed`` is whether a person agreed to what the change does
-    to how the project is checked.
+    ``strict`` makes everything unchecked count. ``keep_old`` keeps old findings in the verdict (``new=False``); they
+    never count. ``pool`` are shared Python workers, closed by their maker. ``trusted`` lets configuration programs
+    (``eslint.config.js``) run without a recorded agreement. ``commands`` (:mod:`rails.gate.command_checks`), beside
+    those of the settings, run on a copy, only if every file parses. ``profile`` is where n8n workflows run: import,
+    api, publish or strict. ``wait`` runs commands even if the change goes back to the agent anyway.
+    ``settings_agreed``: a person agreed to the change's configuration of the checks.
     """
 
     def __init__(
@@ -97,13 +94,11 @@ class Gate:
         fix: bool = True,
         final: bool = True,
     ) -> Verdict:
-        """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting; not with ``fix=False``,
-        for what is written already: then they are findings.
+        """Judge proposed changes; safe fixes and formatting go into the proposal, with ``fix=False`` they are findings.
 
-        ``agent`` is the role that proposes them: how much a finding counts may depend on it. ``author`` says more of
-        whom the change is by: what it was asked for, and what it was shown. ``base`` is the revision whose
-        configuration counts, for changes that are on disk; else it is what is there. ``final`` is whether no further
-        edit of the same task is to come: else what is unused is left in and only noted.
+        ``agent`` is the proposing role, for the modes. ``author`` says what it was asked and shown. ``base`` is the
+        revision whose configuration counts, for changes on disk; by default the disk's does. ``final``: no further edit
+        of the task follows; else unused code stays and is only noted.
         """
         files = [
             File(str(change.path), change, before, change.after, change.mode)
@@ -124,9 +119,9 @@ class Gate:
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
     def last_fixes(self, agent: str = "") -> ChangeSet:
-        """Return the safe fixes for what was left in because a task went on, now that it is done.
+        """Return the safe fixes put off by ``final=False``, now that the task is done.
 
-        Each file is compared with what it was before the first change that was judged so.
+        Files are compared with their state before the first such change.
         """
         begun, self._unfinished = self._unfinished, {}
         now = []
@@ -139,10 +134,10 @@ class Gate:
         return ChangeSet(tuple(FileChange(was.path, was.after, new.after, was.mode) for was, new in pairs))
 
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
-        """Judge files as they would be: path within the project to content, ``None`` for one that goes.
+        """Judge files by proposed content (``None``: deleted) against the disk; only what is new counts.
 
-        Only what is new counts: what the files have on disk is what they are compared with. Nothing is written; the
-        verdict's proposal holds the contents with safe fixes and formatting. Raises UsageError for a path that is none.
+        Nothing is written; the verdict's proposal holds safe fixes and formatting. Raises UsageError for an invalid
+        path.
         """
         return self.judge(ChangeSet(tuple(self._change(name, content) for name, content in contents.items())))
 
@@ -167,15 +162,12 @@ class Gate:
         missed: Sequence[NotChecked] = (),
         executing: bool = True,
     ) -> Verdict:
-        """Judge files as they are on disk, or, if ``staged``, as git's index has them.
+        """Judge files as on disk or, if ``staged``, in git's index. Nothing is written.
 
-        ``base`` is a git revision to compare with; without one every finding counts, except that nothing can
-        be known to be new of comments and configuration that switch checks off. ``fix`` puts safe
-        fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones);
-        nothing is written here. ``deleted`` are files
-        that ``base`` had: what they configured is gone, and a new file that is like one of them is that file, moved.
-        ``missed`` is what the caller knows cannot be checked; without ``executing`` no command is run
-        (:meth:`run_commands`). Raises UsageError for an unknown revision.
+        ``base`` is the git revision to compare with; without one every finding counts, but suppressions and
+        configuration cannot be called new. ``fix`` puts safe fixes and formatting into the proposal. ``deleted`` are
+        files of ``base``, matched with new files that were moved. ``missed`` is what the caller cannot check; without
+        ``executing`` no command runs (:meth:`run_commands`). Raises UsageError for an unknown revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
@@ -214,9 +206,9 @@ class Gate:
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
     def in_steps(self, paths: Sequence[WorkspacePath]) -> Iterator[Verdict]:
-        """Yield a verdict with fixes for each so many files, and forget them; write each before the next is asked for.
+        """Yield a verdict with fixes per batch of files; write each before asking for the next.
 
-        The last one is about the commands, which run once, on what is on disk by then.
+        The last is about the commands, which run once, on the disk as it is by then.
         """
         parsed = True
         for start in range(0, len(paths), limits.FILES_PER_STEP):
@@ -235,7 +227,7 @@ class Gate:
 
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
-        """Give the gate that judges by the configuration of ``base``: this one where that is what is on disk."""
+        """Give a gate with the configuration of ``base``: this one if the disk has it."""
         state = None
         if base is not None and names:
             from rails.gate.approved_state import approved_state
@@ -262,7 +254,7 @@ class Gate:
             state.close()
 
     def close(self) -> None:
-        """Stop every tool; a judgement that hangs in one of them ends with it, and is not waited for longer."""
+        """Stop every tool; a judgement that hangs in one ends too."""
         alone = self._turn.acquire(timeout=limits.GATE_CLOSE_SECONDS)
         try:
             with contextlib.ExitStack() as closing:  # each, whatever another one raises
@@ -274,7 +266,7 @@ class Gate:
                 self._turn.release()
 
     def __enter__(self) -> Self:
-        """Return this; where it is entered more than once, the last one to leave closes it."""
+        """Return this; the last of several exits closes it."""
         self._entered += 1
         return self
 
@@ -347,7 +339,7 @@ class Gate:
         )
 
     def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
-        """Yield what comments hide now that were there before, and did not hide such a thing then."""
+        """Yield old findings that comments hide only now."""
         from rails.gate.support import suppressions
 
         looks: dict[str, tuple[suppressions.Uncovered, suppressions.Uncovered]] = {}
@@ -372,7 +364,7 @@ class Gate:
                     yield replace(found, message=f"A comment that was there hides it: {found.message}", fixable=False)
 
     def _settings(self) -> list[NotChecked]:
-        """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""
+        """Read the settings; return what is unreadable or needs a person's agreement."""
         try:
             found = settings.read_gate_settings(self.project, self._context.home)
         except CheckError as error:
@@ -387,7 +379,7 @@ class Gate:
     def _execute(
         self, files: Sequence[File], gone: Sequence[FileChange], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        """Run the commands on a copy of the project as it would be."""
+        """Run the commands on a copy of the changed project."""
         before: dict[str, bytes | None] = {file.path: file.before for file in files}
         after: dict[str, bytes | None] = {file.path: file.after for file in files}
         for change in gone:
@@ -406,7 +398,7 @@ class Gate:
         *,
         compared: bool = True,
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        """Run the commands that are wanted for ``paths``; ``held`` is why none is, if so."""
+        """Run the commands for ``paths``; ``held`` is why none may run, if so."""
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
@@ -446,7 +438,7 @@ class Gate:
 
 
 def _why(error: BaseException) -> str:
-    """Say why there is no result; a bug of ours must not look like a clean file."""
+    """Say why there is no result; our own bug must not look like a clean file."""
     return (
         str(error)
         if isinstance(error, CheckError)

@@ -1,4 +1,4 @@
-"""JSON, YAML and TOML: does it parse, where not, and is a key given twice; and JSON Schemas."""
+"""JSON, YAML and TOML: syntax, duplicate keys and JSON Schemas."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 
 
 def data_outcome(job: CheckJob, context: CheckContext, check: DataCheck) -> CheckResult:
-    """Return what ``check`` says of both sides of a file that stays as it is."""
+    """Return ``check``'s findings for both sides; the file stays unchanged."""
     found, missing = check(job.path, job.after, context)
     before, _ = check(job.path, job.before, context) if job.before is not None else ((), None)
     not_checked = (missing,) if missing else ()
@@ -85,7 +85,7 @@ def _text(path: str, data: bytes) -> tuple[str, NotChecked | None]:
 
 
 def json_findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
-    """Return what is wrong with the syntax of a JSON file, else by its schema, and what could not be checked."""
+    """Return syntax errors of a JSON file, else its schema's findings, and what could not be checked."""
     text, missing = _text(path, data)
     if missing is not None:
         return (), missing
@@ -100,7 +100,7 @@ def json_findings(path: str, data: bytes, context: CheckContext) -> DataFindings
 
 
 def schema_findings(path: str, text: str, context: CheckContext) -> DataFindings:
-    """Return what the schema of a JSON file finds, as :func:`json_findings` does."""
+    """Return a JSON file's findings by its schema, as :func:`json_findings` does."""
     return _schema(path, text, parse_json(path, text)[0], context, lambda: positions.in_json(text))
 
 
@@ -140,7 +140,6 @@ def _toml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
 def _schema(
     path: str, text: str, value: object, context: CheckContext, locate: Callable[[], positions.Places]
 ) -> DataFindings:
-    """Compare with the file's JSON Schema, if it has one."""
     if not _has_schema(text, context):
         return (), None
     from rails.gate.kinds import schemas
@@ -149,7 +148,7 @@ def _schema(
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Replace a comment or trailing comma by spaces, so that every position stays right."""
+    """Replace a comment or trailing comma by spaces, so that positions stay right."""
     text = found[0]
     return text if text.startswith('"') else re.sub(r"[^\n]", " ", text)
 
@@ -162,7 +161,7 @@ def _json_lines(path: str, text: str) -> Iterator[Finding]:
 
 
 def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
-    """Parse JSON strictly. Returns the value and, when there are any, the findings: syntax or duplicate keys."""
+    """Return the value of strict JSON, and findings: syntax or duplicate keys."""
     read = read_json(text, _RULES)
     if isinstance(read, ParsedJson):
         return read.value, list(_duplicates(path, text)) if read.repeats_keys else []
@@ -178,7 +177,7 @@ def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
 
 
 def _duplicates(path: str, text: str) -> Iterator[Finding]:
-    """Yield the second and further uses of a key in one object. ``text`` is valid JSON."""
+    """Yield repeated keys of one object. ``text`` is valid JSON."""
     lines = positions.LineIndex(text)
     for key in positions.repeated_keys(text):
         shown, first = one_line(text[key.start : key.end], 60), lines.at(key.first)[0]

@@ -1,4 +1,4 @@
-"""Markdown: links to files that are not there, headings that must be, and markers that do not belong in any text."""
+"""Markdown: links to missing files, required headings, and stray markers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ELSEWHERE: Final = lazy(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Look at each file, before and after."""
+    """Check each file, before and after."""
     run = CheckRun("markdown", "", 0, "links to files, headings, markers")
     return CheckReport.of_files(run, jobs, lambda job: _outcome(job, context))
 
@@ -60,7 +60,7 @@ def _findings(path: str, text: str, context: CheckContext, *, changed: bool) -> 
 
 
 def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[Finding]:
-    """Yield the headings that the settings ask for and that are not there, or not in their order."""
+    """Yield required headings that are missing or out of order."""
     for contract in context.options.headings:
         if not any(matches(path, pattern) for pattern in contract.path):
             continue
@@ -97,13 +97,13 @@ def _headings(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _folded(heading: str) -> str:
-    """Return a heading without number, emphasis and case: "## 1. **Context**:" is "context"."""
+    """Return a heading without number, emphasis and case."""
     plain_text = heading.strip().strip("*_").strip()
     return re.sub(r"^[0-9]{1,3}[.)]\s+", "", plain_text).rstrip(":").strip("*_ ").casefold()
 
 
 def _targets(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield line, column and target of each link to a file, outside code."""
+    """Yield line, column and target of each file link outside code."""
     fence = ""
     for number, line in enumerate(split_lines(text), 1):
         mark = _FENCE.match(line)
@@ -121,7 +121,7 @@ def _targets(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _exists(path: str, target: str, context: CheckContext, *, changed: bool) -> bool:
-    """Whether the target is there: for new text after the change, for old text before it."""
+    """Say whether the target exists: for ``changed`` text after the change, else before."""
     parts: list[str] = []
     for part in (*PurePosixPath(path).parent.parts, *PurePosixPath(_unquoted(target)).parts):
         if part == "..":

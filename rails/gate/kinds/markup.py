@@ -1,7 +1,6 @@
-"""HTML and CSS: whether every element, block, comment and string that is opened is closed again.
+"""HTML and CSS: whether every element, block, comment and string is closed.
 
-Covered: structure alone. Not covered: what elements and properties mean, and templates, whose tags another program
-closes; that is said.
+Not covered: what elements and properties mean; templates, whose tags another program closes, are reported unchecked.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _REMEDY: Final = "Close what is open, or take out what closes nothing."
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Look at each file, before and after."""
+    """Check each file, before and after."""
     del context
     return CheckReport.of_files(CheckRun("markup", "", 0, "structure"), jobs, _outcome)
 

@@ -1,4 +1,4 @@
-"""n8n workflows: JSON that n8n's own rules judge, repair and draw. What is known of n8n is in ``rails.n8n``."""
+"""n8n workflows: checked, repaired and drawn by n8n's own rules (``rails.n8n``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Judge each workflow, before and after, and with ``context.fix`` repair it."""
+    """Check each workflow, before and after; with ``context.fix`` repair it."""
     from rails.n8n import plugin
 
     run = CheckRun("n8n", plugin.version(), 0, f"profile {context.profile}")
@@ -38,9 +38,9 @@ def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
 
 
 def _findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
-    """Return what n8n's rules and the user's own schema find; what is no workflow is judged as JSON.
+    """Return findings of n8n's rules and the user's schema; other files are checked as JSON.
 
-    A schema that the workflow itself names is not looked at.
+    A schema that the workflow names is ignored.
     """
     from rails.n8n import plugin
 
@@ -67,7 +67,7 @@ def _claims(path: str, data: bytes) -> bool:
 
 
 def _summary(change: FileChange) -> ChangeSummary | None:
-    """Return the outline of a change of a workflow; None where neither side is one."""
+    """Return the outline of a workflow's change, or None if neither side is one."""
     path = change.path.text
     if not path.lower().endswith(".json") or b'"nodes"' not in (change.after or change.before or b""):
         return None

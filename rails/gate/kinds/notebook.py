@@ -1,4 +1,4 @@
-"""The code cells of Jupyter notebooks, linted by ruff, which reads them as they are; nothing in them is changed."""
+"""The code cells of Jupyter notebooks, linted by ruff and never changed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonS
 
 
 def _unread(job: CheckJob) -> tuple[NotChecked, ...]:
-    """Return what ruff passes over without a word: notebooks of other languages, cells that a magic begins."""
+    """Return what ruff skips silently: other languages' notebooks, cells that begin with a magic."""
     book = json.loads(job.after)
     about, cells = (book.get(key) if isinstance(book, dict) else None for key in ("metadata", "cells"))
     language = about.get("language_info") if isinstance(about, dict) else None
@@ -61,7 +61,7 @@ def _unread(job: CheckJob) -> tuple[NotChecked, ...]:
 
 
 def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, config: PythonSettings) -> Iterator[Finding]:
-    """Yield what ruff finds in the cells, at their lines of the file. Raises CheckError, JsonError."""
+    """Yield ruff's findings at lines of the file. Raises CheckError, JsonError."""
     from rails.gate.languages.python import config as settings
 
     text = plain_text(data)

@@ -1,4 +1,4 @@
-"""Python files: CPython's compiler, ruff and its safe fixes, the project's formatter, flake8 where it is wanted."""
+"""Python: CPython's compiler, ruff with safe fixes, the project's formatter, flake8 if wanted."""
 
 from __future__ import annotations
 

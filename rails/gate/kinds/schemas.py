@@ -1,9 +1,8 @@
-"""Data against a JSON Schema: which schema a file has, and what it finds, with the place in the file.
+"""Data against a JSON Schema, with places in the file.
 
-A file has the schema that the settings map its path to, else the one it names itself: ``$schema`` in JSON,
-YAML and TOML, or the editors' comments ``# yaml-language-server: $schema=…`` and ``#:schema …``. Schemas are
-read from the project; nothing is ever fetched, and a schema elsewhere is "not checked" until the settings
-map its address to a file. Validation runs in a worker, because patterns can take for ever.
+The settings map paths to schemas; else the file names its own: ``$schema`` in JSON, YAML and TOML, or the comments ``#
+yaml-language-server: $schema=…`` and ``#:schema …``. Nothing is fetched; validation runs in a worker, because patterns
+can take forever.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _META: Final = re.compile(
 
 
 class SchemaDocument(Struct, frozen=True):
-    """A parsed file: its text without comments, its value, and how to find places in it."""
+    """A parsed file: its text without comments, value, and finder of places."""
 
     path: str
     text: str
@@ -44,7 +43,7 @@ class SchemaDocument(Struct, frozen=True):
 
 
 def findings_of_schema(document: SchemaDocument, context: CheckContext) -> tuple[list[Finding], NotChecked | None]:
-    """Return what the file's schema finds, and why it was not asked, if it has one."""
+    """Return the schema's findings, and why it was not checked, if so."""
     try:
         schema = _schema_of(document, context)
         if schema is None or isinstance(schema, NotChecked):
@@ -66,7 +65,7 @@ def _missing(path: str, reason: str, *, required: bool = True) -> NotChecked:
 
 
 def _schema_of(document: SchemaDocument, context: CheckContext) -> str | NotChecked | None:
-    """Return a schema's path in the project, "" for a schema about schemas, ``None`` where there is none."""
+    """Return a schema's path in the project, "" for a schema about schemas, or None."""
     for entry in context.options.schemas:
         if any(settings.matches(document.path, pattern) for pattern in entry.path):
             return entry.schema

@@ -1,4 +1,4 @@
-"""Shell scripts: whether bash can parse them. ``bash -n`` reads a script and runs nothing of it."""
+"""Shell scripts: whether bash can parse them. ``bash -n`` runs nothing of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAID: Final = lazy(r"^/dev/stdin: line (\d+): (.*)$", re.MULTILINE)
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Look at each script, before and after."""
+    """Check each script, before and after."""
     del context
     bash = next((place for place in _PLACES if Path(place).is_file()), "")
     if not bash:
@@ -45,7 +45,7 @@ def _outcome(job: CheckJob, bash: str) -> CheckResult:
 
 
 def _findings(path: str, data: bytes, bash: str) -> Iterator[Finding]:
-    """Yield what belongs in no text, and bash's first complaint. Raises CheckError."""
+    """Yield stray markers and bash's first complaint. Raises CheckError."""
     from rails.processes.programs import run_tool
 
     if (text := plain_text(data)) is not None:

@@ -1,7 +1,6 @@
-"""Text that does not belong in a file: conflict and edit markers, Markdown fences, chat around the code.
+"""Stray text in a file: conflict and edit markers, Markdown fences, chat around the code.
 
-For a file with a parser of its own, ``rails.gate.support.parse_hints`` says why the parser stopped. For every other
-text file this module is the check.
+The check of files that have no parser; for the others ``rails.gate.support.parse_hints`` explains parse errors.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _PARSED: Final = {".go": "go", ".rs": "rust", ".java": "java", ".rb": "ruby"}
 
 
 def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
-    """Look for markers and fences; say which files nothing else could check."""
+    """Find markers and fences; report files that nothing else could check."""
     return CheckReport(tuple(_outcome(job) for job in jobs))
 
 
@@ -57,7 +56,7 @@ def _outcome(job: CheckJob) -> CheckResult:
 
 
 def _unparsed(path: str, text: str) -> tuple[Finding, ...]:
-    """Return the first place that cannot be read. Raises KeyError or ImportError where there is no grammar."""
+    """Return the first unreadable place. Raises KeyError or ImportError without a grammar."""
     from rails.data_formats.source import first_error
 
     place = first_error(text, _PARSED[suffix_of(path)])
@@ -68,7 +67,7 @@ def _unparsed(path: str, text: str) -> tuple[Finding, ...]:
 
 
 def marker_findings(path: str, text: str) -> Iterator[Finding]:
-    """Yield conflict and edit markers, and a fence around the whole file where that is no prose."""
+    """Yield conflict and edit markers, and in non-prose a fence around the whole file."""
     lines = split_lines(text)
     name = path.rpartition("/")[2].lower()
     prose = any(name.endswith(suffix) for suffix in _PROSE)
