@@ -1,4 +1,1 @@
-"""Edits: from validated requests to exact bytes, from approved bytes to the disk, and back again.
-
-``plan`` (pure but for reading) → gate and approval elsewhere → ``apply`` (all or nothing) → ``history``.
-"""
+"""Edits: from requests to exact bytes (``plan``), from approved bytes to disk (``apply``), and back (``history``)."""

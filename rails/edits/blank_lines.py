@@ -1,7 +1,7 @@
-"""A search text that has blank lines more or less than the file, and is else its lines: a slip of copying.
+"""A search text that differs from the file only in blank lines: a slip of copying.
 
-It is read only where it is in the file once, and where the request leaves the lines on both sides of each such gap
-as they are: then the file keeps its own blank lines there. Beside a line that changes, either may be meant.
+Accepted only where it is in the file once, and the request keeps the lines on both sides of each gap: the file then
+keeps its blank lines there. Beside a changed line, either may be meant.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rails.edits.text_view import View, flatten, line_places
 
 
 def with_blank_lines_of_file(view: View, wanted: EditRequest) -> EditRequest | None:
-    """Return the edit with the blank lines that the file has in its place; ``None`` where that is not clear."""
+    """Return the edit with the file's blank lines, or None where that is not clear."""
     block = as_lines(flatten(wanted.old), flatten(wanted.new))
     new = list(block.new or ())
     sent = [n for n, line in enumerate(block.old) if line.strip()]

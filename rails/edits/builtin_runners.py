@@ -1,4 +1,4 @@
-"""Runners of the built-in tools that look up what an edit needs, in packages which ``tools`` may not import."""
+"""Runners of built-in tools that need packages which ``tools`` may not import."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""One step of the history as a commit: how it is written for ``git fast-import``, and read back.
+"""One step of the history as a commit: written for ``git fast-import``, and read back.
 
-The commit's tree holds only the files of the step, ``before/<path>`` and ``after/<path>``. Its message is a
-title, a blank line and one JSON line with ``v`` (2), ``session``, ``step``, ``seq`` (its place among all steps
-of the project, from 1), ``kind``, ``undoes`` (the step concerned, or 0), ``journal`` (the id of the journal it
-was written under), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``before_mode``,
-``kind``). Version 1, which is still read, had no ``seq``, ``journal`` and ``before_mode``; its steps come
-before all others.
+The tree holds the step's files, ``before/<path>`` and ``after/<path>``. The message is a title, a blank line and one
+JSON line: ``v`` (2), ``session``, ``step``, ``seq`` (among all steps of the project, from 1), ``kind``, ``undoes`` (a
+step, or 0), ``journal`` (its id), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``before_mode``,
+``kind``). Version 1, still read, had no ``seq``, ``journal`` and ``before_mode``.
 """
 
 from __future__ import annotations
@@ -36,17 +34,17 @@ _FIX: Final = "gate-fix"
 
 
 def fix_run() -> str:
-    """Return a name for the steps of one ``gate --fix``: they are taken back together."""
+    """Return a session name for one ``gate --fix``, whose steps are undone together."""
     return f"{_FIX}-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.urandom(2).hex()}"
 
 
 def is_fix_run(session: str) -> bool:
-    """Whether these are the steps of one ``gate --fix``."""
+    """Say whether the session is one ``gate --fix``."""
     return session.startswith(f"{_FIX}-")
 
 
 class StepFacts(msgspec.Struct, frozen=True):
-    """What the history is told of a change set: whose it is, its title, and which step it takes back or does again."""
+    """What the history records of a change set: session, title, and the step it undoes or redoes."""
 
     session: str
     title: str
@@ -64,7 +62,7 @@ class _File(msgspec.Struct):
 
 
 class _Facts(msgspec.Struct):
-    """What the message of a commit says of its step."""
+    """The JSON of a step's commit message."""
 
     session: str
     step: int
@@ -78,9 +76,9 @@ class _Facts(msgspec.Struct):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """One checkpoint. ``at`` is UTC, ISO 8601. ``undone`` is whether its change is taken back now.
+    """One checkpoint. ``at`` is UTC, ISO 8601.
 
-    ``last`` is the record that was last about a change: itself, or an undo or redo of it.
+    ``last`` is the latest record about this change: itself, or an undo or redo of it.
     """
 
     session: str
@@ -104,16 +102,16 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def ref_name(session: str) -> str:
-    """Return a session's name as git accepts it in a ref: itself where possible, else its hash."""
+    """Return a session's name for a git ref: itself if valid, else its hash."""
     if _NAME.fullmatch(session) and ".." not in session and not session.endswith((".", ".lock")):
         return session
     return "x-" + sha256(session.encode("utf-8", "surrogatepass"))
 
 
 def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:
-    """Return the input of ``git fast-import`` for one step: every byte as it is, no filter involved.
+    """Return the input of ``git fast-import`` for one step, with no filter involved.
 
-    A stream that was cut off anywhere makes no commit.
+    A truncated stream makes no commit.
     """
     files = [
         _File(str(c.path), c.mode, before_mode, c.kind)
@@ -141,7 +139,7 @@ def _data(content: bytes) -> bytes:
 
 
 def parse_checkpoint(item: str) -> Checkpoint | None:
-    """Read one commit as ``log`` prints it; ``None`` for one that is not a step of ours."""
+    """Read one commit as ``log`` prints it; None if it is no step of ours."""
     commit, _, rest = item.strip("\n").partition("\n")
     seconds, _, body = rest.partition("\n")
     title, _, facts = body.partition("\n\n")
@@ -174,9 +172,9 @@ def _path(raw: str) -> WorkspacePath | None:
 
 
 def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:
-    """Return steps in the order of their sequence numbers, each with what was last done about it.
+    """Return steps by sequence number, each with its ``last``.
 
-    Steps without a number, of old versions, come first, in the order given; they get numbers up to 0.
+    Steps of version 1 come first, in the order given, numbered up to 0.
     """
     found = list(steps)
     old = [step for step in found if not step.seq]

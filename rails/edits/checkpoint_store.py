@@ -1,13 +1,8 @@
-"""Where checkpoints are kept: our own git repository, ``.rails/history.git``.
+"""The store of checkpoints: our own git repository, ``.rails/history.git``.
 
-Driven with an explicit git directory that is also the working directory: git never looks at the project, so
-none of the project's attributes, filters, hooks or nested repositories can act, and the user's repository is
-not touched. One step is one commit on ``refs/rails/<session>`` whose tree holds only the files of that step,
-``before/<path>`` and ``after/<path>``; its cost does not grow with the project. Its form is in
-:mod:`rails.edits.checkpoint_commits`.
-
-Steps are written under the project's lock, which git holds as well until it ends: whoever has the lock knows
-that no git is writing, and removes what a killed one left.
+One commit a step, on ``refs/rails/<session>``; format in :mod:`rails.edits.checkpoint_commits`. The git directory is
+explicit and the working directory, so git never sees the project: none of its attributes, filters, hooks or nested
+repositories act. Git holds the project's lock too until it ends, so its holder may remove what a killed git left.
 """
 
 from __future__ import annotations
@@ -45,16 +40,16 @@ _LEFT: Final = {
 
 
 class CheckpointStore:
-    """The recorded steps of one project. Nothing is made on disk before the first one."""
+    """The recorded steps of one project. Nothing is on disk before the first one."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
         self.folder = project.absolute() / ".rails" / "history.git"
 
     def record(self, workspace: Workspace, journal: Journal, *, again: bool = False) -> Checkpoint:
-        """Write the step of a change set that is on disk; the workspace is locked. Raises WorkspaceError, OSError.
+        """Record the change set of a locked workspace. Raises WorkspaceError, OSError.
 
-        ``again`` says that it may be recorded already: then that step is returned and nothing is written.
+        ``again``: it may be recorded already; then that step is returned.
         """
         if journal.step is None:
             raise WorkspaceError("A change set without a step cannot be recorded.")
@@ -74,7 +69,7 @@ class CheckpointStore:
         return step
 
     def _next(self, journal: Journal) -> tuple[Checkpoint, str]:
-        """Return the step that comes after all others, numbered in its session too, and its parent's commit."""
+        """Return the next step, numbered in its session too, and its parent's commit."""
         facts = journal.step
         assert facts is not None, "the caller has looked"
         tips = self._tips()
@@ -96,7 +91,7 @@ class CheckpointStore:
         return step, last.commit if last else ""
 
     def _tips(self) -> list[Checkpoint]:
-        """Return the newest step of every session, without reading the others."""
+        """Return each session's newest step, without reading the others."""
         if not any((self.folder / "refs/rails").rglob("*")) and not (self.folder / "packed-refs").exists():
             return []  # the first step of all
         out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
@@ -105,7 +100,7 @@ class CheckpointStore:
         return [step for item in items if (step := parse_checkpoint(item))]
 
     def steps(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        """Return the steps of one session, or of all, in the order in which they were taken."""
+        """Return the steps of one session, or of all, in order."""
         if not (self.folder / "HEAD").is_file():
             return ()
         name = "refs/rails/" + (ref_name(session) if session is not None else "")
@@ -117,7 +112,7 @@ class CheckpointStore:
         return in_order(step for item in items if (step := parse_checkpoint(item)))
 
     def forget(self, sessions: Sequence[str], keep: Sequence[int]) -> None:
-        """Remove the steps of sessions for good, with every byte that no other step has. Raises WorkspaceError."""
+        """Remove sessions' steps for good, with every byte that no other step has. Raises WorkspaceError."""
         if not sessions:
             return
         for session in sessions:
@@ -126,19 +121,19 @@ class CheckpointStore:
             self._run(words, keep=keep)
 
     def restore_point(self, step: Checkpoint) -> ChangeSet:
-        """Return the change set of a step, with all bytes."""
+        """Return a step's change set, with all bytes."""
         sides = [f"{step.commit}:{side}/{path}" for path in step.files for side in ("before", "after")]
         blobs = self._blobs(sides) if sides else []
         pairs = zip(step.files, step.modes, blobs[::2], blobs[1::2], strict=True)
         return ChangeSet(tuple(FileChange(path, before, after, mode) for path, mode, before, after in pairs))
 
     def _blobs(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return the content of each ``commit:path``, ``None`` where there is none."""
+        """Return the content of each ``commit:path``, or None."""
         data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
         return read_objects(data, len(names))
 
     def _open(self, workspace: Workspace) -> None:
-        """Make the repository where it is missing, and remove what a killed git left in it."""
+        """Make the repository if missing, and remove what a killed git left in it."""
         state_folder(workspace)
         workspace.make_folders((".rails", "history.git", *parts) for parts in _FOLDERS)
         self._own()
@@ -161,14 +156,13 @@ class CheckpointStore:
             (self.folder / name).unlink(missing_ok=True)
 
     def _git(self, arguments: Sequence[str], data: bytes = b"") -> bytes:
-        """Run git on our repository and return its output. Raises WorkspaceError."""
         status, out, err = self._run(arguments, data)
         if status != 0:
             raise _refused(arguments[0], err)
         return out
 
     def _run(self, arguments: Sequence[str], data: bytes = b"", keep: Sequence[int] = ()) -> tuple[int, bytes, str]:
-        """Run git on our repository; what a model wrote goes in through ``data`` only."""
+        """Run git on our repository; a model's text goes in through ``data`` only."""
         self._own()
         return run_git(
             [f"--git-dir={self.folder}", *arguments], self.folder, _environment(self.folder), data, keep=keep
@@ -176,7 +170,6 @@ class CheckpointStore:
 
 
 def _refused(command: str, said: str) -> WorkspaceError:
-    """Return the error for a history that git cannot use, with what to do if it stays so."""
     first = one_line(said.partition("\n")[0], 300)
     return WorkspaceError(
         f"git {command} failed on the history, .rails/history.git: {first}. No file was changed by this. "

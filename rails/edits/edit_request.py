@@ -1,4 +1,4 @@
-"""One edit as it was asked for, and the two slips of copying that are taken off before giving up."""
+"""One edit as requested, and the slips of copying that are corrected before giving up."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ _ENTITY: Final = "|".join(_CHARACTERS)
 class EditRequest(Struct, frozen=True):
     """Replace ``old`` by ``new``, both literal.
 
-    ``replace_all``: every place. ``occurrence``: only the n-th place, from 1. ``near_line``: the place
-    nearest to that line. ``expected_count``: all places, if there are exactly so many. ``handle``:
-    accept one place that an earlier refusal offered. ``ignore_case`` and ``regex``: how ``old`` is
-    searched (see :mod:`rails.edits.regex_search`). ``validate_after``: a text that the file must have afterwards.
+    ``occurrence``: the n-th place, from 1. ``near_line``: the place nearest to it. ``expected_count``: all places, if
+    exactly so many. ``handle``: a place that an earlier refusal offered. ``ignore_case``, ``regex``: see
+    :mod:`rails.edits.regex_search`. ``validate_after``: a text that the file must have afterwards.
     ``keep_placeholder``: what looks like left-out code is meant; a human decides. ``whole_lines``: ``old`` is lines,
-    as in a patch, and no piece of one. ``below``: lines of the file, one below the other, under which it is meant.
+    as in a patch. ``below``: lines of the file, in order, under which it is meant.
     """
 
     old: str
@@ -47,19 +46,19 @@ class EditRequest(Struct, frozen=True):
 
     @property
     def is_counted(self) -> bool:
-        """Whether the request says which of several places it means."""
+        """Say whether the request chooses between several places."""
         numbers = (self.occurrence, self.near_line, self.expected_count)
         return self.replace_all or bool(self.handle) or any(number is not None for number in numbers)
 
 
 def is_numbered(text: str) -> bool:
-    """Whether every line of a whole file begins with its number and a mark, as editors and tools show them."""
+    """Say whether every line of a file begins with its number and a mark."""
     lines = text.removesuffix("\n").split("\n")
     return len(lines) > 2 and all((n := _SHOWN.match(line)) and int(n[1]) == at for at, line in enumerate(lines, 1))
 
 
 def without_entities(wanted: EditRequest) -> EditRequest | None:
-    """Return the edit with the characters that HTML escapes, where all of them are escaped in it; else ``None``."""
+    """Return the edit without HTML entities, if all escapable characters are escaped; else None."""
     texts = wanted.old, wanted.new
     if "&" not in wanted.old or any(re.search(f"[<>]|&(?!{_ENTITY})", text) for text in texts):
         return None
@@ -68,7 +67,7 @@ def without_entities(wanted: EditRequest) -> EditRequest | None:
 
 
 def without_fence(wanted: EditRequest) -> EditRequest | None:
-    """Return the edit without a code fence around its search text, or ``None`` if there is none."""
+    """Return the edit without a code fence around its search text, or None if there is none."""
     old = _FENCE.match(flatten(wanted.old))
     new = _FENCE.match(flatten(wanted.new))
     if old is None or (new and new[0].partition("\n")[0] != old[0].partition("\n")[0]):
@@ -78,9 +77,9 @@ def without_fence(wanted: EditRequest) -> EditRequest | None:
 
 
 def unnumbered(wanted: EditRequest) -> Iterator[tuple[EditRequest, int]]:
-    """Yield the edit without copied line numbers, and the first number; also with the blank behind each mark left out.
+    """Yield the edit without copied line numbers, and the first number; also without the blank behind each mark.
 
-    Only when every line of the search text has one and they count up by one.
+    Only if every line of the search text has one and they count up by one.
     """
     flat = flatten(wanted.old)
     lines = flat.removesuffix("\n").split("\n")

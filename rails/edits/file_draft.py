@@ -1,4 +1,4 @@
-"""One file on its way through an answer's requests: what it was, what has been asked, what it will be."""
+"""One file on its way through an answer's requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HASH_CHARS: Final = 8  # a base hash may be shortened to this many hexadecimal 
 
 
 class Draft:
-    """The future of one file. Every method either takes a request in or raises :class:`EditError`."""
+    """The future of one file. Methods take a request in or raise :class:`EditError`."""
 
     def __init__(self, path: WorkspacePath, found: Snapshot | None, known: KnownFiles | None = None) -> None:
         self.path = path
@@ -48,7 +48,7 @@ class Draft:
     # -- requests ---------------------------------------------------------------------------------
 
     def edit(self, wanted: EditRequest, base: str) -> Match:
-        """Replace text. Returns what was found where."""
+        """Replace text. Return what was found where."""
         from rails.edits.match import Match, Miss, locate
         from rails.edits.replace import replace_all
 
@@ -81,7 +81,7 @@ class Draft:
         return replace(found, notes=(*found.notes, *self._changed_note(base)))
 
     def _check_whole_search(self, miss: Miss, old: str) -> None:
-        """Say it where a text is not found because a line of it stands for others."""
+        """Refuse a search text in which a line stands for others."""
         dots = ((n, line.strip()) for n, line in enumerate(old.splitlines(), 1) if line.strip() in ("...", "…"))
         if line := placeholders.placeholder(old, "", str(self.path)) or next(dots, None):
             said = f"Line {line[0]} of old_string is a placeholder for omitted lines: {one_line(line[1])!r}."
@@ -94,13 +94,13 @@ class Draft:
             self._flush()
 
     def text_so_far(self) -> str:
-        """Return the text that the requests until now make of the file, "" where there is none."""
+        """Return the text that the requests so far make of the file, or ""."""
         self.chain()
         coded = decode_text(self._data or b"")
         return "" if coded is None else coded.text.replace("\r\n", "\n")
 
     def insert(self, line: int, end_line: int | None, text: str, base: str, *, keep: bool = False) -> Sequence[str]:
-        """Put ``text`` before line ``line``, or in place of lines ``line`` to ``end_line`` (1-based, inclusive)."""
+        """Put ``text`` before ``line``, or in place of ``line`` to ``end_line`` (1-based, inclusive)."""
         from rails.edits.replace import line_replacement
 
         stage = self._open_stage(base)
@@ -124,7 +124,7 @@ class Draft:
         return self.link_note()
 
     def write(self, content: str, base: str, *, create_only: bool = False, keep: bool = False) -> Sequence[str]:
-        """Take ``content`` as the whole file, in the file's own encoding and line ends."""
+        """Take ``content`` as the entire file, in its own encoding and line endings."""
         if create_only and self._data:  # an empty file holds nothing to lose
             hint = "To change it, send an edit; to replace it, send write_file without create_only."
             raise EditError("exists", "The file exists already, and it was to be created.", hint)
@@ -142,7 +142,7 @@ class Draft:
         return (*notes, *self.link_note())
 
     def delete(self, base: str = "", content: str | None = None) -> Sequence[str]:
-        """Take the file away; where ``content`` is given, only if that is its text, but for its last line end."""
+        """Delete the file; if ``content`` is given, only if that is its text, apart from the last line ending."""
         self._check_there()
         self._check_base(base, mergeable=False)
         if self._fate:
@@ -169,7 +169,7 @@ class Draft:
             )
 
     def receive(self, source: Draft) -> Sequence[str]:
-        """Become what ``source`` is; ``source`` goes."""
+        """Take over ``source``'s content; ``source`` is deleted."""
         if source is self:
             raise EditError("no_change", "The file is to be moved onto itself.", "Leave this request out.")
         if self._fate or source._fate in ("deleted", "moved away"):
@@ -187,7 +187,7 @@ class Draft:
         return (f"moved to {self.path}",)
 
     def put_back(self, change: FileChange) -> Sequence[str]:
-        """Become what ``change``, which takes an earlier one back, makes of the file."""
+        """Take over the result of ``change``, which undoes an earlier one."""
         if self._fate:
             raise EditError("overlap", f"The file is {self._fate} and rolled back in one answer.", _ONE_WRITE)
         self._check_writable()
@@ -199,7 +199,7 @@ class Draft:
         return ("as it was before the last change to it",)
 
     def finish(self) -> FileChange | None:
-        """Return the new file, or ``None`` if no request touched it."""
+        """Return the new file, or None if no request touched it."""
         if not self._fate:
             return None
         self._flush()
@@ -228,13 +228,13 @@ class Draft:
 
     @property
     def _start(self) -> bytes | None:
-        """What the requests are about: the file as it is, or as the agent read it."""
+        """Return the file as it is, or as the agent read it."""
         return self.before if self._base is None else self._base
 
     def _check_base(self, base: str, wanted: EditRequest | None = None, *, mergeable: bool = True) -> None:
-        """Refuse a request about a file that is not what the agent read, with the lines as they are now.
+        """Refuse a request about a file that is not what the agent read, quoting its current lines.
 
-        Where it is known what the agent read, the requests are applied to that, and merged in the end.
+        Where the agent's version is known, requests are applied to that and merged in the end.
         """
         if not base:
             return
@@ -252,13 +252,13 @@ class Draft:
         raise EditError("stale", "The file has changed since you read it (base_hash differs).", hint)
 
     def _merge(self) -> None:
-        """Put the requests' changes beside those that somebody made since. Raises Problem where they meet."""
+        """Merge the requests' changes with those made since. Raises Problem where they meet."""
         if self._base is not None and self.before is not None and self._data is not None:
             found = put_together(self._base, self.before, self._data)
             self._base, self._data, self.merged = None, found.data, found.kept
 
     def _changed_note(self, base: str) -> Sequence[str]:
-        """Say it when an edit is made in a file that is not as the agent read it."""
+        """Note an edit in a file that the agent read differently."""
         seen = self._known.seen.get(str(self.path), "")
         if base or self._base is not None or not seen or self.before is None or sha256(self.before) == seen:
             return ()
@@ -288,7 +288,7 @@ class Draft:
             )
 
     def link_note(self) -> Sequence[str]:
-        """Say it when the file has other names, which keep the old bytes."""
+        """Say when the file has other names, which keep the old bytes."""
         if self.found is None or self.found.links < 2:
             return ()
         return (f"it has {self.found.links} names (hard links); only this one will change",)
@@ -330,7 +330,7 @@ class Draft:
         stage.spans.insert(at, span)
 
     def _flush(self) -> None:
-        """Turn the spans asked for so far into bytes; later edits see those."""
+        """Turn the spans so far into bytes; later edits see those."""
         stage, self._stage = self._stage, None
         if stage is not None and stage.spans:
             from rails.edits.replace import replace_all
@@ -359,7 +359,7 @@ _ONE_WRITE: Final = "Send either the whole file or the edits, once."
 
 
 def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
-    """Refuse what the file's encoding does not have, and control characters that are not in ``known``."""
+    """Refuse characters that the file's encoding lacks, and control characters that are not in ``known``."""
     if control := control_in(text, known):
         raise EditError(
             "format",
@@ -383,7 +383,7 @@ def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
 
 
 def _check_copied(name: str, content: str, before: str) -> None:
-    """Refuse what a chat window or a tool has made of a file when it was copied."""
+    """Refuse traces of a chat window or tool in copied text."""
     if is_numbered(flatten(content)):
         raise EditError("format", "Every line of content begins with its line number.", "Send the text without them.")
     plain = without_entities(EditRequest(content, ""))
@@ -406,7 +406,7 @@ def _check_omission(old: str, new: str) -> None:
 
 
 def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
-    """Whether the place already reads as ``new``: a request that is sent again must not add or nest twice."""
+    """Say whether the place already reads as ``new``: a repeated request must not add or nest twice."""
     span = found.spans[0]
     if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
         return False

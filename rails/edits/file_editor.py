@@ -1,4 +1,4 @@
-"""The modes of ``file_editor`` as requests of the tools that do the same, one for each block of a diff."""
+"""The modes of ``file_editor`` as requests of the tools that do the same, one a block of a diff."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OTHER: EditError = EditError(
 
 
 def parts(request: ToolRequest) -> Iterator[ToolRequest | EditError]:
-    """Yield what a request comes to; a rollback is the request itself, which no other tool does."""
+    """Yield the requests; a rollback, which no other tool does, stays itself."""
     given = dict(request.parameters)
     path, mode = str(given["file_path"]), given.pop("mode")
     if mode != "edit":

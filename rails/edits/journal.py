@@ -1,18 +1,16 @@
-"""The write-ahead journal: what is about to change and how it was, on stable storage before it changes.
+"""The write-ahead journal: what is about to change and how it was, synced before it changes.
 
-One file per change set, ``.rails/journal/<id>.journal``, renamed to ``<id>.applied`` once the change is
-wholly there and waits for its step in the history only. Ids rise, so that waiting steps keep their order.
-Format, version 3:
+One file per change set, ``.rails/journal/<id>.journal``, renamed to ``<id>.applied`` once only its step in the history
+is missing. Ids rise. Format, version 3:
 
     AI-RAILS-JOURNAL 3 <length of the rest> <SHA-256 of this line's beginning and the rest> LF
     <JSON object on one line> LF
     <the bytes before and after of every file, one after the other>
 
-The JSON object has ``entries`` (``path``, ``mode`` and ``before_mode``, ``before`` and ``after`` hash or null,
-``length`` and ``after_length`` of the bytes), ``folders`` (those that will be made), ``empty`` (those that go
-if nothing is left in them) and ``step`` (``session``, ``title``, ``kind``, ``undoes``), null where no step is
-to be recorded. Version 1, which is still read, had no bytes after, no ``before_mode``, ``empty`` or ``step``.
-A journal whose rest is shorter than it says was never complete, so nothing was changed under it.
+The object has ``entries`` (``path``, ``mode`` and ``before_mode``, ``before`` and ``after`` hash or null, ``length``
+and ``after_length`` of the bytes), ``folders`` (to be made), ``empty`` (to be removed if empty) and ``step``
+(``session``, ``title``, ``kind``, ``undoes``, or null). Version 1, still read, had no bytes after, ``before_mode``,
+``empty`` or ``step``. Under a journal shorter than it says, nothing was changed.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ APPLIED: Final = ".applied"
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One file of a change set: its bytes before and after, their hashes and modes (``None``: absent)."""
+    """One file's bytes before and after, their hashes and modes (None: absent)."""
 
     path: WorkspacePath
     mode: int
@@ -54,12 +52,12 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def same_bytes(self) -> bool:
-        """Whether only the permission bits change."""
+        """Say whether only the permission bits change."""
         return self.before_sha256 == self.after_sha256
 
 
 class Journal(msgspec.Struct, frozen=True):
-    """What one change set is about to do. ``applied`` is whether it is wholly there, by the file's name."""
+    """One change set. ``applied``: entirely on disk, by the file's name."""
 
     id: str
     entries: tuple[Entry, ...]
@@ -71,12 +69,12 @@ class Journal(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> ChangeSet:
-        """The change set itself."""
+        """Return the change set."""
         return ChangeSet(tuple(FileChange(e.path, e.before, e.after, e.mode) for e in self.entries))
 
     @property
     def file_name(self) -> str:
-        """The name of the journal's file."""
+        """Return the journal's file name."""
         return self.id + (APPLIED if self.applied else SUFFIX)
 
 
@@ -93,7 +91,7 @@ def _is_id(name: str) -> bool:
 def for_changes(
     identity: str, changes: ChangeSet, modes: Mapping[WorkspacePath, int], folders: Sequence[tuple[str, ...]]
 ) -> Journal:
-    """Return the journal of ``changes``; ``modes`` are those of the files that exist, ``folders`` will be made."""
+    """Return the journal of ``changes``; ``modes`` are those of existing files, ``folders`` will be made."""
     entries = (
         Entry(
             c.path,
@@ -111,8 +109,6 @@ def for_changes(
 
 
 class _File(msgspec.Struct):
-    """One file in the head of a journal."""
-
     path: str
     mode: _Number
     before_mode: _Number
@@ -123,8 +119,6 @@ class _File(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """The head of a journal."""
-
     entries: list[_File]
     folders: list[str]
     empty: list[str]
@@ -152,7 +146,7 @@ def encode_journal(journal: Journal) -> bytes:
 
 
 def decode_journal(file_name: str, data: bytes) -> Journal | None:
-    """Read a journal file. Returns ``None`` for one that was never complete, or is not ours."""
+    """Read a journal file. Return None if it was never complete, or is not ours."""
     identity, _, suffix = file_name.rpartition(".")
     first, _, rest = data.partition(b"\n")
     version = next((number for number, magic in _MAGIC.items() if first.startswith(magic)), 0)
@@ -171,7 +165,7 @@ def decode_journal(file_name: str, data: bytes) -> Journal | None:
 
 
 def _read(identity: str, head: _Head, body: bytes) -> Journal:
-    """Return the journal. Raises ValueError if a byte or a path is not one that may be there."""
+    """Return the journal. Raises ValueError for an invalid byte or path."""
     entries, offset = [], 0
     for number, file in enumerate(head.entries):
         middle = offset + file.length
@@ -216,9 +210,9 @@ def _slot(identity: str, number: int) -> str:
 
 
 def mark_applied(workspace: Workspace, journal: Journal) -> Journal:
-    """Note, by the file's name, that the change is wholly there: from now on it is never taken back.
+    """Rename the journal: the change is on disk and never rolled back from now on.
 
-    Not synced, and a disk that refuses does no harm: a recovery that finds the bytes in place knows as well.
+    Not synced, and a failure does no harm: recovery also looks at the bytes.
     """
     if journal.step is None or journal.applied:
         return journal
@@ -231,9 +225,9 @@ def mark_applied(workspace: Workspace, journal: Journal) -> Journal:
 
 
 def close_journal(workspace: Workspace, journal: Journal) -> None:
-    """Close the journal of a change set that is wholly there, or wholly taken back.
+    """Close the journal of a change set that is entirely on disk or rolled back.
 
-    A disk that refuses leaves the journal for the next start, which will find nothing to do.
+    If the disk refuses, the next start finds it and nothing to do.
     """
     folder = workspace.make_folder(JOURNAL)
     with suppress(OSError):
