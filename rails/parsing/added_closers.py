@@ -1,4 +1,4 @@
-"""Closing brackets that were added at the end of a text: is that the only place where they can have been lost?"""
+"""Whether closing brackets that were added at the end of a text can only have been lost there."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ _MOVES: Final = 400
 def only_reading(repaired: ParsedJson, tools: ToolSchemas) -> bool:
     """Return whether no closers were added, or the very end is the only place for them.
 
-    The lost bracket may have been any of those that close the text, and so a member of an inner object
-    might belong to an outer one. Each such move is tried; if the moved value reads and fits as well, there
-    are two readings.
+    Any bracket that closes the text may be the lost one, so each move of members of an inner object to an outer one is
+    tried; if the moved value fits as well, there are two readings.
     """
     if all(note.name != "missing_closers" for note in repaired.repairs):
         return True
@@ -37,7 +36,7 @@ def only_reading(repaired: ParsedJson, tools: ToolSchemas) -> bool:
 
 
 def _fits_moved(value: Json, inner: dict[str, Json], outer: dict[str, Json], cut: int, tools: ToolSchemas) -> bool:
-    """Move the members of ``inner`` from number ``cut`` on to ``outer``, look, and move them back."""
+    """Move the members of ``inner`` from number ``cut`` on to ``outer``, check, and move them back."""
     members = list(inner.items())
     moved = dict(members[cut:])
     if set(moved) & set(outer):

@@ -1,4 +1,4 @@
-"""Calls in a provider's form that stand in no fence: ``{"name": …, "arguments": {…}}`` on lines of their own.
+"""Calls in a provider's form outside of fences: ``{"name": …, "arguments": {…}}`` on lines of their own.
 
 Only the forms that models were trained to write (``call_formats.json_calls``: name, openai, anthropic), for tools that
 exist or surely are functions. Other JSON outside of a fence is prose: Python's dicts and f-strings look the same.
@@ -30,7 +30,7 @@ _TRIES: Final = 20
 
 
 def bare_calls(text: str, tools: ToolSchemas) -> Iterator[tuple[int, int, list[RawRequest]]]:
-    """Yield where such a block starts and ends in ``text``, with its requests."""
+    """Yield start and end in ``text`` of each such block, with its requests."""
     pos = 0
     for _ in range(_TRIES):
         found = _OPENING.search(text, pos)

@@ -1,14 +1,14 @@
-"""Find blocks in a text: which stretches could be requests, and where exactly they are.
+"""Find the blocks of a text that could be requests.
 
 Rules that are choices:
-    fences      three or more back-ticks or tildes at a line's start, after list markers or blanks (four of them
+    fences      three or more back-ticks or tildes at a line's start, after list markers or blanks (four blanks
                 below a paragraph make it code that is shown); closed by a line of at least as many of the same
     JSON        json, jsonc and json5 in any letter case. Such a fence ends at the first closing fence behind which its
-                body reads, as it is or repaired; where none does, at the first; where a later one reads as well, its
-                end is not certain. The opening of another JSON fence ends it, too
+                body reads, as it is or repaired, else at the first; where a later one reads as well, its end is not
+                certain. The opening of another JSON fence ends it, too
     XML calls   ``<tool name="…">`` or an element named like a tool, at a line's start, ``<action>`` allowed before
-    quoting     fences in other languages hide what is in them, inner fences counted; so do the containers of
-                ``rails.parsing.quoted``. A quoting stretch that never ends hides nothing: its requests are refused
+    quoting     fences in other languages (inner fences counted) and the containers of ``rails.parsing.quoted`` hide
+                what is in them. A quoting stretch that never ends hides nothing: its requests are refused
     block quotes, inline code and raw braces are prose
 """
 
@@ -84,10 +84,10 @@ Reads = Callable[[str], Literal["", "raw", "read"]]
 class BlockSpan(Struct):
     """A stretch that is more than prose. ``start``/``end`` include fences or tags; the body is what is inside.
 
-    ``closed`` says whether its end was seen; ``ambiguous`` that it could end in two places and be read both ways;
-    ``cut_short`` that another JSON fence opened before this one was closed; ``stray`` that an XML call is followed by a
-    second closing tag of its own. ``container`` is the kind of a quoting stretch that is no fence, ``label`` its name,
-    the words behind a fence, or the tool of a dialect's marker.
+    ``closed``: its end was seen; ``ambiguous``: it could end in two places and be read both ways; ``cut_short``:
+    another JSON fence opened before this one was closed; ``stray``: a second closing tag follows an XML call.
+    ``container`` is the kind of a quoting stretch that is no fence, ``label`` its name, the words behind a fence, or a
+    marker's tool.
     """
 
     kind: BlockKind
@@ -107,12 +107,12 @@ class BlockSpan(Struct):
 
     @property
     def body(self) -> str:
-        """The text inside the fences or tags."""
+        """Return the text inside the fences or tags."""
         return self.raw[self.body_start - self.start : self.body_end - self.start]
 
 
 class Blocks(Struct):
-    """A text in order: pieces of prose and blocks. ``strays`` are its closing marks without opening ones."""
+    """A text in order: prose and blocks. ``strays`` are its closing marks without opening ones."""
 
     items: list[BlockSpan | str] = field(default_factory=list)
     strays: quoted.Strays = field(default_factory=quoted.Strays)
@@ -141,7 +141,6 @@ class _Finder:
         self._prose = 0  # where the prose begins that is not kept yet
 
     def found(self) -> Blocks:
-        """Go through the text once."""
         pos, end, pieces = 0, len(self._text), 0
         while pos < end:
             begin = self._text.rfind("\n", 0, pos) + 1
@@ -163,7 +162,7 @@ class _Finder:
         return self._blocks
 
     def _next(self, pos: int) -> int:
-        """Return where the next line begins that is worth a look."""
+        """Return where the next line that may matter begins."""
         notable = self._notable.search(self._text, pos)
         stop = notable.start() if notable else len(self._text)
         mark = quoted.has_mark(self._text, pos, stop)
@@ -192,7 +191,6 @@ class _Finder:
     # -- does something begin here? ------------------------------------------------------------------
 
     def _opener(self, pos: int, stop: int) -> BlockSpan | None:
-        """Return the block that begins on the line ``text[pos:stop]``."""
         line = self._text[pos:stop]
         fence = FENCE.match(line) if "```" in line or "~~~" in line else None
         call = xml_calls.opener(line, self._tools) if "<" in line else None
@@ -227,7 +225,7 @@ class _Finder:
         return block.end
 
     def _region(self, container: Container, pos: int) -> BlockSpan | None:
-        """Return the container whose opening mark stands on the line at ``pos``; None for an element without an end."""
+        """Return the container that opens on the line at ``pos``; None for an element without an end."""
         start, body = pos + container.start, pos + container.end
         end = self._region_end(container, start, body)
         if end < 0 and container.kind == "element":
@@ -243,7 +241,6 @@ class _Finder:
         return block
 
     def _may_close(self, name: str, pos: int) -> bool:
-        """Return whether the closing mark of an element of this name stands anywhere behind ``pos``."""
         if self._closers is None:
             self._closers = {found[1].lower(): found.start() for found in _CLOSER_NAME.finditer(self._text)}
         return self._closers.get(name.lower().rpartition(":")[2], -1) >= pos
@@ -317,7 +314,6 @@ class _Finder:
         return len(self._text), False
 
     def _json(self, pos: int, body: int, mark: str) -> BlockSpan:
-        """Return the JSON fence whose body begins at ``body``."""
         found = self._json_ends(body, mark)
         first = next(found, None)
         chosen, ambiguous = first, False
@@ -330,7 +326,7 @@ class _Finder:
         return block
 
     def _end_that_reads(self, body: int, ends: Sequence[_End]) -> tuple[_End, bool]:
-        """Return the first end behind which the body reads, else the first, and whether behind another, too."""
+        """Return the first end behind which the body reads, else the first; and whether a later one reads, too."""
         taken: _End | None = None
         for one in ends:
             text = self._text[body : one[0]]
@@ -349,7 +345,7 @@ class _Finder:
         return taken or ends[0], False
 
     def _json_ends(self, pos: int, mark: str) -> Iterator[_End]:
-        """Yield where the body of a JSON fence can end, where the fence ends, and whether another one opens there."""
+        """Yield where a JSON fence's body can end, where the fence ends, and whether another opens there."""
         for found in _JSON_END.finditer(self._text, pos):
             if found["behind"]:
                 if found["behind"][0] == mark[0] and len(found["behind"]) >= len(mark):
@@ -362,7 +358,6 @@ class _Finder:
                 yield found.start(), found.start(), True
 
     def _marked(self, pos: int, found: line_calls.Marker) -> BlockSpan:
-        """Return the JSON value behind the marker of a dialect, up to its closing tag or its own end."""
         start = body = pos + found.used
         closed = True
         while isinstance(value := read_prefix(self._text, _SPACE.match(self._text, start).end()), tuple):  # type: ignore[union-attr]

@@ -1,6 +1,6 @@
 """Decide what a block is: a request, a refusal with the exact place, or nothing of ours.
 
-The table (strict JSON means ``jsontext.strict``):
+The table (strict JSON: ``jsontext.strict``):
 
     strict JSON, a call                    → request
     strict JSON, no call                   → ignored
@@ -8,7 +8,7 @@ The table (strict JSON means ``jsontext.strict``):
     broken, a call, one safe repair        → request with its repairs, if it fits the tool's schema
     broken, a call, otherwise              → refusal
 
-Good calls and refusals of one block stand side by side. A truncated text is never completed.
+One block can give both calls and refusals. A truncated text is never completed.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ FORM_HINT: Final = "Send the whole call again, as your format has it, or in a fe
 
 
 class JsonBlock(NamedTuple):
-    """The inside of one JSON fence. ``start``/``end`` span the whole block, ``offset`` is where ``body`` starts.
+    """The inside of a JSON fence. ``start``/``end`` span the whole block, ``body`` starts at ``offset``.
 
-    ``first`` are the line and the column of the answer at which ``body`` starts.
+    ``first``: line and column of that start in the answer.
     """
 
     body: str
@@ -85,13 +85,13 @@ class JsonBlock(NamedTuple):
         return explain_json_fault(self.body, fault, self.first, OF_ANSWER)
 
     def at(self, key: str) -> int:
-        """Return where a key is in the answer that the block has once; else where the block begins."""
+        """Return a key's place in the answer if the block has it once; else where the block begins."""
         found = self.body.find(f'"{key}"')
         return self.offset + found if found >= 0 and self.body.count(f'"{key}"') == 1 else self.start
 
 
 def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
-    """Decide what an XML call is."""
+    """Judge an XML call."""
     call = span.xml
     assert call is not None, "an XML block is a call"
     if not span.closed:
@@ -114,7 +114,7 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
 
 
 def _unclosed_call(span: BlockSpan, call: XmlCall) -> Refusal:
-    """Refuse an XML call without its end, and name the element behind which its end was not seen."""
+    """Refuse an XML call without its end; name the element behind which the end is missing."""
     message = f"Unclosed tool tag at end of input: <{call.element}> is opened and never closed."
     hint = "Send the whole call again; shorten it if it was cut off."
     if call.stranger:
@@ -131,7 +131,7 @@ def _unclosed_call(span: BlockSpan, call: XmlCall) -> Refusal:
 
 
 def judge_block(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
-    """Decide what a JSON block is."""
+    """Judge a JSON block."""
     parsed = parse_strict(block.body)
     if isinstance(parsed, ParsedJson):
         if not block.whole:
@@ -146,7 +146,7 @@ def judge_block(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
 
 
 def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
-    """Read a block that holds several JSON values, one after another, as that many calls; all or none."""
+    """Read JSON values one after another as that many calls; all or none."""
     values: list[Json] = []
     starts: list[int] = []
     pos, body = 0, block.body
@@ -183,9 +183,9 @@ def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
 def _from_value(
     parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas, starts: tuple[int, ...] = ()
 ) -> list[BlockResult]:
-    """Turn a parsed value, or each item of an array with calls in it, into outcomes.
+    """Judge a parsed value, or each item of an array with calls in it.
 
-    ``starts`` are the offsets of the items in the body where they stand there one after another, in no array.
+    ``starts`` are the offsets in the body of items that follow one another in no array.
     """
     value, dialect = parsed.value, ""
     if block.dialects:
@@ -207,7 +207,7 @@ def _from_value(
 
 
 def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[BlockResult]:
-    """Decide what a container is that a dialect reads: its calls, each judged like any other, or one refusal."""
+    """Judge the calls of a container that a dialect reads, or give one refusal."""
     try:
         calls = read(block.body)
     except NotInForm as fault:
@@ -219,8 +219,6 @@ def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[B
 
 
 class _Frame(NamedTuple):
-    """What the calls of one block have in common."""
-
     parsed: ParsedJson
     block: JsonBlock
     tools: ToolSchemas
@@ -229,7 +227,7 @@ class _Frame(NamedTuple):
     path: JsonPlace = ()  # of the array of calls, where the block is none
 
     def at(self, number: int, path: JsonPlace = ()) -> int:
-        """Return where a key of item ``number`` (0: of the only value) is in the answer, or the nearest around it."""
+        """Return the offset of a key of item ``number`` (0: the only value), or of the nearest around it."""
         from rails.data_formats.positions import locate_values
 
         start = self.starts[number - 1] if self.starts else 0
@@ -243,7 +241,7 @@ class _Frame(NamedTuple):
 
 
 def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) -> BlockResult:
-    """Decide what one value is: ``number`` is its place in an array of calls, from 1."""
+    """Judge one value; ``number`` is its place in an array of calls, from 1."""
     block, where = frame.block, f"item {number} of the array: " if number else ""
     if isinstance(read, NotACall):
         if where:
@@ -282,7 +280,7 @@ def _unfit(request: RawRequest, schema: Mapping[str, Json] | None, what: str = "
 
 
 def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:
-    """Return in words what does not fit, where that is one key."""
+    """Return in words what does not fit, if it is one key."""
     if schema is None:
         return ": there is no such tool"
     known = quick_check.properties(schema)
@@ -340,7 +338,7 @@ def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head
 
 
 def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
-    """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
+    """Return whether broken JSON was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in head.keys or head.kind == "tool_request" or _S4_MARK.search(body):
         return True
     if (torn := _PROVIDER_CALL.search(body)) and body[: torn.start()].strip() == "{":
@@ -351,10 +349,10 @@ def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
 
 
 def names_arguments(text: str, tools: ToolSchemas) -> bool:
-    """Return whether a text names a tool as a provider's form does, and its arguments."""
+    """Return whether a text names a tool and its arguments as a provider's form does."""
     return '"name' in text and any(found[1] in tools for found in _PROVIDER_CALL.finditer(text))
 
 
 def names_tool(text: str, tools: ToolSchemas) -> bool:
-    """Return whether a tool key with the name of a tool stands in a text, quotation marks or colon lost or not."""
+    """Return whether a tool key with a tool's name is in a text, quotation marks or colon lost or not."""
     return "tool" in text and any(found[1] in tools for found in _NAMED_TOOL.finditer(text))

@@ -1,7 +1,7 @@
-"""Calls that stood, in any form, in what the agent was given to read: who wrote them is not the agent.
+"""Calls that were, in any form, in a text that the agent was given to read: their author is not the agent.
 
-Texts are compared by their words alone, so that quotation marks, escapes, layout and the line numbers that a reading
-tool adds make no difference. A bounded amount of text is kept, the newest.
+Only words are compared: quotation marks, escapes, layout and added line numbers make no difference. A bounded amount
+of text is kept, the newest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BETWEEN: Final = lazy(r"[\W_]+")
 
 
 def words_of(text: str) -> str:
-    """Return the letters and digits of a text, everything between them left out."""
+    """Return the letters and digits of a text."""
     plain = _LINE_NUMBER.sub("", _ESCAPED_SPACE.sub(" ", text[:_CHARS]))
     return _BETWEEN.sub("", plain)
 
@@ -45,7 +45,7 @@ class ReturnedTexts:
         self._size = 0
 
     def add(self, text: str, origin: str) -> None:
-        """Take note of a text that the agent is given; the oldest are forgotten beyond a bound."""
+        """Keep a text; the oldest are dropped beyond a bound."""
         words = words_of(text)
         if "tool" not in words and "<" not in text:
             return  # it cannot hold a call
@@ -55,7 +55,7 @@ class ReturnedTexts:
             self._size -= len(self._texts.popleft()[0])
 
     def origin(self, raw: str) -> str:
-        """Return where a call's text stood before, "" for nowhere."""
+        """Return where a call's text was before, or ""."""
         if not self._texts:
             return ""
         words = words_of(_FENCE.sub("", raw))
@@ -64,7 +64,7 @@ class ReturnedTexts:
         return next((origin for text, origin in reversed(self._texts) if words in text), "")
 
     def origin_of_parts(self, tool: str, parameters: Mapping[str, Json]) -> str:
-        """Return where the names and values of a call stood together, in any order and form; "" for nowhere."""
+        """Return where a call's names and values were together, in any order and form, or ""."""
         if not self._texts:
             return ""
         parts = [words_of(one) for key, value in parameters.items() for one in (key, dumps(value, ensure_ascii=False))]
@@ -75,7 +75,7 @@ class ReturnedTexts:
 
 
 def _close(name: str, parts: Sequence[str], text: str) -> bool:
-    """Return whether all parts stand around one of the places of a tool's name in a text."""
+    """Return whether all parts are near one place of a tool's name."""
     room, at = 2 * sum(map(len, parts)) + _AROUND, text.find(name)
     for _ in range(_PLACES):
         if at < 0:

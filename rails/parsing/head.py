@@ -1,4 +1,4 @@
-"""What a JSON text that need not be JSON says of itself at its root: its keys, its tool and its path."""
+"""The keys, tool and path at the root of a text that may be broken JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOKENS: Final = 2_000
 
 
 class Head(NamedTuple):
-    """The keys of the root object, its tool and path ("" : not told), and whether a mark stood where none belongs."""
+    """The root's keys, its tool and path ("": unknown), and whether a mark is out of place."""
 
     keys: frozenset[str] = frozenset()
     tool: str = ""
@@ -29,7 +29,7 @@ class Head(NamedTuple):
 
 
 def head_of(text: str) -> Head:
-    """Return what the beginning of ``text`` says; the first of equal keys counts."""
+    """Return the head of ``text``; the first of equal keys counts."""
     depth, holder, odd = 0, 0, False
     said: dict[str, str] = {}
     keys = set[str]()

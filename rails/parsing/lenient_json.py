@@ -1,6 +1,6 @@
 """A reader of damaged JSON: one pass, no recursion, every departure from JSON noted or refused.
 
-Tiers A to C of ``rails.parsing.repairs``, as far as they concern how tokens follow each other.
+Tiers A to C of ``rails.parsing.repairs``, for the order of tokens.
 """
 
 from __future__ import annotations
@@ -88,7 +88,6 @@ class LenientReader(Tokens):
         return ParsedJson(self.result, tuple(self.repairs))
 
     def _lead(self) -> None:
-        """Pass what stands before the first bracket."""
         self.space()
         start = self.pos
         if self.text[start : start + 1] in ("{", "["):
@@ -110,7 +109,7 @@ class LenientReader(Tokens):
         self.pos = found.start()
 
     def _is_member(self, found: re.Match[str]) -> bool:
-        """Return whether a name before a colon begins a member, and not a remark before the block: ``tool_call: {``."""
+        """Return whether a name before a colon begins a member, not a remark: ``tool_call: {``."""
         return found[0][-1] not in "{[" or found[2] in self.known()
 
     # -- steps: each reads one thing and returns the next step --------------------------------------
@@ -127,7 +126,7 @@ class LenientReader(Tokens):
         return self._put(self.scalar())
 
     def _sound(self) -> ReadStep | None:
-        """Take an inner container that needs no repair in one step; None if this one does, or several did."""
+        """Take an inner container without faults in one step; None if this one, or several, had some."""
         if not self.stack or self.unsound >= _UNSOUND:
             return None
         foreign = _FOREIGN.match(self.text, self.pos)
@@ -148,7 +147,6 @@ class LenientReader(Tokens):
         return self._member if char == "{" else self._element
 
     def _put(self, value: Json) -> ReadStep | None:
-        """Store a complete value in its container; at the top, finish."""
         if not self.stack:
             self.result = value
             return self._tail
@@ -165,7 +163,6 @@ class LenientReader(Tokens):
         return self._put(container)
 
     def _member(self) -> ReadStep | None:
-        """Read a key and its colon, or the end of the object."""
         self.space()
         char = self.text[self.pos : self.pos + 1]
         if char == "}":
@@ -187,7 +184,6 @@ class LenientReader(Tokens):
         return self._value
 
     def _colon(self, key: str, char: str, key_end: int) -> None:
-        """Pass the colon behind a key, or what stands for it."""
         text, pos = self.text, self.pos
         if text[pos : pos + 1] == ":":
             self.pos += 1
@@ -223,7 +219,6 @@ class LenientReader(Tokens):
         return bare[0]
 
     def _element(self) -> ReadStep | None:
-        """Read an element, or the end of the array."""
         self.space()
         if self.text[self.pos : self.pos + 1] == "]":
             self.pos += 1
@@ -231,7 +226,6 @@ class LenientReader(Tokens):
         return self._value
 
     def _after(self) -> ReadStep | None:
-        """Read what follows a complete value: a comma, a closer, or one of the faults that can be repaired."""
         value_end = self.pos
         new_line = self.space(after_value=True)
         char = self.text[self.pos : self.pos + 1]
@@ -300,7 +294,7 @@ class LenientReader(Tokens):
         return self._close()
 
     def _tail(self) -> None:
-        """Judge what follows the value: closers and plain remarks may go, anything else may not."""
+        """Judge what follows the value: only closers and plain remarks may be dropped."""
         self.space(after_value=True)
         start = self.pos
         extra = re.compile(r"[\s}\]]*").match(self.text, start)
@@ -325,7 +319,7 @@ class LenientReader(Tokens):
 
 
 def _is_remark(rest: str) -> bool:
-    """Return whether what follows a complete value is prose or a comment, braces and all: no JSON can be in it."""
+    """Return whether what follows a complete value is prose or a comment that can hold no JSON."""
     if len(rest) > _REMARK or '"' in rest or re.search(r"['”“][ \t]*[}\],:]", rest) or ELISION.search(rest):
         return False
     return (

@@ -1,6 +1,6 @@
 """The tokens of damaged JSON: white space, comments, strings, numbers and words, each departure noted.
 
-Tier A and B of ``rails.parsing.repairs``, as far as they concern one token.
+Tiers A and B of ``rails.parsing.repairs``, within one token.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class DoubtfulText(str):
 
     @classmethod
     def of(cls, value: str, raw: str, mark: str, doubt: Doubt, offset: int) -> DoubtfulText:
-        """Return ``value`` with what it was read from."""
+        """Return ``value`` with its source."""
         one = cls(value)
         one.raw, one.mark, one.doubt, one.offset = raw, mark, doubt, offset
         return one
@@ -121,7 +121,7 @@ class Stop(Exception):
 
 
 class Tokens:
-    """A text, a position in it, and the repairs noted so far. Every method reads one token at the position."""
+    """A text, a position, and the repairs so far. Every method reads one token at the position."""
 
     def __init__(self, text: str, doubts: bool = False) -> None:
         self.text, self.doubts = text, doubts
@@ -142,10 +142,10 @@ class Tokens:
         return False
 
     def space(self, *, after_value: bool = False) -> bool:
-        """Pass white space and comments. Returns whether a line end was passed.
+        """Pass white space and comments. Return whether a line end was passed.
 
-        ``after_value``: what looks like a comment may be the rest of a string that ended too early, so it
-        must stand apart and hold no quotation mark.
+        ``after_value``: a seeming comment may be the rest of a string that ended too early, so it must be set apart and
+        hold no quotation mark.
         """
         text = self.text
         start = self.pos
@@ -231,7 +231,7 @@ class Tokens:
         return self._damaged_string(start)
 
     def raw_controls(self, start: int, end: int) -> bool:
-        """Note the first raw control character of a string; its value keeps them all. Returns whether there is one."""
+        """Note a string's first raw control character, if any; the value keeps all. Return whether there is one."""
         control = _CONTROL.search(self.text, start, end)
         if control:
             if self.in_list() and _ITEM_BREAK.search(self.text, start, end):
@@ -243,7 +243,7 @@ class Tokens:
         return control is not None
 
     def quote_style(self, start: int, mark: str) -> None:
-        """Note the foreign quotation mark once per kind, so that a long block is not a long list."""
+        """Note a foreign quotation mark, once per kind."""
         if ord(mark) not in self.repaired:
             self.repaired.add(ord(mark))
             self.note("quote_style", start, mark, '"')
@@ -268,14 +268,14 @@ class Tokens:
         return self._doubted(value, start, "raw" if control else "") if doubtful else value
 
     def _doubted(self, value: str, start: int, doubt: Doubt) -> str:
-        """Return a string as one that can be read in several ways, if that is wanted and it has escapes."""
+        """Return a string with escapes as a doubtful one, if that is wanted."""
         raw, mark = self.text[start + 1 : self.pos - 1], self.text[start]
         if self.doubts and re.search(rf"\\[^{mark}]", raw):
             return DoubtfulText.of(value, raw, mark, doubt, start)
         return value
 
     def long_string(self) -> str:
-        """Read a string between back-ticks or three quotation marks: as it stands, raw lines and quotes and all."""
+        """Read a string between back-ticks or three quotation marks, unchanged."""
         start, text = self.pos, self.text
         mark = "`" if text[start] == "`" else text[start] * 3
         ends = [found.start() for found in re.finditer(rf"(?<!\\){mark}(?=\s*[,}}\]])", text[start + len(mark) :])]
@@ -296,11 +296,11 @@ class Tokens:
 
 
 def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, doubt: Doubt = "") -> tuple[str, int]:
-    """Decode the inside of a string: JSON's escapes, and an unknown escape keeps its backslash.
+    """Decode the inside of a string: JSON's escapes; an unknown escape keeps its backslash.
 
-    Returns the value and the offset of the first unknown escape (-1: none). Where the string is doubtful, by ``doubt``
-    or by an unknown or a needless escape, ``escapes`` says which ones are decoded. Raises Stop where none says so and
-    unknown escapes are mixed with others, and for a backslash at a line end.
+    Returns the value and the offset of the first unknown escape (-1: none). In a doubtful string (by ``doubt``, or by
+    an unknown or needless escape) ``escapes`` says which are decoded. Raises Stop for a backslash at a line end, and,
+    without ``escapes``, where unknown escapes are mixed with others.
     """
     if "\\" not in raw:
         return raw, -1
@@ -352,7 +352,7 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
 
 
 def _kind(body: str, mark: str) -> str:
-    """Return the kind of an escape in a string between ``mark``; "" for one that is none."""
+    """Return the kind of an escape in a string between ``mark``, or ""."""
     if body == mark or (mark == "`" and body == "$"):
         return "q"
     kind = _KIND.get(body[0], "")

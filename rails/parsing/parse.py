@@ -1,7 +1,6 @@
-"""Read an answer: its requests, what is refused and why, what is left alone, and the prose around it.
+"""Read an answer: its requests, refusals, what is ignored, and the prose around them.
 
-``parse`` is a function of the whole text. While an answer streams in, it is called again at each line that can end a
-block (``AnswerParser``).
+``parse`` is a function of the whole text; ``AnswerParser`` calls it again at each line that can end a block.
 """
 
 from __future__ import annotations
@@ -65,17 +64,15 @@ def parse(
     proposed_to: ToolSchemas | None = None,
     exists: Exists = nothing_exists,
 ) -> ParsedAnswer:
-    """Read a whole answer. ``None`` and empty text give an empty result.
+    """Read a whole answer. ``None`` and empty text give an empty result; TypeError for what is not text.
 
-    ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the JSON Schema of
-    its parameters; ``finish`` is why the model stopped; ``calls`` are the provider's own calls. ``id_prefix`` makes
-    request ids unique in a session; ``dialects`` names further wire formats to read
-    (``parsing.call_formats.line_calls``; UsageError for one that does not exist). ``report_unread_calls``: in a whole
-    answer in which nothing was refused, refuse calls that stand where none is read (``rails.parsing.unread_calls``), so
-    that their author hears of it.
-    Patches and named blocks are requests of the tools ``proposed_to`` then (``rails.parsing.proposals``), by default
-    all: those that the author may use. ``exists`` tells whether the project has a file of a path, which settles what
-    may be a name. Raises TypeError for what is not text.
+    ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps tool names to the JSON Schemas of
+    their parameters; ``finish`` is why the model stopped; ``calls`` are the provider's own calls. ``id_prefix`` makes
+    request ids unique in a session; ``dialects`` names further wire formats (``call_formats.line_calls``; UsageError
+    for an unknown one). ``report_unread_calls``: in a whole answer without refusals, refuse calls where none is read
+    (``rails.parsing.unread_calls``), so that their author hears of it; patches and named blocks then are requests of
+    the tools ``proposed_to``, those that the author may use (default: all; ``rails.parsing.proposals``). ``exists``
+    tells whether the project has a file of a path, which settles what may be a name.
     """
     if text is not None and not isinstance(text, str | bytes):
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
@@ -92,8 +89,6 @@ def parse(
 
 
 class _Answer:
-    """One answer while it is read: everything that was found in it."""
-
     def __init__(
         self, text: str, tools: ToolSchemas, dialects: frozenset[str], prefix: str, finish: StopReason
     ) -> None:
@@ -116,7 +111,7 @@ class _Answer:
     # -- blocks --------------------------------------------------------------------------------------
 
     def read_blocks(self) -> None:
-        """Judge every block by itself, then by what stands around it."""
+        """Judge every block by itself, then by its surroundings."""
         self._blocks = find_blocks(self._text, self._tools, self._dialects, self._reads)
         doubts, pos, lead = Doubts(), 0, ""
         found: list[tuple[BlockSpan, list[RawRequest | Refusal]]] = []
@@ -146,7 +141,7 @@ class _Answer:
         self._ignored.sort(key=lambda one: one.start)
 
     def _judged(self, span: BlockSpan, lead: str) -> Sequence[BlockResult]:
-        """Decide what a block is by itself; ``lead`` is the prose before it on its line."""
+        """Judge a block by itself; ``lead`` is the prose before it on its line."""
         whole = self.whole or span.closed
         form = registry.reader_of(span.label, self._dialects) if self._dialects else None
         if form is not None and span.kind == "quote" and whole:  # a stop sequence may have taken the last closing mark
@@ -164,7 +159,7 @@ class _Answer:
         return [uncertain_blocks.ends_twice(block)] if span.ambiguous else classify.judge_block(block, self._tools)
 
     def _reads(self, body: str) -> Literal["", "raw", "read"]:
-        """Return whether a body reads as calls, and with the line ends in its strings as they stand."""
+        """Return whether a body reads as calls, and with the line ends in its strings unchanged."""
         block = JsonBlock(body, body, 0, len(body), 0, True, True)
         outcomes = classify.judge_block(block, self._tools)
         repairs = uncertain_blocks.repair_names(outcomes)
@@ -173,7 +168,6 @@ class _Answer:
         return "raw" if repairs & uncertain_blocks.RAW_LINES else "read"
 
     def _in_form(self, span: BlockSpan, dialect: str, read: FormReader) -> Sequence[BlockResult]:
-        """Read a container in the form of another model."""
         fence = span.container is None
         body = span.body.rstrip().rstrip("`~") if fence else span.raw
         start = span.body_start if fence else span.start
@@ -182,7 +176,7 @@ class _Answer:
         return classify.form_calls(block, read, self._tools)
 
     def _unless_around(self, outcome: RawRequest | Refusal, span: BlockSpan) -> RawRequest | Refusal | None:
-        """Return an outcome, or what it is where a closing mark that came later made it part of a container."""
+        """Return an outcome, or what a later closing mark that makes it part of a container leaves of it."""
         around = self._blocks.strays.around(span.start)
         if around is None or (around.kind == "call" and isinstance(outcome, Refusal)):
             return outcome
@@ -198,14 +192,14 @@ class _Answer:
     # -- what is no block ----------------------------------------------------------------------------
 
     def read_native(self, calls: Sequence[NativeCall], finish: StopReason) -> None:
-        """Take the provider's own calls; one that came twice, its id included, is one."""
+        """Take the provider's own calls; two with equal contents and id are one."""
         for call in dict.fromkeys(calls):
             outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._take(outcome)
 
     def read_bare(self) -> None:
-        """Read an answer that is nothing but calls behind its thoughts, or calls in a provider's form in no fence."""
+        """Read an answer that is, behind its thoughts, only calls; or calls in a provider's form in no fence."""
         reader = registry.read_bare(self._text[self._thought :]) if "llama" in self._dialects else None
         if reader is not None:
             text, start = self._text[self._thought :], self._thought
@@ -228,7 +222,7 @@ class _Answer:
                 self._take(numbered)
 
     def look_again(self, proposed_to: ToolSchemas, exists: Exists) -> None:
-        """Take patches and named blocks of an answer in which nothing was read, and refuse all other calls."""
+        """Take patches and named blocks of an answer in which nothing was read; refuse all other calls."""
         if self.requests and not _may_hold_more(self._prose(), self._tools):
             return  # as beside nearly every request
         from rails.parsing.proposals import second_look
@@ -261,7 +255,6 @@ class _Answer:
         return replace(self._placed(outcome), request_id=name)
 
     def _placed(self, refusal: Refusal) -> Refusal:
-        """Return a refusal that names its line."""
         return uncertain_blocks.placed(refusal, *self._place_of(max(refusal.start, 0)))
 
     def _place_of(self, offset: int) -> tuple[int, int]:
@@ -272,7 +265,7 @@ class _Answer:
         return line, offset - self._lines[line - 1] + 1
 
     def _prose(self) -> str:
-        """Return the text without the blocks of outcomes, and without the <action> lines around XML calls."""
+        """Return the text without the blocks of outcomes and the <action> lines around XML calls."""
         pieces, pos = list[str](), 0
         for start, end in sorted(set(self._places.values())):
             pieces.append(self._text[pos:start])
@@ -280,7 +273,6 @@ class _Answer:
         return _ACTION.sub("", "".join([*pieces, self._text[pos:]]))
 
     def parsed(self) -> ParsedAnswer:
-        """Return everything that was found."""
         if self._too_long:
             self.refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
         found = tuple(self.requests), tuple(self.refusals), tuple(self._ignored)
@@ -296,7 +288,7 @@ def _events(found: Sequence[RawRequest | Refusal]) -> Iterator[ParseEvent]:
 
 
 class AnswerParser:
-    """Reads one answer as it streams in. The parameters are those of ``parse``, and so is what ``flush`` returns."""
+    """Reads one answer as it streams in. The parameters are those of ``parse``, and so is ``flush``'s result."""
 
     def __init__(
         self,
@@ -325,10 +317,7 @@ class AnswerParser:
         self._done = False
 
     def feed(self, chunk: str | bytes) -> list[ParseEvent]:
-        """Take the next piece of the answer. Returns what became known by it, in order.
-
-        Raises ValueError after ``flush``.
-        """
+        """Take the next piece. Return what it made known, in order. Raises ValueError after ``flush``."""
         if self._done:
             raise ValueError("the reader was flushed")
         text = self._decoder.decode(chunk) if isinstance(chunk, bytes) else chunk
@@ -369,7 +358,6 @@ class AnswerParser:
         return replace(found, late=(*gone, *self._news(known)))
 
     def _news(self, found: Sequence[RawRequest | Refusal]) -> list[ParseEvent]:
-        """Return what was not told before."""
         fresh = [one for one in found if self._told.get(_id(one)) != one]
         self._told.update({_id(one): one for one in fresh})
         return [
@@ -377,7 +365,7 @@ class AnswerParser:
         ]
 
     def _announced(self) -> list[ParseEvent]:
-        """Return the announcement of the request that is being written, if its tool and its path are known."""
+        """Return the announcement of the unfinished request, if its tool and path are known."""
         name = f"{self._prefix}{len(self._told) + 1}"
         if self._begun is None or name in self._started or self._looked >= _ANNOUNCED:
             return []
@@ -396,7 +384,7 @@ class AnswerParser:
 def _first_of(
     text: str, bare: bool, tools: ToolSchemas, own: ToolSchemas, exists: Exists
 ) -> RawRequest | Refusal | None:
-    """Return what a quotation would ask for first; ``bare``: also in a form that is not known."""
+    """Return the first request of a quotation; ``bare``: also in an unknown form."""
     from rails.parsing.proposals import find_proposals
     from rails.parsing.unread_calls import find_unread_calls
 
@@ -406,7 +394,7 @@ def _first_of(
 
 
 def _may_hold_more(words: str, tools: ToolSchemas) -> bool:
-    """Whether there may be calls that were not read in what stands beside requests."""
+    """Return whether what is beside requests may hold unread calls."""
     return bool(_MORE.search(words)) or any(name in words for name in tools)
 
 

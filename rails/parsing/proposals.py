@@ -1,11 +1,11 @@
-"""Patches and named blocks in an answer that holds no tool request: what each asks for.
+"""Patches and named blocks in an answer that holds no tool request.
 
     unified diffs, ``*** Begin Patch``, SEARCH/REPLACE   alone, or in a fence
     whole files in fences                                with a name
 
-Each becomes a request like any other: validated, planned by the same edit engine, checked, and shown to a human. What
-is quoted (thoughts, examples, block quotes, fences within fences) is none. A block that is only partly readable is
-refused with the line that is not, and nothing of the answer is taken then: half a patch is another patch.
+Each becomes a request like any other. Quotations (thoughts, examples, block quotes, fences within fences) do not. A
+block that is only partly readable is refused with the unreadable line, and nothing of the answer is taken: half a
+patch is another patch.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ FORMS: Final = (
 
 
 class _Block(NamedTuple):
-    """A stretch of the answer, its form, what it asks for, and how many lines below ``start`` the form begins."""
+    """A stretch of the answer, its form and changes, and how many lines below ``start`` the form begins."""
 
     start: int
     end: int
@@ -79,7 +79,7 @@ class _Block(NamedTuple):
 
 
 def find_proposals(text: str, tools: ToolSchemas, exists: Exists = nothing_exists) -> Iterator[RawRequest | Refusal]:
-    """Yield a request for each change that the blocks of ``text`` ask for; only refusals where one cannot be read."""
+    """Yield a request for each change of the blocks; only refusals where one cannot be read."""
     if len(text) > _CHARS or not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
         return  # who may not edit shows what it writes
     blocks = [*_blocks(text, tools, exists)]
@@ -97,7 +97,7 @@ def second_look(
     *,
     exists: Exists = nothing_exists,
 ) -> Iterator[RawRequest | Refusal]:
-    """Yield what else an answer asks for: its proposals, and a refusal for each call that was not read.
+    """Yield an answer's proposals, and a refusal for each unread call.
 
     ``read`` are its requests, whose blocks are not in ``text`` (``without_blocks``). Beside one, a proposal is refused;
     a block for a file that one of them is about, and a call that says what one does, are passed over.
@@ -157,7 +157,7 @@ def _blocks(text: str, tools: ToolSchemas, exists: Exists) -> Iterator[_Block]:
 
 
 def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block:
-    """Return what a block asks for; ``behind`` is the line below it, which a hunk that is too short may lack."""
+    """Return a block's changes; ``behind`` is the line below it, which a hunk that is too short may lack."""
     prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
@@ -192,7 +192,7 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
 
 
 def _is_tag_fence(span: BlockSpan) -> bool:
-    """Return whether two tags on lines of their own are the fence of a file."""
+    """Return whether two tags on lines of their own are a file's fence."""
     if span.label not in TAG_FENCES or _SEARCH.search(span.raw):
         return False
     first, *_, last = f"{span.raw}\n".removesuffix("\n\n").lower().split("\n")
@@ -200,7 +200,7 @@ def _is_tag_fence(span: BlockSpan) -> bool:
 
 
 def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> bool:
-    """Whether the fence that ends a Markdown file may open one within it: text follows at once, and bare fences."""
+    """Return whether the fence that ends a Markdown file may open one in it: text and bare fences follow."""
     paths = (str(one.parameters.get("file_path")) for one in block.outcomes if isinstance(one, Proposed))
     is_prose = any(path.endswith((".md", ".markdown", ".mdx", ".rst")) for path in paths)
     bare = (not isinstance(item, str) and item.container is None and not _info(item) for item in rest)
@@ -208,7 +208,7 @@ def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> b
 
 
 def what_is_read(text: str) -> str:
-    """Return what to tell whose answer holds nothing: which fences were passed over, and which forms are read."""
+    """Return a note for an answer without changes: which fences were passed over, which forms are read."""
     spans = [item for item in find_blocks(text[:_CHARS], {}).items if not isinstance(item, str)]
     fences = [one for one in spans if one.container is None and one.kind != "xml" and not is_talk(_info(one))]
     lines = [str(line_column(text, one.start)[0]) for one in fences[:_TOLD]]
@@ -220,7 +220,7 @@ def what_is_read(text: str) -> str:
 
 
 def _workflow(name: Json, body: Sequence[str]) -> Outcome:
-    """Return a new file for a workflow that names none: its own name is that of the file."""
+    """Return a new file for a workflow without a file name: named as the workflow."""
     words = re.sub(r"\W+", "-", name).strip("-")[:_NAME] if isinstance(name, str) else ""
     hint = "Put the name of the file behind the fence's language, as in ```json hello.json."
     return new_file(f"{words}.json", body) if words else NotRead(0, "it has no name, so its file has none", hint)
@@ -232,7 +232,7 @@ def _info(span: BlockSpan) -> str:
 
 
 def _body(span: BlockSpan) -> list[str]:
-    """Return the lines between the lines of a fence, without the fence's own indentation."""
+    """Return the lines inside a fence, without its indentation."""
     first, *lines = span.raw.removesuffix("\n").split("\n")
     blanks = re.sub(r"\S", " ", first[: len(first) - len(first.lstrip("-*+0123456789.) \t"))])
     return [line.removeprefix(blanks) for line in lines[:-1]]
@@ -243,13 +243,13 @@ def _is_patch_fence(info: str) -> bool:
 
 
 def _header(prose: str) -> str:
-    """Return the lines of a diff that stand above its first hunk, which are prose by themselves."""
+    """Return a diff's lines above its first hunk, which are prose by themselves."""
     found = _DIFF_HEAD.search(prose)
     return found[1] if found else ""
 
 
 def _shows(line: str) -> bool:
-    """Return whether what stands below a line of a fence is only shown or written to a file there."""
+    """Return whether a fence's line says that what is below is only shown or written to a file."""
     return _writes(line) or (line.rstrip().endswith(":") and " " in line.strip())
 
 
@@ -260,7 +260,7 @@ def _writes(line: str) -> bool:
 
 
 def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:
-    """Return what a patch asks for; nothing where the text is none."""
+    """Return a patch's changes; nothing if the text is none."""
     name = name_in_info(info) or name_above(above)
     if _SEARCH.search(text):
         name = name or name_in_comment(text.lstrip("\n").partition("\n")[0])

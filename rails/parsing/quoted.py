@@ -1,18 +1,18 @@
-"""Containers: what of an answer is thought, quoted, or written for somebody else, and so is never run.
+"""Containers: what of an answer is thought, quoted, or for somebody else, and so is never run.
 
-    thoughts   ``<think>`` and its sisters, ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>``, harmony's analysis
+    thoughts   ``<think>`` and its like, ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>``, harmony's analysis
                channel. A closing mark without an opening one (the chat template took it) makes everything before
                it a thought
-    quotes     ``<example>``, ``<tool_result>``, ``<file>``, comments …: what somebody said, or would say
-    calls      the call formats of other models with everything in them: ``<invoke>``, ``<function=…>``,
-               ``<tool_call>``, ``<arg_value>``, DeepSeek's, Kimi's, Llama's, harmony's and Cohere's tokens
+    quotes     ``<example>``, ``<tool_result>``, ``<file>``, comments …
+    calls      other models' call formats: ``<invoke>``, ``<function=…>``, ``<tool_call>``, ``<arg_value>``, DeepSeek's,
+               Kimi's, Llama's, harmony's and Cohere's tokens
     patches    ``*** Begin Patch``, unified diffs outside of fences, SEARCH/REPLACE blocks
     elements   of any other name, from the line that they begin to their closing tag, but for those around answers
 
-Names are read in any letter case, with a namespace before them and attributes behind them. What stands between
-back-ticks is a mention. A container ends at its first closing mark; one that is never closed hides what follows,
-and that is said; an element that is never closed is none. A closing mark without its opening one behind a container of
-the same name shows that the container had ended too early: what stands between is part of it (``Strays``).
+Names are read in any letter case, with a namespace and attributes. Marks between back-ticks are mentions. A container
+ends at its first closing mark; one that is never closed hides what follows, and that is reported; an element that is
+never closed is none. A closing mark without its opening one behind a container of the same name shows that it ended too
+early: what is between is part of it (``Strays``).
 """
 
 from __future__ import annotations
@@ -122,8 +122,6 @@ _OTHERS: Final = r"(?:user|human|system|developer|tool|observation|functions)"
 
 
 class _Token(NamedTuple):
-    """A container between tokens of a chat template."""
-
     kind: ContainerKind
     label: str
     opening: str
@@ -221,7 +219,7 @@ _MARK: Final = lazy(
 
 
 def _any_case(words: Iterable[str]) -> str:
-    """Return a pattern for words in any letter case: a tree of characters, which is much faster than a list."""
+    """Return a pattern for words in any letter case: a tree of characters, much faster than a list."""
     tails: dict[str, list[str]] = {}
     for word in words:
         tails.setdefault(word[:1], []).append(word[1:])
@@ -267,10 +265,10 @@ PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@(?:[ \t\r\n]|\Z)|diff --git "
 
 
 class Container(Struct, frozen=True):
-    """A container that begins: what it is called, what ends it, and where its opening mark stands in its line.
+    """A container that begins: its name, its end, and where its opening mark is in its line.
 
-    ``closing`` finds its closing mark; where it has a group, also its opening one, without that group. ``lines`` is
-    what all of its lines begin with, where that and not a closing mark tells its end.
+    ``closing`` finds its closing mark; if it has a group, also its opening one, without that group. ``lines`` is
+    what all of its lines begin with, where that tells its end.
     """
 
     kind: ContainerKind
@@ -282,12 +280,12 @@ class Container(Struct, frozen=True):
 
     @property
     def nests(self) -> bool:
-        """Whether containers of the same name in it are counted. A thought ends at its first closing mark."""
+        """Return whether containers of the same name in it count. A thought ends at its first closing mark."""
         return self.kind in ("quote", "call", "element")
 
 
 class Closed(NamedTuple):
-    """A closing mark without an opening one: its name and kind, and where it stands in its line."""
+    """A closing mark without an opening one: name, kind, and place in its line."""
 
     kind: ContainerKind
     label: str
@@ -296,7 +294,7 @@ class Closed(NamedTuple):
 
 
 def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
-    """Return the first offset at which a mark could stand, -1 for none. Quick; says yes too often."""
+    """Return the first offset where a mark may be, -1 for none. Quick; may be wrong about a mark, never about none."""
     stop = len(text) if end is None else end
     first = _FIRST.search(text, start, stop)
     hint = _HINT.search(text, first.start(), stop) if first else None
@@ -305,7 +303,7 @@ def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
 
 
 def find_mark(line: str, ours: Collection[str] = ()) -> Container | Closed | None:
-    """Return the first mark on a line that is not only mentioned. ``ours`` are the names of tags that are read."""
+    """Return the first mark on a line that is no mention. ``ours``: names of tags that are read."""
     for found in _MARK.finditer(line):
         if found["name"]:
             mark = _tag(found, line, ours)
@@ -341,7 +339,7 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
 
 
 def _either_tag(name: str, *, any_form: bool = False) -> re.Pattern[str]:
-    """Return a pattern for both tags of a name; ``any_form``: with angle brackets that are escaped, too."""
+    """Return a pattern for both tags of a name; ``any_form``: also with escaped angle brackets."""
     left, right = (_LT, _GT) if any_form else ("<", ">")
     space = r"[ \t]{0,8}"
     return re.compile(
@@ -363,7 +361,7 @@ _ELEMENT: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z_][\w.:-
 
 
 def find_element(line: str, ours: Collection[str]) -> Container | None:
-    """Return the element of any other name that this line opens and does not close. It counts only if it is closed."""
+    """Return the other element that this line opens and does not close. It counts only if it is closed."""
     found = _ELEMENT.match(line)
     name = found[1].lower() if found else ""
     if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours:
@@ -407,8 +405,8 @@ _LIST_ITEM: Final = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 def find_indented(line: str, before: str) -> Container | None:
     """Return the indented code block (CommonMark, 4.4) that begins with this line behind the prose ``before``.
 
-    What is indented below a list item belongs to the item; so none is found where ``before`` does not tell that there
-    is no list: a line without indentation that follows an empty line, or stands first.
+    None unless ``before`` excludes a list (whose item would own the text): a line without indentation that follows an
+    empty line, or comes first.
     """
     if not _INDENTED_LINE.match(line):
         return None
@@ -437,7 +435,7 @@ _WITHDRAWN: Final = 1_000
 
 
 class Strays:
-    """Follows closing marks without opening ones: what of the answer do they make part of a container?"""
+    """Closing marks without opening ones: what do they make part of a container?"""
 
     __slots__ = ("_opened", "withdrawn")
 
@@ -446,11 +444,11 @@ class Strays:
         self.withdrawn: list[Withdrawn] = []
 
     def opened(self, container: Container, offset: int) -> None:
-        """Take note of where a container of this name last began."""
+        """Note where a container of this name last began."""
         self._opened[container.label] = offset
 
     def closed(self, mark: Closed, offset: int) -> None:
-        """Take note of a closing mark that ends at ``offset``."""
+        """Note a closing mark that ends at ``offset``."""
         start = self._opened.get(mark.label, 0 if mark.kind in ("thought", "call") else -1)
         if start < 0:
             return
@@ -459,5 +457,5 @@ class Strays:
         self.withdrawn.append(Withdrawn(start, offset, mark.kind, mark.label))
 
     def around(self, offset: int) -> Withdrawn | None:
-        """Return the stretch that makes what stands at ``offset`` part of a container."""
+        """Return the stretch that makes ``offset`` part of a container."""
         return next((one for one in reversed(self.withdrawn) if one.start <= offset < one.end), None)

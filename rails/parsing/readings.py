@@ -1,11 +1,10 @@
 """Several readings of one block: were its backslashes escaped, or was the text pasted? The target decides.
 
-A block whose strings hold raw line ends or escapes that JSON does not know was not written by a JSON writer, so
-backslashes in it may mean themselves. Every consistent way to read them is tried (``lenient_tokens.Escapes``). Where
-they give different texts, each is parsed in the language of the file that it would be written to, and of a fragment
-each line is looked at (``source.pairs_up``). The one that passes is taken when exactly one does; otherwise the block is
-refused. So it is where that one rests on line ends that were written as escapes *inside* a string of that language,
-because there the same writer may have meant the escape.
+Strings with raw line ends or unknown escapes were not written by a JSON writer, so their backslashes may be literal.
+Every consistent reading (``lenient_tokens.Escapes``) is parsed in the language of the file that it would be written to;
+of a fragment, each line is checked (``source.pairs_up``). Exactly one must pass, and it must not rest on line ends
+written as escapes *inside* a string of that language, where the writer may have meant the escape; else the block is
+refused.
 """
 
 from __future__ import annotations
@@ -89,14 +88,14 @@ def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson 
 
 
 def confidence(repairs: Sequence[Repair]) -> float:
-    """Return how sure it is that a block with these repairs is what was meant: each kind of them counts once."""
+    """Return how sure it is that the repaired block is what was meant; each kind of repair counts once."""
     return math.prod({note.name: note.confidence for note in repairs}.values())
 
 
 def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layout: bool = False) -> Json:
-    """Return a value whose doubtful texts are those that parse where they are written to. Raises Undecided.
+    """Return a value whose doubtful texts are those that parse in their target. Raises Undecided.
 
-    ``layout``: a line end inside a long string that was written as an escape is one if the lines look like it.
+    ``layout``: a line end escaped inside a long string is one if the lines look like it.
     """
     if isinstance(value, DoubtfulText):
         return _text(value, key, path, layout)
@@ -132,7 +131,6 @@ def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
 
 
 def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
-    """Return the one text of a string that its language accepts."""
     language = source.language_of(path) if key in _OF_FILES else ""
     whole = key in WHOLE_TEXTS
     readings = [*_texts(one)]
@@ -164,7 +162,6 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
 
 
 def _vouched_for(text: str, one: DoubtfulText, language: str, whole: bool) -> str:
-    """Return ``text`` if its language does for it what it needs."""
     judge = source.parses if whole else source.pairs_up
     if one.needs == "judge" and not (judge(text, language) if not whole else judge(text, language) is not None):
         raise Undecided(one)
@@ -174,17 +171,17 @@ def _vouched_for(text: str, one: DoubtfulText, language: str, whole: bool) -> st
 
 
 def _all_escaped(texts: Iterable[str]) -> bool:
-    """Return whether every apostrophe of a string is escaped, so that it is a habit and not part of the text."""
+    """Return whether every apostrophe is escaped: a habit, not part of the text."""
     return all(text.count("'") == text.count("\\'") for text in texts)
 
 
 def plain(text: str) -> str:
-    """Return a text with the line ends and tabs that were written as escapes."""
+    """Return a text with escaped line ends and tabs decoded."""
     return text.translate(_MARKS) if _WRITTEN.search(text) else text
 
 
 def language_of_call(parameters: Mapping[str, Json]) -> str:
-    """Return the language that judges the text which a call writes; "" where it writes none, or nothing judges it."""
+    """Return the language that judges the text that a call writes, or ""."""
     path = next((value for name in PATH_KEYS if isinstance(value := parameters.get(name), str)), "")
     language = source.language_of(path)
     texts = [text for key, text in parameters.items() if key in WHOLE_TEXTS and isinstance(text, str)]
@@ -194,8 +191,8 @@ def language_of_call(parameters: Mapping[str, Json]) -> str:
 def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, str], bool | None]) -> bool:
     """Return whether a language accepts a text, and not what it would be if it were a string, or several in a row.
 
-    ``marks``: nor what it would be if those stood doubled for one each, or one too many or tripled around it, or two
-    for three, or, in a fragment, one too many anywhere.
+    ``marks``: nor what it would be with those doubled for one each, one too many or tripled around it, two for three,
+    or, in a fragment, one too many anywhere.
     """
     bare = text.strip()
     quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')

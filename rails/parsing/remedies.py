@@ -1,4 +1,4 @@
-"""What the author of a block that cannot be read should do: the fault in words, and a form that needs no escaping."""
+"""Advice for the author of an unreadable block: the fault in words, and a form that needs no escaping."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mi
 
 
 def cause_of(body: str, fault: JsonFault) -> JsonFault:
-    """Return the fault as what caused it: where it stands at \\", a string has ended before that too early."""
+    r"""Return the fault's cause: at \", a string has ended too early before."""
     if not body.startswith('\\"', fault.offset) or fault.code not in ("syntax", "inner_quotes"):
         return fault
     if '"' not in body[: fault.offset]:
@@ -67,7 +67,7 @@ def cause_of(body: str, fault: JsonFault) -> JsonFault:
 
 
 def fault_in_words(body: str, fault: JsonFault, first: tuple[int, int]) -> str:
-    """Return place and cause of a fault that no repair could help. ``first``: where in the answer ``body`` begins."""
+    """Return place and cause of a fault. ``first``: where in the answer ``body`` begins."""
     line, column = line_column(body, fault.offset, first)
     found = _found(body, fault.offset)
     words = fault.message
@@ -84,7 +84,7 @@ def _found(body: str, at: int) -> str:
 
 
 def remedy(fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
-    """Return what to do about a fault, with the block's own tool and keys in a form that needs no escaping."""
+    """Return what to do about a fault, with the block's tool and keys in a form that needs no escaping."""
     own = (said for words, said in _BY_WORDS.items() if re.search(words, f"{fault.code}: {fault.message}"))
     words = next(own, _REMEDIES.get(fault.code, ""))
     hint = f"{words} {_AGAIN}" if words else _AGAIN
@@ -95,7 +95,7 @@ def remedy(fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
 
 
 def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -> str:
-    """Return the XML form of a call, without its texts; "" for a tool that is not known or takes no plain texts."""
+    """Return a call's XML form without its texts; "" if the tool is unknown or takes no plain texts."""
     properties, used = quick_check.properties(tools.get(tool, {})), set(keys)
     used |= {f"new{key[3:]}" for key in used if key.startswith("old")}  # the torn text may hold its key
     if tool != EDIT_FILE.name and EDIT_FILE.name in tools and _EDITS & properties.keys():

@@ -1,17 +1,16 @@
-"""Named, syntax-only repairs: read what has one reading, refuse the rest with its place.
+r"""Named, syntax-only repairs: read what has one reading, refuse the rest with its place.
 
-The reader below accepts a superset of JSON and records each departure from JSON as a ``Repair``. No
-string, number or key is added, dropped or changed: only what stands between them, and how they are
-quoted. The tiers:
+Each departure from JSON is recorded as a ``Repair``. No string, number or key is added, dropped or changed: only what
+is between them, and how they are quoted. The tiers:
 
-    A  between tokens   comments, odd white space, literal \\n, doubled and trailing commas, missing commas,
+    A  between tokens   comments, odd white space, literal \n, doubled and trailing commas, missing commas,
                         bare keys, Python literals, quote style, extra closers, text before and after
     B  inside strings   raw control characters; an unknown escape keeps its backslash
     C  closers          missing } and ] at the end, when the caller knows that nothing was cut off
     D  whole block      escaped once more, as entities or as one JSON string
 
 Refused: elisions, placeholders, expressions, joined strings, strings that mix unknown escapes with
-escapes that mean something (Windows paths), unclosed strings, a second value for a key.
+meaningful ones (Windows paths), unclosed strings, a second value for a key.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ def repair(
 ) -> ParsedJson | JsonFault:
     """Read ``text`` as one value, repairing syntax where there is one reading.
 
-    ``known`` returns the property names that a missing comma may stand before on one line. ``closers``
-    allows tier C: the caller vouches that the text was not cut off. ``doubts``: strings whose
-    backslashes can be read in several ways are ``DoubtfulText`` (``rails.parsing.readings``), and no reason to stop.
+    ``known`` returns the property names that a missing comma may precede on one line. ``closers``: allow tier C; the
+    caller vouches that the text was not cut off. ``doubts``: strings with ambiguous backslashes become ``DoubtfulText``
+    (``rails.parsing.readings``) instead of faults.
     """
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
@@ -70,7 +69,7 @@ def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
 
 
 def _escaped_once_more(text: str) -> str | None:
-    """Return the inner text of a block whose marks are all escaped or entities, or that is one JSON string (tier D)."""
+    """Return the inner text of a wholly escaped block, or one JSON string (tier D)."""
     body = text.strip(" \t\n\r\ufeff")
     if _ENTITY_BLOCK.match(body):
         if _NO_ENTITY.search(body):
@@ -90,7 +89,7 @@ def _escaped_once_more(text: str) -> str | None:
 
 
 def _inside(inner: str, text: str, known: KnownNames, doubts: bool) -> ParsedJson | JsonFault:
-    """Read ``inner``, the text that ``text`` is once it is decoded."""
+    """Read ``inner``, the decoded ``text``."""
     note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
     parsed = parse_strict(inner)
     if isinstance(parsed, JsonFault):

@@ -1,7 +1,7 @@
-"""Second thoughts: what the surroundings of a block, or the end of the answer, say about an outcome.
+"""Second thoughts: what a block's surroundings, or the answer's end, say about an outcome.
 
-A repaired block may rest on where it seemed to end; a block behind a broken one may be what that one quotes; a
-block at the end of an answer that was cut off may be incomplete. Each case is refused here, in words.
+Refused here: a repaired block whose end is uncertain, a block that an earlier broken one may quote, and one at the end
+of a cut-off answer that may be incomplete.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _PLACED: Final = lazy(rf"\ALine \d|, column \d+{classify.OF_ANSWER}\b")
 
 
 def open_string(text: str, end: int) -> re.Match[str] | None:
-    """Return the first line of ``text[:end]``, prose, that is JSON whose string goes on behind it."""
+    """Return the first line of prose in ``text[:end]`` that is JSON whose string goes on behind it."""
     if text.find('"', 0, end) < 0 or text.find('":', 0, end) < 0:  # one character is found ten times as fast as two
         return None
     return _OPEN_STRING.search(text, 0, end)
 
 
 def placed(refusal: Refusal, line: int, column: int) -> Refusal:
-    """Return a refusal that names its place: in its own words, or as this line and column of the answer."""
+    """Return a refusal that names its place: in its own words, or this line and column."""
     if refusal.start < 0 or _PLACED.search(refusal.message):
         return refusal
     place = f"Line {line}, column {column}" if column > 1 else f"Line {line}"
@@ -55,17 +55,17 @@ def placed(refusal: Refusal, line: int, column: int) -> Refusal:
 
 
 def too_many(start: int, end: int, limit: int) -> Refusal:
-    """Return the refusal of a request beyond the bound of one answer."""
+    """Return the refusal of a request beyond an answer's bound."""
     return Refusal(
         "limit", f"One answer may hold {limit} requests; this one is beyond.", "Send the rest later.", start, end
     )
 
 
 def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_end: bool) -> RawRequest | Refusal:
-    """Judge again what had to wait for the end of the answer.
+    """Judge again what had to wait for the answer's end.
 
     ``whole``: the answer was not cut off. ``at_the_end``: nothing follows the block. ``quoted_from``:
-    blocks from here on may be part of what an earlier, broken block quotes.
+    an earlier, broken block may quote blocks from here on.
     """
     if isinstance(one, Refusal):
         return one
@@ -101,7 +101,7 @@ def ends_twice(block: JsonBlock) -> Refusal:
 
 
 def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
-    """Decide what a quoting stretch is: ignored, unless it never ends and so may hide requests."""
+    """Ignore a quoting stretch, unless it never ends and so may hide requests."""
     named = "tool" in span.raw.lower() and (_CALL_LIKE.search(span.raw) or classify.names_tool(span.raw, tools))
     if not (named or _names_element(span.raw, tools)):
         return []
@@ -113,7 +113,7 @@ def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
 
 
 def only_shown(place: str, start: int, end: int) -> Refusal:
-    """Return the refusal of a call that stands at a ``place`` (words) where calls are shown."""
+    """Return the refusal of a call at a ``place`` (words) where calls are shown."""
     message = f"The call is {one_line(place, 200)}, so it may be an example; it was not applied."
     hint = (
         "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
@@ -134,7 +134,7 @@ _LEAD_CHARS: Final = 200
 
 
 def led(span: BlockSpan, lead: str) -> list[BlockResult]:
-    """Return what a call in another model's form is behind the text ``lead`` on its line; nothing where it is meant."""
+    """Judge a call in another model's form behind ``lead`` on its line; nothing if it is meant."""
     half = _LEAD_CHARS // 2
     if _LEAD.fullmatch(lead if len(lead) < _LEAD_CHARS else lead[:half] + lead[-half:]):
         return []
@@ -142,12 +142,12 @@ def led(span: BlockSpan, lead: str) -> list[BlockResult]:
 
 
 def quoted_inside(name: str) -> str:
-    """Return why a block is left alone that stands inside a container."""
+    """Return why a block inside a container is ignored."""
     return f"quoted inside {name}"
 
 
 def inside_foreign(outcome: RawRequest | Refusal, label: str) -> Refusal:
-    """Return the refusal of a call that stands inside the call format of another model."""
+    """Return the refusal of a call inside another model's call format."""
     message = (
         f"The call is inside a call format of another kind, closed by </{one_line(label, 40)}>, so it may only be "
         "a part of it; it was not executed."
@@ -165,7 +165,7 @@ def _names_element(text: str, tools: ToolSchemas) -> bool:
 
 
 def too_long(limit: int) -> Refusal:
-    """Return the refusal of an answer beyond the bound; what came before the bound was read."""
+    """Return the refusal of an answer beyond the bound; what came before it was read."""
     return Refusal(
         "limit", f"The answer has more than {limit} characters; the rest was not read.", "Send less at once."
     )
@@ -192,30 +192,29 @@ def _value(span: BlockSpan, outcomes: Sequence[BlockResult]) -> Json:
 
 
 def last_text(value: Json) -> str | None:
-    """Return the string that stands last in ``value``; None if something else does."""
+    """Return the last string of ``value``; None if something else is last."""
     while value and isinstance(value, dict | list):
         value = next(reversed(value.values())) if isinstance(value, dict) else value[-1]
     return value if isinstance(value, str) else None
 
 
 def looks_cut(text: str) -> bool:
-    """Return whether ``text`` ends as if its rest were missing: empty, behind a blank, or something left open."""
+    """Return whether the rest of ``text`` seems missing: empty, a blank at the end, or something open."""
     if not text or text[-1].isspace() or text.count('"') % 2 == 1 or surplus(text) < 0:
         return True
     return '"' in text and _ODD_QUOTES.match(text) is not None
 
 
 def surplus(text: str) -> int:
-    """Return how many closing brackets ``text`` has more than opening ones."""
+    """Return how many more closing brackets than opening ones ``text`` has."""
     return text.count("}") + text.count("]") - text.count("{") - text.count("[")
 
 
 class Doubts:
-    """From where on blocks may be what an earlier block, that was torn or cannot be read, quotes.
+    """From where on an earlier block, torn or unreadable, may quote blocks.
 
-    Each offset counts where something says so: that of what may not end where it seemed to, where text like the rest of
-    a block follows; of what a string may have torn, where a line like the end of a string follows; of what looks
-    unfinished, where the answer was cut off.
+    Each offset counts on evidence: of a block that may not end where it seemed to, text like its rest; of a string that
+    may be torn, a line like a string's end; of what looks unfinished, a cut-off answer.
     """
 
     def __init__(self) -> None:
@@ -223,13 +222,13 @@ class Doubts:
         self._remnant = self._rest = False
 
     def text(self, text: str, offset: int) -> None:
-        """Take note of prose that begins at ``offset``."""
+        """Note prose that begins at ``offset``."""
         self._look(text)
         if self._from == _NOWHERE and (found := open_string(text, len(text))):
             self._from, self._remnant = offset + found.start(), True
 
     def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
-        """Take note of a block and of what it is by itself."""
+        """Note a block and its outcomes."""
         self._remnant = self._remnant or (not span.closed and span.start >= self._from)
         if span.kind == "json":
             if repair_names(outcomes) & RAW_LINES:
@@ -243,7 +242,7 @@ class Doubts:
                 self._from, self._remnant = min(self._from, span.end), True
 
     def _json(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
-        """Take note of a JSON block that content of its own may have ended: where a line end is escaped, none did."""
+        """Note a JSON block that its own content may have ended: not one whose line ends are escaped."""
         strict = isinstance(parse_strict(span.body), ParsedJson)
         if not strict and not any(isinstance(one, RawRequest) for one in outcomes):
             self._torn = min(self._torn, span.end)
@@ -262,7 +261,7 @@ class Doubts:
             self._unfinished = min(self._unfinished, span.start)
 
     def _quote(self, span: BlockSpan) -> None:
-        """Look into what holds no requests, as it may begin or end inside a torn string."""
+        """Look into what holds no requests: it may begin or end inside a torn string."""
         if span.container is None and not span.label:  # a fence line of ours may have been taken for its opening
             self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(span.raw) is not None)
         inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
@@ -272,7 +271,6 @@ class Doubts:
         self._rest = self._rest or bool(ends)
 
     def _look(self, text: str) -> None:
-        """Look for the rest of a doubtful block in what seems to be prose."""
         self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(text) is not None)
         self._rest = self._rest or (self._torn < _NOWHERE and REST_LINE.search(text) is not None)
 
@@ -288,7 +286,7 @@ def only_led(outcomes: Sequence[BlockResult]) -> bool:
 
 
 def _surely_ends(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether a JSON block surely ended where it did: it was read, or its brackets close outside strings."""
+    """Return whether a JSON block surely ends there: it was read, or its brackets close outside strings."""
     if span.cut_short or all(isinstance(one, Ignored) for one in outcomes):
         return isinstance(parse_strict(span.body), ParsedJson) and not span.cut_short
     return any(isinstance(one, RawRequest) for one in outcomes) or not balance(span.body)

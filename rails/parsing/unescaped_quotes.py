@@ -1,10 +1,8 @@
 """Unescaped quotation marks inside strings: count the readings that the schema allows, accept only one.
 
-Looking at the text alone, such a block nearly always has several readings. With the tool's schema (its keys and
-no others, required keys, enums, no key twice) there is often exactly one. The search tries, for every string,
-each quotation mark that could end it, and stops at the second complete reading that fits.
-
-What speaks against even the only reading is in ``rails.parsing.unescaped_quotes``.
+The text alone nearly always has several readings; the tool's schema (closed and required keys, enums, no key twice)
+often leaves one. The search tries, for every string, each mark that could end it, and stops at the second reading
+that fits. Other evidence can still refuse the only reading (``doubtful``).
 """
 
 from __future__ import annotations
@@ -41,9 +39,9 @@ def marks(text: str, mark: str) -> list[int]:
 
 
 def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
-    """Return whether ``raw``, read as the inside of one string in ``mark``, may have been meant otherwise.
+    """Return whether ``raw``, read as the inside of a string in ``mark``, may have been meant otherwise.
 
-    ``keys`` are all names that a key of the block can have; ``item``: the string is an item of an array.
+    ``keys``: all names that a key of the block can have; ``item``: the string is an array's item.
     """
     raw = raw if raw.isascii() else raw.translate(_WIDE)  # a full-width mark may be the block's as well as a plain one
     inner = marks(raw, mark)
@@ -59,7 +57,7 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
 
 
 def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
-    """Doubled for each one meant, two for three, tripled around the string, or the whole string quoted twice."""
+    """Doubled for each mark meant, two for three, tripled around the string, or the string quoted twice."""
     runs = re.findall(f"{mark}+", raw)
     doubled = all(len(run) % 2 == 0 for run in runs)
     long = [run for run in runs if len(run) >= 3]
@@ -71,9 +69,9 @@ def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
 
 
 def partnerless(raw: str, mark: str) -> bool:
-    """A mark without a partner, unless it is an inch mark; or one with a wrong partner at an edge.
+    """Return whether a mark, not an inch mark, lacks a partner, or has a wrong one at an edge.
 
-    A doubled mark may stand for one, and one before a comma may end a string. Only a language can settle it.
+    A doubled mark may mean one, one before a comma may end a string: only a language can settle it.
     """
     inner, edges = marks(raw, mark), raw.strip()
     if not inner or _delimits(raw, mark, inner) or _separates(raw, inner):
@@ -86,7 +84,6 @@ def partnerless(raw: str, mark: str) -> bool:
 
 
 def _pairs(raw: str, inner: list[int]) -> bool:
-    """Return whether the marks are pairs and inch marks."""
     within = False
     for at in inner:
         if within:
@@ -103,17 +100,16 @@ def _is_inch(raw: str, at: int) -> bool:
 
 
 def _opens(raw: str, at: int) -> bool:
-    """Return whether the mark at ``at`` looks as if it opened a quotation."""
     return _BEFORE_OPENING.search(raw[max(at - 3, 0) : at]) is not None
 
 
 def _near_structure(raw: str, mark: str) -> bool:
-    """Return whether an unescaped mark stands beside something that could be JSON's own."""
+    """Return whether an unescaped mark is beside something that could be JSON's own."""
     return re.search(rf"[,:{{}}\[\]]\s*{mark}|{mark}\s*[,:{{}}\[\]]", raw) is not None
 
 
 def _joins(raw: str, mark: str) -> bool:
-    """Two strings side by side, or an expression that joins them: the block's, if it is not the text's own."""
+    """Return whether two strings adjoin or an expression joins them: the block's, if not the text's own."""
     inner = marks(raw, mark)
     if not inner:
         return False
@@ -123,19 +119,19 @@ def _joins(raw: str, mark: str) -> bool:
 
 
 def _separates(raw: str, inner: list[int]) -> bool:
-    """A mark that seems to end a string, with a comma or a colon behind it."""
+    """Return whether a mark before a comma or colon seems to end a string."""
     return raw[inner[0] + 1 :].lstrip()[:1] in (",", ":") and not _opens(raw, inner[0])
 
 
 def _swallows(raw: str, mark: str, keys: Set[str]) -> bool:
-    """The text of a known key, even if one of its marks was lost, unless braces of the string's own enclose it."""
+    """Return whether a known key, a mark lost or not, is in ``raw`` outside braces of its own."""
     found = [*re.finditer(rf"(?:{mark}([\w$-]{{1,100}})|\b([\w$-]{{1,100}}){mark})[^\n]{{0,2}}?\s*:", raw)]
     found += re.finditer(rf"[,{{]\s*{mark}([\w$-]{{1,100}})(){mark}", raw)
     return any((key[1] in keys or key[2] in keys) and not _enclosed(raw, key.start()) for key in found)
 
 
 def _enclosed(raw: str, at: int) -> bool:
-    """Return whether all braces of ``raw`` pair up, and one pair of them encloses ``at``."""
+    """Return whether all braces of ``raw`` pair up, and one pair encloses ``at``."""
     depth = around = 0
     for brace in _BRACE.finditer(raw):
         depth += 1 if brace[0] == "{" else -1
@@ -172,13 +168,12 @@ _TEXT: Final[Mapping[str, Json]] = {"type": "string"}
 
 
 class _Frame(Struct, frozen=True):
-    """An open container: its schema, and the keys seen in it (``None`` for an array)."""
+    """An open container: its schema, and its keys so far (``None`` for an array)."""
 
     schema: quick_check.SchemaValue
     seen: frozenset[str] | None
 
     def is_whole(self) -> bool:
-        """Return whether no required key is missing."""
         return self.seen is None or self.seen.issuperset(quick_check.required(self.schema))
 
 
@@ -194,7 +189,7 @@ _TORN: Final = JsonFault("inner_quotes", "a quotation mark inside a string is no
 def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> ParsedJson | JsonFault:
     """Return the one reading of ``text`` that fits its tool's schema, or why there is none.
 
-    ``sure``: the fault is one of quotation marks. If it may be another, the target's language must vouch for the text.
+    ``sure``: quotation marks are the fault. If it may be another, the target's language must vouch for the text.
     """
     short = len(text) <= _CHARS and text.count('"') + text.count("'") <= _QUOTES
     named, start = _NAMED.search(text) if short else None, _SPACE.match(text)
@@ -237,7 +232,7 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
 
 
 def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
-    """Return the schema of a whole block that calls ``name``, in any of the JSON dialects at once."""
+    """Return the schema of a block that calls ``name``, in any of the JSON dialects at once."""
     schema = dict(tools[name])
     exact: Json = {"enum": [name]}
     members: dict[str, Json] = {**quick_check.properties(schema), "tool": exact, "tool_name": exact}
@@ -259,7 +254,7 @@ def _language(value: Json, tools: ToolSchemas) -> str:
 
 
 def _unsure(raw: str, mark: str) -> bool:
-    """Return whether line ends of a string that no parser can judge are written in two ways, or inside a quotation."""
+    """Return whether a string that no parser can judge has line ends of two kinds, or in a quotation."""
     if not _WRITTEN_LINE.search(raw):
         return False
     lines = _WRITTEN_LINE.split(raw)[:-1]
@@ -271,9 +266,9 @@ def _unsure(raw: str, mark: str) -> bool:
 def _rewritten(
     text: str, ends: _Ends, keys: frozenset[str], needs: Callable[[str, str], Needs] | None = None
 ) -> ParsedJson | JsonFault:
-    """Read the text with the strings of ``ends`` escaped properly; ``needs``: as doubtful texts where they can be.
+    """Read the text with the strings of ``ends`` properly escaped, if possible as doubtful texts.
 
-    It says what a string with its own marks needs of a language (`DoubtfulText`).
+    ``needs`` says what a string with its own marks needs of a language (`DoubtfulText`).
     """
     parts, pos, doubtful = [], 0, dict[str, DoubtfulText]()
     for begin, end, _ in ends:
@@ -297,7 +292,6 @@ def _rewritten(
 
 
 def _put_back(value: Json, texts: Mapping[str, DoubtfulText]) -> Json:
-    """Return a value with the doubtful texts in their places."""
     if isinstance(value, dict):
         return {key: _put_back(item, texts) for key, item in value.items()}
     if isinstance(value, list):
@@ -306,12 +300,12 @@ def _put_back(value: Json, texts: Mapping[str, DoubtfulText]) -> Json:
 
 
 def _state(pos: int, stack: _Stack) -> _State:
-    """Return what the readings of the rest of the text depend on; schemas live as long as the search."""
+    """Return all that the readings of the rest depend on; schemas live as long as the search."""
     return pos, tuple((id(frame.schema), frame.seen) for frame in stack)
 
 
 class _Search:
-    """Depth first over the places where strings can end; dead ends are remembered, so nothing is tried twice."""
+    """Depth-first search over string ends; dead ends are remembered, so nothing is tried twice."""
 
     def __init__(self, text: str, root: Mapping[str, Json], keys: Set[str]) -> None:
         self.text, self.root, self.keys = text, root, keys
@@ -321,7 +315,7 @@ class _Search:
         self.marks = {mark: marks(text, mark) for mark in "\"'"}
 
     def readings(self, start: int) -> Iterator[_Ends]:
-        """Yield the string ends of every reading that has the right structure."""
+        """Yield the string ends of every reading with the right structure."""
         first = self.walk(start + 1, (_Frame(self.root, frozenset()),), first=True)
         if first is None or isinstance(first, bool):
             return
@@ -355,9 +349,9 @@ class _Search:
                 alive.append(False)
 
     def ends(self, begin: int, schema: quick_check.SchemaValue) -> Iterator[int]:
-        """Yield where the string that begins at ``begin`` could end: marks that something structural follows.
+        """Yield where the string at ``begin`` could end: marks that something structural follows.
 
-        None of them is behind the end of an item of a list and the beginning of the next, if its braces are its own.
+        In a list, no further than where its item ends and the next begins, if its braces are its own.
         """
         text = self.text
         choices = schema.get("enum") if isinstance(schema, Mapping) else None
@@ -405,7 +399,7 @@ class _Search:
             pos, stack, first = step[0], step[2], step[4]
 
     def _value(self, pos: int, stack: _Stack) -> tuple[int, quick_check.SchemaValue, _Stack, bool, bool] | None:
-        """Read a key if one is due, and what its value begins with: (pos, schema, stack, is a string, opened)."""
+        """Read a key if one is due, and its value's start: (pos, schema, stack, is a string, opened)."""
         text, top = self.text, stack[-1]
         if top.seen is not None:
             key = _KEY.match(text, pos)

@@ -1,12 +1,11 @@
-"""A call that was not read: the name of a tool, and behind it at once one of its parameters with a sign of assignment.
+"""Unread calls: a tool's name, and at once behind it one of its parameters with an assignment sign.
 
-Models write calls in ever new forms: as YAML, as Python, under a heading, between the tokens of another model. They
-have the order of these two in common, and that nothing but marks and a few words stands between. Nothing found here is
-run: its author hears where it stands and which form is read. What is shown is left alone: code between single
-back-ticks, quoted lines, fences of other languages, examples, patches, and thoughts that an answer follows.
+Models write calls in ever new forms (YAML, Python, headings, other models' tokens), but all in this order, with only
+marks and a few words between. Nothing found here is run: its author hears where it is and which form is read. Ignored:
+code between single back-ticks, quoted lines, other languages' fences, examples, patches, and thoughts before an answer.
 
-An answer that gave neither a request nor a refusal is looked through once more: a request or a change in a quotation
-that may be meant (a thought at its end, tags that show, a fence around all, a block quote) is told as well.
+In an answer without request or refusal, a request or change in a quotation that may be meant (a thought at its end,
+tags that show, a fence around all, a block quote) is reported as well.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ _CLOSER: Final = re.compile(r"(?:<[^<>\n]{1,60}>|\[/\w{1,20}\]|◁[^◁▷\n]{1,
 
 
 class _Found(NamedTuple):
-    """A call that was not read: its offsets, its tool, and where it stands."""
+    """An unread call: its offsets, its tool, and where it is."""
 
     start: int
     end: int
@@ -100,7 +99,7 @@ class _Found(NamedTuple):
 
 
 def without_blocks(text: str, blocks: Iterable[tuple[int, int]]) -> str:
-    """Return ``text`` with a dot for each character in ``blocks`` (offsets), so that all places stay what they are."""
+    """Return ``text`` with a dot for each character in ``blocks``, so that all offsets stay."""
     for start, end in blocks:
         text = text[:start] + _INK.sub("·", text[start:end]) + text[end:]
     return text
@@ -113,11 +112,11 @@ def find_unread_calls(
     read: Sequence[RawRequest] = (),
     offered: ToolSchemas | None = None,
 ) -> Iterator[Refusal]:
-    """Yield a refusal for each call in ``text``, an answer in which no call was read but ``read``.
+    """Yield a refusal for each call in ``text``, an answer in which only ``read`` was read.
 
-    Their blocks are not in ``text`` (``without_blocks``); a call that only says what one of them does is none.
-    ``ignored`` are the blocks that were left alone. Where one was broken, only its own beginning is looked at: what
-    looks like a call further on may have been inside its strings. ``offered`` are the tools that the author may use.
+    The blocks of ``read`` are not in ``text`` (``without_blocks``); a call that only says what one of them does is
+    none. ``ignored`` are the blocks that were left alone: of a broken one only the beginning counts, since the rest may
+    have been inside its strings. ``offered`` are the tools that the author may use.
     """
     if len(text) > _CHARS:
         return
@@ -170,7 +169,7 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
 
 
 def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
-    """Yield where a tool is called that does not exist."""
+    """Yield calls of tools that do not exist."""
     for found in islice(_INVENTED.finditer(text), _NAMES):
         name, start = found[1] or found[2], text.rfind("\n", 0, found.start()) + 1
         if name not in tools and not _is_shown(text, found, start, text[start : found.start()]):
@@ -178,13 +177,13 @@ def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
 
 
 def _spelling(name: str) -> str:
-    """Return a pattern for a tool's name; one of several words is the same without its underscores."""
+    """Return a pattern for a tool's name, with or without its underscores."""
     words = map(re.escape, name.split("_"))
     return f"(?i:{'[_-]?'.join(words)})" if "_" in name else re.escape(name)
 
 
 def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
-    """Return whether a name stands on a quoted line, between single back-ticks, or where a function is defined."""
+    """Return whether a name is on a quoted line, between back-ticks, or where a function is defined."""
     if head.lstrip().startswith(">") and not head.lstrip().startswith(">>>"):
         return True
     ticked = head.endswith("`") and not head.endswith("``") and text[found.end() : found.end() + 1] != "`"
@@ -193,7 +192,7 @@ def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
 
 
 def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
-    """Return in words where a call stands; "" where it is shown, or inside of a container."""
+    """Return in words where a call is; "" if it is shown, or inside a container."""
     if around is None:
         return "outside of any fence"
     label = one_line(around.label, 40)
@@ -215,7 +214,7 @@ def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
 
 
 def _speaks_of(text: str, call: _Found, read: Sequence[RawRequest]) -> bool:
-    """Return whether what looks like a call names a request that was read: its tool, and the first of its values."""
+    """Return whether a seeming call names a request that was read: its tool and first value."""
     words = text[call.start : call.end + 200]
     for request in read:
         values = (one for one in request.parameters.values() if isinstance(one, str) and one.strip())
@@ -246,7 +245,7 @@ def quoted_requests(text: str, read_first: ReadFirst) -> Iterator[Refusal]:
 
 
 def _quotations(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield where a quotation that may be meant begins, the text in it, and where that stands in words."""
+    """Yield each quotation that may be meant: its start, its text, and its place in words."""
     blocks, whole = find_blocks(text, {}), len(text.rstrip())
     for stray in blocks.strays.withdrawn:
         if stray.end >= whole:  # else an answer follows

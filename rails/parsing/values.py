@@ -1,4 +1,4 @@
-"""What intake gives back: plain values, so that a turn, a screen and a test can all look at them."""
+"""What reading an answer returns: plain values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED: Final = 20
 
 
 def own_names(tools: ToolSchemas, wanted: str) -> str:
-    """Return the names of tools in words, without their aliases, those most like ``wanted`` first."""
+    """Return tools' names in words, without aliases, those most like ``wanted`` first."""
     first: dict[int, str] = {}
     for name, schema in tools.items():
         first.setdefault(id(schema), name)
@@ -28,7 +28,7 @@ def own_names(tools: ToolSchemas, wanted: str) -> str:
 
 
 class Ignored(Struct, frozen=True):
-    """A block that is not a request: where it is, and why it was left alone."""
+    """A block that is no request: where it is, and why it was ignored."""
 
     start: int
     end: int
@@ -36,9 +36,9 @@ class Ignored(Struct, frozen=True):
 
 
 class CallStarted(NamedTuple):
-    """A request is being written: its tool and path are known, the rest may still be coming.
+    """An unfinished request whose tool and path are known.
 
-    ``path`` is empty for a tool without a path. ``offset`` is where its block starts.
+    ``path`` is empty for a tool without one. Its block starts at ``offset``.
     """
 
     id: str
@@ -48,14 +48,14 @@ class CallStarted(NamedTuple):
 
 
 class CallFound(NamedTuple):
-    """A block is complete and this is what it is. Sent once for each block, in order."""
+    """A complete block's outcome. Sent once for each block, in order."""
 
     id: str
     outcome: RawRequest | Refusal
 
 
 class CallWithdrawn(NamedTuple):
-    """What was found turned out to be quoted: a closing mark that came later made it part of a thought."""
+    """A found call that turned out to be quoted: a later closing mark made it part of a thought."""
 
     id: str
 
@@ -66,12 +66,10 @@ ParseEvent: TypeAlias = CallStarted | CallFound | CallWithdrawn
 class ParsedAnswer(Struct, frozen=True):
     """Everything found in one answer.
 
-    ``requests`` and ``refusals`` are each in order of appearance; their ids (``id`` and
-    ``request_id``) give the order of both together. ``prose`` is the text without the blocks of
-    requests and refusals. ``native_ids`` maps the id of a native call's outcome to the provider's id;
-    ``blocks`` maps the id of every other outcome to the offsets of its whole block (a refusal's own
-    ``start`` and ``end`` are the exact place of the fault).
-    ``late`` are the signals that only the end of the answer allowed; they follow those of ``Reader.feed``.
+    ``requests`` and ``refusals`` are in order of appearance; their ids (``id``, ``request_id``) order both together.
+    ``prose`` is the text without their blocks. ``native_ids`` maps the id of a native call's outcome to the provider's;
+    ``blocks`` maps every other outcome's id to the offsets of its whole block (a refusal's ``start`` and ``end`` are
+    those of the fault). ``late``: signals that needed the answer's end; they follow those of ``AnswerParser.feed``.
     """
 
     requests: tuple[RawRequest, ...] = ()

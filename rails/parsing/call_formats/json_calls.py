@@ -1,4 +1,4 @@
-"""One small reader for each wire format, from a parsed JSON value to a call.
+"""Readers of the JSON wire formats, from a parsed value to a call.
 
     s0      {"tool": name, …parameters}                                  flat
     s1      {"tool": name, "arguments": {…}}                             also args, params, parameters
@@ -7,10 +7,9 @@
     name    {"name": name, "arguments": {…}}                             as Qwen, Hermes and Llama were trained
     anthropic  {"type": "tool_use", "id", "name", "input": {…}}
 
-A value is a call when it says so by its structure: a root key ``tool`` with a string, or ``type`` =
-``tool_request``, or a provider's own block for a tool that exists. ``{"tool": "hammer", "price": 3}`` is
-data: the name is unknown and nothing else has the shape of a call. An unknown name with the shape of a call
-is a call, so that the model hears that there is no such tool.
+A value is a call by its structure: a root key ``tool`` with a string, ``type`` = ``tool_request``, or a provider's
+block for a tool that exists. ``{"tool": "hammer", "price": 3}`` is data: unknown name, and no other sign of a call. An
+unknown name in the shape of a call is a call, so that the model hears that there is no such tool.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _FLAT_SHAPES: Final = (
 
 
 class Call(NamedTuple):
-    """A call as a wire format has it; nothing in it is validated."""
+    """A call as a wire format has it, not validated."""
 
     tool: str
     parameters: Mapping[str, Json]
@@ -69,7 +68,7 @@ class NotACall(Struct, frozen=True):
 
 
 def read_value(value: Json, tools: ToolSchemas) -> Call | NotACall | JsonFault:
-    """Read one JSON value as a call. A ``JsonFault`` means: a call, but its frame is wrong."""
+    """Read one JSON value as a call. A ``JsonFault``: a call with a wrong frame."""
     if not isinstance(value, dict):
         return NotACall(f"the JSON value is {_a(value)}, not an object")
     if value.get("type") == "tool_request":
@@ -120,7 +119,7 @@ def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonF
 
 
 def _is_parameter(value: Json, schema: quick_check.SchemaValue | None) -> bool:
-    """Return whether a value of a key such as ``arguments`` is a parameter of the tool and no frame around them."""
+    """Return whether a value of a key such as ``arguments`` is a parameter of the tool, not a frame around them."""
     return schema is not None and not (isinstance(value, dict) and "object" not in quick_check.types_of(schema))
 
 
@@ -145,8 +144,8 @@ def _s0(value: dict[str, Json], name: str, named: Mapping[str, Json]) -> Call:
 def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
     """Turn the advanced edit form (one path, several blocks) into a list of edits that name it.
 
-    What only says how edits are made here anyway (all or nothing, for real) falls away; its opposite
-    stays, so that the schema refuses it.
+    Options that are the rule here anyway (atomic, no dry run) are dropped; their opposites stay for the schema to
+    refuse.
     """
     rest = {key: item for key, item in parameters.items() if key not in ("path", "file_path", "searchReplaceBlocks")}
     rest = {
@@ -187,7 +186,7 @@ def _s1(value: dict[str, Json], name: str, frame: list[str], named: Mapping[str,
 
 
 def _unquoted(text: str) -> tuple[Json, tuple[Repair, ...]]:
-    """Parse arguments that were sent as a text: JSON, or JSON with safe repairs. What is no object stays a text."""
+    """Parse arguments sent as a text: JSON, or JSON with safe repairs. What is no object stays a text."""
     parsed = parse_strict(text)
     if isinstance(parsed, JsonFault):
         from rails.parsing.repairs import repair
@@ -216,9 +215,9 @@ _CUT: Final = frozenset(
 
 
 def calls_of_response(value: Json, tools: ToolSchemas) -> tuple[list[dict[str, Json]], JsonPlace] | JsonFault | None:
-    """Return the blocks of a provider's message or whole response that has calls among them, and where they stand.
+    """Return the blocks of a provider's message or response with calls among them, and their place.
 
-    A ``JsonFault`` means: a response that stopped before its end.
+    A ``JsonFault``: a response that stopped before its end.
     """
     if type(value) is not dict or "tool" in value:
         return None
@@ -240,7 +239,7 @@ def calls_of_response(value: Json, tools: ToolSchemas) -> tuple[list[dict[str, J
 
 
 def _is_past(value: Mapping[str, Json]) -> bool:
-    """Return whether somebody else than a model says a message or block: its calls were carried out."""
+    """Return whether a message or block is not a model's: its calls were already run."""
     return value.get("role", "assistant") != "assistant" or str(value.get("type")).endswith(("_result", "_output"))
 
 
@@ -251,7 +250,7 @@ _BESIDE: Final = frozenset({"id", "type", "call_id", "tool_call_id", "index", "s
 
 
 def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFault | None:
-    """Read a provider's block that a model wrote as text; for tools that exist, and names that are a function's."""
+    """Read a provider's block that a model wrote as text, for tools that exist and names of functions."""
     function = value.get("function")
     path: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("arguments", "parameters")

@@ -1,4 +1,4 @@
-"""Further wire formats, off unless they are named. Each ends in the same raw request; none evaluates anything.
+"""Further wire formats, off unless they are named; none evaluates anything.
 
 hermes    <tool_call>{"name": …, "arguments": {…}}</tool_call>, one or several values in it
 mistral   [TOOL_CALLS] [{"name": …, "arguments": {…}}, …] or [TOOL_CALLS]name[ARGS]{…} at a line's start
@@ -70,7 +70,7 @@ HERMES_TAGS: Final = frozenset({"tool_call", "function_call"})
 
 
 class Marker(Struct, frozen=True):
-    """Where a marked JSON value begins: its dialect, how its stretch is closed ("" : by its own end), its tool."""
+    """Where a marked JSON value begins: its dialect, how it is closed ("": by its own end), its tool."""
 
     dialect: str
     used: int
@@ -79,7 +79,7 @@ class Marker(Struct, frozen=True):
 
 
 def check_dialects(dialects: Set[str]) -> frozenset[str]:
-    """Return ``dialects`` if all of them exist. Raises UsageError that names those that do."""
+    """Return ``dialects``. Raises UsageError, with the known ones, if one does not exist."""
     known = NAMES | FORMS.keys() | {"json"}
     unknown = sorted(dialects - known)
     if unknown:
@@ -104,7 +104,7 @@ def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
 
 
 def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas, tool: str) -> tuple[Json, str]:
-    """Return a value of an opt-in format as its S1 equivalent, and the format's name; else the value and ""."""
+    """Return an opt-in format's value in S1 form and the format's name; else the value and ""."""
     if dialect == "react" or (dialect == "mistral" and tool):
         return {"tool": tool, "arguments": value}, dialect
     within = {_HOLDS[dialect]} if dialect in _HOLDS else dialects
@@ -137,7 +137,7 @@ def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) 
 
 
 def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:
-    """Return an object with a name and arguments under any of their keys as its S1 equivalent; None for any other."""
+    """Return an object with any name key and arguments key in S1 form, else None."""
     keys = {_plain(key): key for key in value}
     named = next((keys[key] for key in _NAME_KEYS if isinstance(value.get(keys.get(key, "")), str)), "")
     inside = [keys[key] for key in _ARGUMENT_KEYS if key in keys]
@@ -153,12 +153,12 @@ def _loose_list(items: list[Json], tools: ToolSchemas) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return a name without letter case and separators, so that writeFile and write-file are one."""
+    """Return a name without letter case and separators: writeFile and write-file are one."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _known_tool(name: str, tools: ToolSchemas) -> str:
-    """Return the tool that is meant by ``name``, however it is spelt; "" for none."""
+    """Return the tool meant by ``name`` in any spelling, or ""."""
     if name in tools:
         return name
     wanted = _plain(name.rpartition(".")[2])

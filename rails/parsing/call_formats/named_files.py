@@ -36,12 +36,12 @@ _FIRST: Final = re.compile(r"#!|<\?(?:xml|php)|<!doctype|\s*[{\[]", re.I)
 
 
 def is_talk(info: str) -> bool:
-    """Whether a fence holds commands or what they print."""
+    """Return whether a fence holds commands or their output."""
     return _TALK.match(info) is not None
 
 
 def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> Iterator[Outcome]:
-    """Yield the file that a fence is, if it has a name; ``above`` is the line before it."""
+    """Yield the named file that a fence is, if any; ``above`` is the line before it."""
     body = [line.removesuffix("\r") for line in body]
     label = body[0] if body else ""
     heading = name_in_heading(above) or name_in_project(above, exists)

@@ -1,6 +1,6 @@
 """Calls written as Python, as Llama 4 and Gemini do: ``[write_file(path="a", content="b")]``, ``print(api.f(a=1))``.
 
-Nothing is evaluated: the text is parsed, and values must be literals.
+Parsed, never evaluated; values must be literals.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read(text: str) -> Sequence[FormCall]:
 
 
 class _NotCall(Exception):
-    """The text is no call at ``line``, from 1 on."""
+    """The text is no call at ``line``, from 1."""
 
     def __init__(self, message: str, line: int | None = 1) -> None:
         super().__init__(message)

@@ -36,7 +36,7 @@ def read(text: str) -> Sequence[FormCall]:
 
 
 def function(cursor: Cursor) -> FormCall:
-    """Take ``<function=name>`` with its parameters, or with a JSON object in it."""
+    """Take ``<function=name>`` with its parameters or a JSON object."""
     name = cursor.take(_FUNCTION, "<function=name>")[1]
     if cursor.text.startswith("{", cursor.pos):
         value, repairs = cursor.json(_END)
@@ -47,6 +47,6 @@ def function(cursor: Cursor) -> FormCall:
 
 
 def _trimmed(value: Json) -> Json:
-    """Return a value without the line end that the form puts before and behind it."""
+    """Return a value without the line ends that the form puts around it."""
     text = str(value)
     return text[1:].removesuffix("\n") if text.startswith("\n") else text

@@ -1,8 +1,8 @@
-"""What the readers of other models' wire formats have in common: a call with its arguments, and how a text is read.
+"""What the readers of other models' wire formats share.
 
-A reader is given the whole text of one container (``rails.parsing.quoted``) with its marks. It returns every call in
-it, in order, or raises ``NotInForm`` at the first character that its format does not allow: all of them, or none. What
-it returns is validated like any other call.
+A reader gets the whole text of one container (``rails.parsing.quoted``) with its marks. It returns every call in
+it, in order, or raises ``NotInForm`` at the first character that its format does not allow: all or none. The calls are
+validated later.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rails.data_formats.strict_json import JsonFault, ParsedJson, read_prefix
 
 
 class FormCall(NamedTuple):
-    """A call in another model's form: its tool, its arguments, and what had to be repaired in them."""
+    """A call in another model's form: tool, arguments, and their repairs."""
 
     tool: str
     arguments: dict[str, Json]
@@ -36,13 +36,13 @@ class NotInForm(Exception):
 
 
 class Cursor:
-    """A text and a position in it. Every method takes one thing at the position, or raises NotInForm."""
+    """A text and a position. Every method takes one thing there, or raises NotInForm."""
 
     def __init__(self, text: str) -> None:
         self.text, self.pos = text, 0
 
     def take(self, pattern: re.Pattern[str], wanted: str) -> re.Match[str]:
-        """Take what ``pattern`` matches here, behind blanks; ``wanted`` is what that is, in words."""
+        """Take what ``pattern`` matches here, behind blanks; ``wanted`` says in words what that is."""
         found = self.skip(pattern)
         if found is None:
             raise NotInForm(f"expecting {wanted}", self.pos)
@@ -79,12 +79,12 @@ NAME: Final = r"([A-Za-z_][\w.-]{0,99})"
 
 
 def bare_name(name: str) -> str:
-    """Return a tool's name without the namespace that some templates put before it."""
+    """Return a tool's name without a template's namespace."""
     return re.sub(r"^(?:functions|tools|default_api|api)\.", "", name)
 
 
 def object_of(value: Json, offset: int) -> dict[str, Json]:
-    """Return arguments that must be an object; an object that was sent as a text is read."""
+    """Return arguments that must be an object; an object sent as a text is read."""
     if isinstance(value, str):
         found = read_prefix(value, 0)
         value = found[0] if isinstance(found, tuple) and not value[found[1] :].strip() else value
@@ -94,7 +94,7 @@ def object_of(value: Json, offset: int) -> dict[str, Json]:
 
 
 def json_calls(value: Json, offset: int, repairs: tuple[Repair, ...] = ()) -> Iterator[FormCall]:
-    """Yield the calls in a JSON value: an object with a name and its arguments, or a list of such objects."""
+    """Yield the calls in a JSON value: an object with a name and arguments, or a list of such."""
     for one in value if isinstance(value, list) else [value]:
         inner = one.get("function") if isinstance(one, dict) else None
         item = inner if isinstance(inner, dict) else one
@@ -108,9 +108,9 @@ def json_calls(value: Json, offset: int, repairs: tuple[Repair, ...] = ()) -> It
 
 
 def tagged_values(cursor: Cursor, opening: re.Pattern[str], closing: str, after: re.Pattern[str]) -> dict[str, Json]:
-    """Take named values between tags until ``after`` matches; ``opening`` has the name as its first group.
+    """Take named values between tags until ``after`` matches; the first group of ``opening`` is the name.
 
-    A value ends at its closing tag. One that holds its own tags could end in several places, so it is refused.
+    A value ends at its closing tag; one that holds its own tags is refused, because it could end in several places.
     """
     found: dict[str, Json] = {}
     while not cursor.skip(after):
@@ -125,7 +125,7 @@ def tagged_values(cursor: Cursor, opening: re.Pattern[str], closing: str, after:
 
 
 class CallMarks(NamedTuple):
-    """The marks of a form: around a section, before and behind the JSON of each call; ``call`` has the tool's name."""
+    """A form's marks: around a section, before and behind each call's JSON; ``call`` has the tool's name."""
 
     section: re.Pattern[str]
     call: re.Pattern[str]

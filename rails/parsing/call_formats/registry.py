@@ -1,8 +1,7 @@
-"""Which reader reads which container, where a dialect says that it is read; and which dialects a model writes.
+"""Which reader reads which container, if a dialect is named for it; and which dialects a model writes.
 
-glm, kimi, deepseek, minimax, claude (also called invoke), qwen, harmony, llama, cohere, granite and gemini are the
-forms of these models, in containers that are recognised anyway (``rails.parsing.quoted``). The dialects of ``optional``
-are read line by line.
+The model forms (claude is also called invoke) stand in containers that are recognised anyway
+(``rails.parsing.quoted``); the dialects of ``line_calls`` are read line by line.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from rails.parsing.call_formats.reader import FormReader
 
 
 class WireForm(NamedTuple):
-    """A form: the module whose ``read`` reads it, and the labels of the containers in which it stands."""
+    """A form: the module whose ``read`` reads it, and the labels of its containers."""
 
     module: str
     labels: Set[str]
@@ -59,18 +58,18 @@ _MODELS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = tuple(
 
 
 def dialects_of(model: str) -> tuple[str, ...]:
-    """Return the dialects that a model writes, by its name; none for one that is not known."""
+    """Return the dialects that a model writes; none for an unknown model."""
     return next(((*dialects, "json") for pattern, dialects in _MODELS if pattern.search(model)), ())
 
 
 def reader_of(label: str, dialects: Set[str]) -> tuple[str, FormReader] | None:
-    """Return (dialect, reader) of a container that a dialect reads; None for one that none does."""
+    """Return (dialect, reader) of a container, or None if no dialect reads it."""
     name = next((name for name, form in FORMS.items() if name in dialects and label in form.labels), "")
     return (name, _reader(FORMS[name].module)) if name else None
 
 
 def read_bare(text: str) -> FormReader | None:
-    """Return the reader of a whole answer that looks like calls of Llama; None for any other answer."""
+    """Return the reader of a whole answer that looks like Llama's calls, or None."""
     module = importlib.import_module("rails.parsing.call_formats.llama")
     return _reader("llama") if module.is_bare(text) else None
 

@@ -1,7 +1,7 @@
 """The S0 validator's interface and exact words, for programs written against ``validateJsonToolBlock``.
 
-Stricter than the original where that let wrong types through (``content`` must be a string, ``path`` must
-not be blank, ``search_replace`` must be an object of strings), with its messages kept.
+Stricter than the original where that accepted wrong types (``content`` must be a string, ``path`` must not be blank,
+``search_replace`` must be an object of strings).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rails.parsing.blocks import BlockSpan, find_blocks
 
 
 class Validation(TypedDict):
-    """``isValid`` and ``errors`` always; ``parsedJson`` is ``None`` when the block does not parse."""
+    """``parsedJson`` is ``None`` when the block does not parse."""
 
     isValid: bool
     errors: list[str]
@@ -24,7 +24,7 @@ class Validation(TypedDict):
 
 
 def validate_json_tool_block(text: str) -> Validation:
-    """Validate the first ``json`` fence of ``text`` as a write, delete or edit; all errors at once."""
+    """Validate the first ``json`` fence as a write, delete or edit; all errors at once."""
     items = find_blocks(text, {}).items
     block = next((item for item in items if isinstance(item, BlockSpan) and item.kind == "json" and item.closed), None)
     if block is None:

@@ -1,12 +1,12 @@
 """The S2 dialect: ``<tool name="fast_editor">`` or ``<fast_editor>`` around one element per parameter.
 
-It is not XML: values are raw text, written by a model that escapes nothing. The rules:
+It is not XML: values are raw text, written by a model that escapes nothing.
 
     a value begins after ``<name>`` and ends at a ``</name>`` that is followed by the next parameter or the end
     of the tool; a closing tag elsewhere is content
-    a value that begins with a line end loses it and the last one; otherwise it is kept as it is, untrimmed. A path or
-    one of a few words on a line of its own loses the layout around it
-    text-typed values are never decoded: ``&lt;`` in a file's content stays ``&lt;``
+    a value that begins with a line end loses it and the last one, nothing else. A path or one of a few words on a line
+    of its own loses the layout around it
+    text-typed values are never decoded: ``&lt;`` stays ``&lt;``
     array- and object-typed values are JSON (plain, fenced, entity-escaped; closing tags inside its strings are
     content) or child elements, whose texts have their entities decoded
     number- and boolean-typed values are read by the schema
@@ -48,7 +48,7 @@ _JUNK: Final = lazy(r"[^<\n]*\n?")
 
 
 class XmlValue(NamedTuple):
-    """One parameter: its name, and where its raw text starts and ends in the block."""
+    """One parameter: its name, and start and end of its raw text in the block."""
 
     name: str
     start: int
@@ -58,9 +58,9 @@ class XmlValue(NamedTuple):
 class XmlCall(Struct):
     """An XML call as far as it goes; offsets count from its start.
 
-    ``end`` is behind its closing tag, -1 where it has none. ``prose``: this is a mention of the tag in a sentence.
-    ``junk`` is text between values; ``stranger`` the first element behind a closing tag that is no parameter, and
-    ``beside`` where text stands there.
+    ``end`` is behind its closing tag, -1 without one. ``prose``: a mention of the tag in a sentence. ``junk``: text
+    between values; ``stranger``: the first element behind a closing tag that is no parameter; ``beside``: where text is
+    there.
     """
 
     tool: str
@@ -75,11 +75,11 @@ class XmlCall(Struct):
 
     @property
     def closer(self) -> str:
-        """The call's closing tag."""
+        """Return the call's closing tag."""
         return f"</{self.element}>"
 
     def takes(self, name: str) -> bool:
-        """Return whether the tool has a parameter of this name, as far as is known."""
+        """Return whether the tool may have a parameter of this name."""
         return name in self.names or not self.names
 
 
@@ -95,7 +95,7 @@ def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
 
 
 def call_at(text: str, start: int, opened: tuple[str, str, int], tools: ToolSchemas) -> XmlCall:
-    """Return the call that begins at ``start`` of ``text``; ``opened`` is what ``opener`` says of its first line."""
+    """Return the call at ``start``; ``opened`` is the result of ``opener`` for its first line."""
     tool, element, used = opened
     call, pos = XmlCall(tool, element, quick_check.properties(tools.get(tool, {}))), start + used
     if text.startswith("/>", pos - 2):
@@ -113,7 +113,7 @@ def _behind_space(text: str, pos: int) -> int:
 
 
 def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
-    """Take the closing tag of a call, a value, or what is neither; return where to go on."""
+    """Take a call's closing tag, a value, or what is neither; return where to go on."""
     if text.startswith(call.closer, pos):
         call.end = pos + len(call.closer) - start
         return pos
@@ -132,8 +132,7 @@ def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
 def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
     """Take the value that begins at ``begin``; return where to go on.
 
-    Where values of the same name stand in it, the tool's closing tag may be theirs: then it is the end of both if it is
-    the only one.
+    If it holds values of its own name, the tool's closing tag ends both only if there is just one.
     """
     json_end = _json_end(call.names.get(name), text, begin)
     pos, inner, doubtful = max(begin, json_end), 0, list[tuple[XmlValue, int]]()
@@ -166,7 +165,7 @@ def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
 
 
 def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
-    """Return where the strict JSON of a value ends, whose strings may hold closing tags; -1 where it is none."""
+    """Return where a value's strict JSON ends, whose strings may hold closing tags; -1 for none."""
     types = quick_check.types_of(schema)
     if "string" in types or not types & {"array", "object"}:
         return -1
@@ -175,7 +174,7 @@ def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
 
 
 def without_line_ends(raw: str) -> str:
-    """Apply the rule for line ends: a value that begins with one loses it and the last one."""
+    """Return a value that begins with a line end without that and the last one."""
     for first in ("\r\n", "\n"):
         if raw.startswith(first):
             body = raw[len(first) :]
@@ -191,7 +190,7 @@ _CDATA: Final = lazy(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
 
 
 def read_call(call: XmlCall, raw: str) -> Call | JsonFault:
-    """Turn a complete XML call into a call. ``raw`` is the block's text; offsets of faults are into it."""
+    """Return a complete XML call as a call. ``raw`` is the block's text; offsets of faults are into it."""
     if call.junk:
         message = f"there is text outside the parameters of '{call.tool}': {call.junk[:60]!r}"
         return JsonFault("frame", message, raw.index(call.junk))
@@ -216,7 +215,7 @@ def read_call(call: XmlCall, raw: str) -> Call | JsonFault:
 
 
 def _is_one_line(name: str, schema: quick_check.SchemaValue) -> bool:
-    """Return whether a text is a path or one of a few words, so that layout around it is none of its own."""
+    """Return whether a text is a path or one of a few words, so that layout around it is not part of it."""
     kind = schema if isinstance(schema, Mapping) else {}
     return name in PATH_KEYS or "enum" in kind or "const" in kind or kind.get("format") in ("path", "file-path", "uri")
 
@@ -240,7 +239,7 @@ def _coerced(read: ParsedJson, schema: quick_check.SchemaValue, notes: tuple[Rep
 
 
 def _ends_again(name: str, text: str, call: XmlCall, behind: str) -> bool:
-    """Return whether the block holds a second place where this value could end."""
+    """Return whether this value could end in a second place in the block."""
     names = "|".join(f"<{re.escape(one)}>" for one in call.names) or ELEMENT.pattern
     ending = re.compile(rf"</{re.escape(name)}>\s*(?:{re.escape(call.closer)}|{names})")
     if ending.search(text) and not isinstance(parse_strict(text), ParsedJson):
@@ -264,7 +263,7 @@ def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]
 
 
 def _items(body: str, schema: quick_check.SchemaValue) -> list[Json] | JsonFault:
-    """Read child elements of any one name as the items of an array."""
+    """Read child elements, all of one name, as the items of an array."""
     items = schema.get("items") if isinstance(schema, Mapping) else None
     properties = quick_check.properties(items)
     first = ELEMENT.match(body)
@@ -303,8 +302,8 @@ def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | Jso
 def _element(body: str, pos: int, names: frozenset[str], *, exclusive: bool) -> tuple[str, int] | None:
     """Read one element at ``pos``: its text, and where the next one starts.
 
-    It ends at a closing tag followed by another element of ``names`` or the end of the text; with
-    ``exclusive``, exactly one closing tag may be such an end.
+    It ends at a closing tag followed by another element of ``names`` or the end of the text; ``exclusive``: there must
+    be exactly one such tag.
     """
     element = ELEMENT.match(body, pos)
     if element is None or element[1] not in names:
