@@ -1,4 +1,4 @@
-"""What an agent has done since it began, or since a person spoke last: whether anything came of what it asked for."""
+"""What an agent has done since it began, or since a person last spoke."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
 class Deeds:
     """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
 
-    ``tested`` is whether tests or a command passed since the last change, and ``last_run`` what the last of them gave
-    ("": none ran); ``files`` are those that were written in all of the session.
+    ``tested``: tests or a command passed since the last change; ``last_run``: its result ("": none ran). ``files`` were
+    written at any time in the session.
     """
 
     ran: set[str] = field(default_factory=set)
@@ -68,9 +68,9 @@ class Deeds:
         return any((tool := registry.get(name)) is None or tool.effect != "read" for name in self.ran)
 
     def nothing_done(self, registry: Registry) -> bool:
-        """Return whether all that was asked for was refused or denied: nothing was written, run, or even read.
+        """Return whether all requests were refused or denied: nothing was written, run, or even read.
 
-        What it only read does not count where a change or a run was refused: that was what it was there for.
+        Reading does not count where a change or a run was refused.
         """
         if self.ran_something(registry):
             return False

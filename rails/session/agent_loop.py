@@ -1,7 +1,7 @@
 """One agent on one task: turn after turn until it is done, a budget is spent, or it is a person's turn.
 
-When its attempts run out, the ladder (``rails.session.escalation``) goes a rung up: the conversation is begun afresh
-from one page, and attempts are counted again. Turns, tokens, time and money are not: they bound all steps together.
+When attempts run out, ``rails.session.escalation`` restarts the conversation from one page and attempts count again;
+turns, tokens, time and money bound all steps together.
 """
 
 from __future__ import annotations
@@ -51,13 +51,11 @@ MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 
 @dataclass
 class SessionState:
-    """What all agents of a session share. ``human`` is ``None`` where the approver stands for the person.
+    """State that all agents of a session share. ``human`` is ``None`` where the approver stands for the person.
 
-    ``talk`` makes it a conversation: it gets how an agent's part ended, and returns what the person says to that;
-    ``loop`` is the agent at work.
-    ``standing`` reads from the log where it stands, ``summary`` says what was done and used so far. ``records`` are
-    those since the last turn began, ``tried`` and ``deeds`` what all of them come to: what a session takes in memory
-    does not grow with it.
+    ``talk`` makes it a conversation: it gets how an agent's part ended and returns the person's words. ``records`` are
+    those since the last turn began, ``tried`` and ``deeds`` folds of all of them, so memory does not grow with the
+    session.
     """
 
     job: SessionJob
@@ -79,7 +77,7 @@ class SessionState:
     answers: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def restore(self, resumed: ResumeState) -> None:
-        """Take over what an interrupted run of the session has seen and used."""
+        """Take over an interrupted run of the session."""
         self.turns = resumed.turns
         self.records[:0] = resumed.records
         self.answers = dict(resumed.answers)
@@ -89,7 +87,7 @@ class SessionState:
             self._fold(record)
 
     def take(self, record: Record) -> None:
-        """Take note of a record that was just written."""
+        """Take note of a record."""
         self.records.append(record)
         self.monitor.take(record)
         self._fold(record)
@@ -103,7 +101,7 @@ class SessionState:
 class AgentLoop:
     """One agent at work. ``step`` is its place in the session's tasks, from 0.
 
-    ``told`` is what it was told of a last answer that its deeds do not bear out; that is told once.
+    ``told``: what it was told, once, of claims that its deeds do not show.
     """
 
     state: SessionState
@@ -120,7 +118,7 @@ class AgentLoop:
     window: ModelWindow = field(default_factory=ModelWindow)
 
     def __post_init__(self) -> None:
-        """Count attempts as the job or the agent's template says."""
+        """Count attempts as the job or the template says."""
         self.attempts = Attempts(self._most)
         self.context = replace(self.context, talks=self.state.talk is not None)
 
@@ -145,7 +143,7 @@ class AgentLoop:
         self.messages = [Message("user", (TextPart(first),), stands_for)]
 
     def restore(self, standing: ResumeState) -> None:
-        """Continue a run that was interrupted."""
+        """Continue an interrupted run."""
         self.messages, self.rung = list(standing.messages), standing.rung
         self.taken = standing.taken - (standing.pending is not None)
         self.context.seen.update(standing.seen)
@@ -163,7 +161,7 @@ class AgentLoop:
             self.context = replace(self.context, model=stronger)
 
     def work(self) -> Ending:
-        """Take turns until it is over and, in a conversation, the person says no more."""
+        """Take turns until it is over and the person, in a conversation, says no more."""
         self.state.loop = self
         while True:
             try:
@@ -181,7 +179,6 @@ class AgentLoop:
             self._go_on(words, done=is_good(ending.outcome))
 
     def _go_on(self, words: str, *, done: bool) -> None:
-        """Continue with what the person says; unless the agent was done, from where the log says that all stands."""
         context, reply = self.context, Message("user", ())
         context.publish(HumanSteered("follow_up", "go on", "terminal", text=words))
         if done and self.final is not None:
@@ -195,7 +192,6 @@ class AgentLoop:
         self.attempts = Attempts(self._most)
 
     def _settled(self) -> Message:
-        """Take over where the log says that the conversation stands; return what its last answer is told."""
         context = self.context
         standing = self.state.standing()
         self.messages, reply = list(standing.messages), Message("user", ())
@@ -210,7 +206,6 @@ class AgentLoop:
         return reply
 
     def _work(self) -> Ending:
-        """Take turns until it is over."""
         most = self.state.job.max_turns or self.context.agent.max_turns
         while self.taken < most:
             if why := self.state.budget.spent():
@@ -228,7 +223,6 @@ class AgentLoop:
         return self._give_up(f"the limit of {counted(most, 'turn')} is reached")
 
     def _follow(self, turn: Turn) -> Ending | None:
-        """Do what follows from a turn: end, restart on the next escalation step, or send the agent its feedback."""
         if turn.aborted:
             return Ending("stopped", say("aborted"))
         if turn.reply is None or (turn.settled and self.state.deeds.wrote):
@@ -244,7 +238,6 @@ class AgentLoop:
         return None
 
     def _end(self, turn: Turn) -> Ending | None:
-        """Take the agent's last answer, which the overseer looks at too; a human may have something to say to it."""
         if turn.answer.stop_reason == "refusal":
             return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
         steer = self._oversee()
@@ -278,7 +271,6 @@ class AgentLoop:
     # -- one turn ----------------------------------------------------------------------------------
 
     def _next_turn(self) -> Turn:
-        """Take a turn, or finish the one that was interrupted; count what it used."""
         self.taken += 1
         self.state.records.clear()
         standing, self.pending = self.pending, None
@@ -295,7 +287,6 @@ class AgentLoop:
         return turn
 
     def _ask_model(self) -> Turn:
-        """Take a turn, asking again when the model's service has a passing fault."""
         self.state.turns += 1
         for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
             try:
@@ -325,13 +316,12 @@ class AgentLoop:
         raise AssertionError("the last try returns or raises")
 
     def _fit(self) -> None:
-        """Leave out of the conversation what its window has no room for."""
         self.window.of(self.context.model, self.state.budget.prices)
         if step := self.window.fitted(self.context, self.messages, self.state.tried):
             self._reduce(step)
 
     def compact(self) -> str:
-        """Leave out all answers but the last, at a person's wish; return why not, "" where it was done."""
+        """Leave out all answers but the last, at a person's wish; return why not, or ""."""
         self.window.of(self.context.model, self.state.budget.prices)
         step = self.window.step(self.context, self.messages, 0, self.state.tried, page=True)
         if step is None:
@@ -362,7 +352,6 @@ class AgentLoop:
     # -- escalation --------------------------------------------------------------------------------
 
     def _escalate(self, why: str) -> bool:
-        """Take the next escalation step that is possible; return whether there was one."""
         for rung in self._escalations_left():
             if rung == "model":
                 stronger = self._agreed(why)
@@ -385,11 +374,9 @@ class AgentLoop:
         return rungs[1:]
 
     def _answers(self) -> int:
-        """Return how many answers the agent has had from its model in this session."""
         return self.state.answers.get((self.context.agent.name, self.context.model.name), 0)
 
     def _agreed(self, why: str) -> Model | None:
-        """Return the stronger model when there is one and a human agrees to it."""
         stronger = self.state.stronger_for(self.context.agent.name)
         if stronger is None or self.state.human is None:
             return None
@@ -407,7 +394,6 @@ class AgentLoop:
         return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
-        """Begin again from one page; in another protocol where the model is the same."""
         tried, search = self.state.tried, escalation.search_tool(self.context.tools)
         first, how = tried.first_message, "is asked the task again"
         if rung == "again":
@@ -427,10 +413,7 @@ class AgentLoop:
         self.attempts = Attempts(1 if rung == "again" else self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
-        """End the agent's run, and leave everything at hand for the human who takes over.
-
-        After an interruption in the middle of this it is done again, and the files are the same.
-        """
+        """End the run and write all for the human who takes over; done again after an interruption, the same files."""
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
         left = attempted(self.context.publish, (), "the page for you was written", partial(self._leave, why))
         page, saved = ("", ()) if isinstance(left, RequestResult) else left
@@ -438,7 +421,6 @@ class AgentLoop:
         return Ending("gave_up", f"{say('gave_up', 'en')} Reason: {why.rstrip('.')}.", file=page)
 
     def _leave(self, why: str) -> tuple[str, tuple[str, ...]]:
-        """Write what the human needs who takes over; return the page's file, and all of them."""
         tried, files, name = self.state.tried, self.state.handoffs, self.context.agent.name
         answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
         page = escalation.for_human(
@@ -459,13 +441,11 @@ class AgentLoop:
 
 
 def _codes(turn: Turn) -> list[str]:
-    """Return the kinds of failure of a turn."""
     codes: list[str] = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
     return [*codes, "cut"] if turn.answer.stop_reason in CUT else codes
 
 
 def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
-    """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
     found = read_whole(context, resumed.turns, answer, context.model.name)
@@ -480,6 +460,5 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
 
 
 def _native_ids(context: TurnContext, turns: int, answer: ModelAnswer) -> Mapping[str, str]:
-    """Return the provider's id of each native call of an answer that was read before."""
     found = read_whole(context, turns, answer, context.model.name)
     return {} if isinstance(found, RequestResult) else found.native_ids

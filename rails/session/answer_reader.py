@@ -1,4 +1,4 @@
-"""Reads an answer: while it comes, its requests are found and shown."""
+"""Reads an answer as it comes: its requests are found and shown."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _DOING: Final = "your answer was read"
 def read_whole(
     context: TurnContext, number: int, answer: ModelAnswer, written_by: str = ""
 ) -> ParsedAnswer | RequestResult:
-    """Return what was found in an answer that was given before, or what its author is told of a fault of ours.
+    """Return the requests of an earlier answer, or the words for its author after an internal error.
 
-    ``number`` is the turn's; ``written_by`` is the model's name, if its forms of calls are to be read, too.
+    ``number`` is the turn's; ``written_by``: the model's name, to read its own forms of calls too.
     """
     options = _options(context, number, written_by) | {"finish": answer.stop_reason, "calls": answer.message.calls}
     step = partial(parse, answer.message.text, context.registry.shapes(), **options)
@@ -45,9 +45,9 @@ def _options(context: TurnContext, number: int, model: str) -> dict[str, Any]:
 
 
 class AnswerReader:
-    """The requests of one answer. After a fault of ours the rest is only kept, and the answer counts as unread.
+    """The requests of one answer. After an internal error the rest is only kept, and the answer counts as unread.
 
-    ``number`` is the turn's, and begins the ids of the requests. ``text`` is what has come so far.
+    ``number``, the turn's, begins the ids of the requests.
     """
 
     def __init__(self, context: TurnContext, number: int) -> None:
@@ -69,7 +69,7 @@ class AnswerReader:
             self._read(lambda: self._pass_on(self._parser.feed(text)))
 
     def finish(self, answer: ModelAnswer) -> ParsedAnswer | RequestResult:
-        """Return what was found in the whole ``answer``, or what its author is told of a fault of ours."""
+        """Return the requests of the whole ``answer``, or the words for its author after an internal error."""
         found: list[ParsedAnswer] = []
         if self._fault is None:
             self._read(lambda: found.append(self._parser.flush(answer.stop_reason, answer.message.calls)))
@@ -87,6 +87,5 @@ class AnswerReader:
             self._aside("a request was announced", partial(announce, self._context, found))
 
     def _aside(self, doing: str, step: Callable[[], object]) -> None:
-        """Do what the answer does not depend on; what fails once is left out from then on."""
         if isinstance(attempted(self._context.publish, (), doing, step), RequestResult):
             self._live = False

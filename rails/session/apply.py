@@ -1,8 +1,6 @@
-"""A change from outside: an answer that somebody else has. It takes the same path as one that a model gives live.
+"""Answers from outside, on the path of a live one: found, validated, planned, gated, asked, written, logged.
 
-``parse_answer``, ``validate_request``, ``apply_answer`` and ``run_task`` are what a program calls (``rails.parse`` and
-so on); ``ai-rails apply`` uses :class:`Proposals`. Covered: find, validate, plan, gate, ask, write, checkpoint, log.
-Not covered by an applied answer: asking the model again; what its author should read is in the result.
+The model is not asked again; what its author should read is in the result.
 """
 
 from __future__ import annotations
@@ -92,12 +90,10 @@ NOTHING_FOUND = "No valid JSON code block found"
 
 
 class AppliedAnswer(Struct, frozen=True):
-    """What became of an answer.
+    """The result of an answer.
 
-    ``changes`` are the files that were written; ``refusals`` say what could not be read, validated or planned;
-    ``verdict`` is the gate's, ``None`` where nothing came so far. ``previous_tool_output`` is what the answer's author
-    should read next, empty when everything was done. ``session_id`` names the log: ``ai-rails review SESSION_ID``.
-    ``edits`` are what was sent to change files, one by one.
+    ``changes`` were written; ``verdict`` is the gate's, ``None`` where nothing came so far; ``previous_tool_output`` is
+    for the answer's author, empty when everything was done; ``edits`` are the edits sent, one by one.
     """
 
     status: ApplyStatus
@@ -110,7 +106,7 @@ class AppliedAnswer(Struct, frozen=True):
 
     @property
     def edit_status(self) -> str:
-        """All edits in one word: success, feedback (some were left out or failed), error (none), rejected."""
+        """Return all edits in one word: success, feedback (some left out or failed), error (none), rejected."""
         if self.status == "denied":
             return "rejected"
         made = sum(one.success for one in self.edits)
@@ -145,12 +141,11 @@ def parse_answer(
     dialects: Collection[str] = (),
     finish: StopReason = "end_turn",
 ) -> ParsedAnswer:
-    """Find the tool requests in an answer. Nothing is run, and no file but the tools' definitions is read.
+    """Find the tool requests in an answer. Nothing runs; only the tools' definitions are read.
 
-    Which files the project has settles which lines name one.
-
-    ``project`` adds its own tools to those that ship; ``dialects`` names further wire formats to read; ``finish`` is
-    why the model stopped. Raises DefinitionError for a wrong definition, UsageError for an unknown dialect.
+    ``project`` adds its own tools, and its files settle which lines name one; ``dialects`` adds wire formats;
+    ``finish`` is why the model stopped. Raises DefinitionError for a wrong definition, UsageError for an unknown
+    dialect.
     """
     folder = _folder(project or Path.cwd())
     shapes = registry_of(folder).shapes()
@@ -174,9 +169,9 @@ def apply_answer(
 ) -> AppliedAnswer:
     """Carry out a saved answer: find, validate, plan, gate, ask, and only then write; all or nothing, and undoable.
 
-    ``approve`` is asked about every change and every run, and only ``True`` (or an approver's "approve") is a yes;
-    an exception of it ends the call, and nothing is written. ``agent`` is whose tools the answer may use.
-    Raises RailsError when the project, its settings or the log cannot be used.
+    ``approve`` is asked about every change and run; only ``True`` (or an approver's "approve") is a yes, and its
+    exception ends the call with nothing written. ``agent`` is whose tools may be used. Raises RailsError when the
+    project, its settings or the log cannot be used.
     """
     with _called(project, agent, "apply an answer", approve, correction=correction, dialects=tuple(dialects)) as parts:
         proposals = Proposals(*parts)
@@ -194,11 +189,10 @@ def run_task(
     previous_tool_output: str = "",
     on_event: Callable[[Mapping[str, Json]], object] = lambda _: None,
 ) -> Ending:
-    """Let an agent work on ``task``, and return how it ended: ``outcome``, ``message``, ``session_id``.
+    """Let an agent work on ``task``; return how it ended.
 
-    ``model`` is written as for ``--model``. ``approve`` is asked as :func:`apply_answer` asks it.
-    ``previous_tool_output`` is what the agent reads besides its task; ``on_event`` gets every event that ``--events``
-    writes. Raises RailsError when the project, its settings, the model or the log cannot be used.
+    ``model`` is as for ``--model``, ``approve`` as for :func:`apply_answer`; ``on_event`` gets each event that
+    ``--events`` writes. Raises RailsError when the project, its settings, the model or the log cannot be used.
     """
     from rails.models.providers import open_model
     from rails.session.ask_user import Unattended
@@ -232,7 +226,6 @@ def _called(
     approve: Approves,
     **chosen: Any,  # noqa: ANN401 - fields of SessionJob
 ) -> Iterator[Any]:
-    """Yield what a session of a program is made of, and raise what its own function raised."""
     folder = _folder(project)
     agents = agents_of(folder, agent)
     named(agents, agent)
@@ -252,10 +245,9 @@ def _folder(project: Path | str) -> Path:
 
 
 class Proposals(Struct):
-    """Answers from outside, one after the other, in a session of their own with one log.
+    """Answers from outside, one after the other, in one session with one log.
 
-    ``watch`` gets every record after it is in the log. With a :class:`DryRunApprover` nothing is written, and the
-    result says what would be.
+    ``watch`` gets every record after it is logged. With a :class:`DryRunApprover` nothing is written.
     """
 
     job: SessionJob
@@ -273,7 +265,7 @@ class Proposals(Struct):
 
     @property
     def session(self) -> OpenSession:
-        """The session; its log begins when it is first asked for."""
+        """The session; its log begins with the first use."""
         if self._session is None:
             log_session_start(self.job, self.log, self.author)
             model_for = SavedAnswer(self.author).for_agent
@@ -284,7 +276,7 @@ class Proposals(Struct):
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Recover what an interruption left, start the gate, and end both and the session's log in the end."""
+        """Recover an interruption, start the gate, and end both and the log at exit."""
         with self.session.open():
             yield
         outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover), wrote=self.wrote)
@@ -296,14 +288,14 @@ class Proposals(Struct):
         return self._carried_out(answer)[1]
 
     def call(self, calls: Sequence[tuple[str, Mapping[str, Json]]], why: str) -> tuple[Turn, AppliedAnswer]:
-        """Carry out tool calls that another program's model has made, as those of one answer. Raises RailsError."""
+        """Carry out tool calls of another program's model, as those of one answer. Raises RailsError."""
         number = next(self._numbers)
         raw = tuple(RawRequest(f"t{number}.{n}", name, given, why, "mcp") for n, (name, given) in enumerate(calls, 1))
         answer = ModelAnswer(Message("assistant", tuple(map(_native, raw))), "tool_use", model=self.author)
         return self._carried_out(answer, ParsedAnswer(raw, native_ids={one.id: one.id for one in raw}))
 
     def judged(self, name: str, given: Mapping[str, Json], judge: Callable[[], Verdict]) -> Verdict:
-        """Let the gate judge what another program's model wants to know of, and log both."""
+        """Let the gate judge a call of another program's model; log both."""
         raw = RawRequest(f"t{next(self._numbers)}.1", name, given, dialect="mcp")
         answer = ModelAnswer(Message("assistant", (_native(raw),)), "tool_use", model=self.author)
         self._publish(LlmResponse.of(self.author, answer), McpRequestFormulated(raw))
@@ -313,7 +305,7 @@ class Proposals(Struct):
         return verdict
 
     def undo(self) -> str:
-        """Take back the last step of this session; return what was restored. Raises RailsError."""
+        """Undo the last step of this session; return what was restored. Raises RailsError."""
         from rails.edits.checkpoints import History, in_effect
 
         history = History(self.job.project)
@@ -331,7 +323,6 @@ class Proposals(Struct):
             self.session.publish(event, self.job.tasks[0][0], self.author)
 
     def _carried_out(self, answer: ModelAnswer, found: ParsedAnswer | None = None) -> tuple[Turn, AppliedAnswer]:
-        """Carry out an answer; ``found`` are its calls where they need not be looked for."""
         collected = Collector()
         self.session.watch = both(collected, self.watch)
         context = replace(self.session.context(self.job.tasks[0][0]), goes_on=False)
@@ -350,7 +341,7 @@ class Proposals(Struct):
         on_output: Callable[[bytes], object],
         on_error: Callable[[bytes], object],
     ) -> tuple[Result, AppliedAnswer]:
-        """Run a command that a person gives in the sandbox, and propose what it changed. Raises RailsError."""
+        """Run a person's command in the sandbox and propose its changes. Raises RailsError."""
         collected, context = Collector(), replace(self.session.context(self.job.tasks[0][0]), goes_on=False)
         self.session.watch = both(collected, self.watch)
         given = RawRequest(f"t{next(self._numbers)}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
@@ -377,7 +368,7 @@ def _native(raw: RawRequest) -> NativeCall:
 
 
 def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str:
-    """Return how a session ended in which these answers were applied: "changed" only when all of all was written."""
+    """Return how a session of these answers ended: "changed" only when all of each was written."""
     if set(became) <= {"applied"}:
         return "dry_run" if dry and became else "changed" if wrote else "unchanged"
     if "applied" in became or "partial" in became:
@@ -386,7 +377,7 @@ def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str
 
 
 class Collector(Struct):
-    """Folds the records of one answer into what its result says."""
+    """Folds the records of one answer into its result."""
 
     planned: tuple[ChangedFile, ...] = ()
     written: tuple[ChangedFile, ...] = ()
@@ -396,7 +387,7 @@ class Collector(Struct):
     edits: tuple[EditResult, ...] = ()
 
     def __call__(self, record: Record) -> None:
-        """Take note of one record."""
+        """Take note of a record."""
         match record.event:
             case ToolRequestValidationFailed(refusals=refusals):
                 self.refusals += refusals
@@ -417,13 +408,13 @@ class Collector(Struct):
 
 
 class DryRunApprover(Struct):
-    """Approves nothing: shows what a human would be asked, remembers that it came so far, and says no."""
+    """Shows each question, remembers that it came so far, and says no."""
 
     show: Callable[[ApprovalRequest], None] | None = None
     reached: list[ApprovalRequest] = field(default_factory=list)
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Show and take note of the question."""
+        """Show and remember the question."""
         self.reached.append(request)
         if self.show:
             self.show(request)
@@ -431,9 +422,9 @@ class DryRunApprover(Struct):
 
 
 class AskFunction(Struct, frozen=True):
-    """Asks a function of the program that called us; nothing but ``True`` is a yes.
+    """Asks a function of the calling program; nothing but ``True`` is a yes.
 
-    An exception of the function is the caller's own, not a fault of ours: it ends the answer, and stands in ``failed``.
+    Its exception is the caller's own: it ends the answer and is kept in ``failed``.
     """
 
     ask: Callable[[ApprovalRequest], bool]
@@ -452,7 +443,7 @@ class AskFunction(Struct, frozen=True):
 
 
 class SavedAnswer(Model, Struct, frozen=True):
-    """Stands where a model would: the answer is here already, so it is never asked."""
+    """A model whose answer is already here; it is never asked."""
 
     name: str
 
@@ -463,7 +454,7 @@ class SavedAnswer(Model, Struct, frozen=True):
 
 
 def applied_answer(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
-    """Return what became of the answer that ``turn`` carried out."""
+    """Return the result of the answer that ``turn`` carried out."""
     dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
     failed = [
         outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind in ("denied", "skipped"))

@@ -1,4 +1,4 @@
-"""What is asked of a human within a turn: changes, tool runs (alike ones as one question), the place of an edit."""
+"""Questions to a human within a turn: changes, tool runs (alike ones as one question), the place of an edit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST: Final = 10
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
-    """Put one question, and publish it and its answer."""
+    """Put one question; publish it and its answer."""
     if isinstance(context.approver, RuleBook):
         asked = context.approver.with_rules(asked)
     context.publish(_asked(asked))
@@ -50,14 +50,14 @@ def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
 
 
 def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
-    """Whether the use of a tool is a question: its definition, an echo or a rule of the policy says so."""
+    """Return whether a tool's use is a question, by its definition, an echo or a rule of the policy."""
     if request.asks or context.echo(request):
         return True
     return _tightened(context, lambda: approval_request_for(context, request)) is not None
 
 
 def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str] | None:
-    """Return what says why a list or a search leaves a file out; reading one by its name is asked about instead."""
+    """Return what says why a list or search leaves a file out; reading one by name is asked about instead."""
     rules, agent = context.approver, context.agent.name
     if request.tool_name == READ_FILE.name or not isinstance(rules, RuleBook):
         return None
@@ -66,20 +66,20 @@ def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str
 
 
 def unlisted(context: TurnContext, path: str) -> str:
-    """Return the rule by which the agent is not shown a file unasked; "" where there is none."""
+    """Return the rule that keeps a file from being shown unasked, or ""."""
     rules = context.approver
     return rules.keeps_back(context.agent.name, path, (READ_FILE.name,)) if isinstance(rules, RuleBook) else ""
 
 
 def closed_files(context: TurnContext, paths: Iterable[str]) -> frozenset[str]:
-    """Return which of ``paths`` the agent may not be told of: hidden or kept back by a rule, and not read by a yes."""
+    """Return which of ``paths`` the agent may not hear of: hidden or kept back by a rule, and not read by a yes."""
     known = [(name, path) for name in paths if isinstance(path := parse_path(name), WorkspacePath)]
     left = [(name, path) for name, path in known if str(path) not in context.shown]
     return frozenset(name for name, path in left if why_hidden(path) or unlisted(context, str(path)))
 
 
 def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision | None:
-    """Ask about what a tool returned, where a rule of the policy wants it; ``None``: the agent reads it."""
+    """Ask about a tool's result where a rule of the policy wants it; ``None``: the agent reads it."""
     asked = _tightened(context, lambda: request_for_result(approval_request_for(context, request), text))
     return ask(context, asked) if asked else None
 
@@ -95,13 +95,13 @@ def _tightened(context: TurnContext, question: Callable[[], ApprovalRequest]) ->
 
 
 def may_show_secrets(context: TurnContext, tool: str, path: str | None) -> bool:
-    """Whether the user lets the agent read keys and passwords that ``tool`` returns, of the file at ``path``."""
+    """Return whether the agent may read the keys and passwords that ``tool`` returns of the file at ``path``."""
     rules = context.approver
     return isinstance(rules, RuleBook) and rules.shows_secrets(context.agent.name, tool, path)
 
 
 class Agreement(Struct, Generic[T], frozen=True):
-    """A yes: the question as it was answered, the permit, and in words what the human edited."""
+    """A yes: the question as answered, the permit, and in words what the human edited."""
 
     asked: ApprovalRequest
     approved: Approved[T]
@@ -114,7 +114,7 @@ def ask_permit(
     asked: ApprovalRequest,
     sign: Callable[[ApprovalRequest, Decision], Approved[T]],
 ) -> Agreement[T] | RequestResult:
-    """Return the permit for what ``asked`` is about, or what the agent is told instead."""
+    """Return the permit for ``asked``, or the words for the agent instead."""
     decision = ask(context, asked)
     if decision.answer != "approve":
         again = asked.digest in context.denied
@@ -144,7 +144,6 @@ def approval_request_for(context: TurnContext, request: ToolRequest) -> Approval
 
 
 def _asked(asked: ApprovalRequest) -> ApprovalRequested:
-    """Return the event of a question."""
     return ApprovalRequested(
         f"{', '.join(asked.tools)} by {asked.agent}",
         id=asked.id,
@@ -159,7 +158,6 @@ def _asked(asked: ApprovalRequest) -> ApprovalRequested:
 
 
 def _edited(asked: ApprovalRequest, decision: Decision) -> str:
-    """Return what a human changed before saying yes, in words, "" where nothing."""
     if not decision.edited:
         return ""
     from rails.approval.edit import edit_summary
@@ -168,7 +166,6 @@ def _edited(asked: ApprovalRequest, decision: Decision) -> str:
 
 
 def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: Decision) -> None:
-    """Publish an answer, and the grants that it gave or took back."""
     context.publish(
         HumanDecision(
             id=asked.id,
@@ -189,9 +186,9 @@ def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: De
 
 
 def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:
-    """Plan ``edits``; where they are refused, let the human choose among the places that come nearest.
+    """Plan ``edits``; where they are refused, let the human choose among the nearest places.
 
-    Returns the edits as they were planned, with the accepted handles, and the plan.
+    Returns the edits as planned, with the accepted handles, and the plan.
     """
     edits, planned = list(edits), _plan(context, edits)
     chosen: list[str] = []

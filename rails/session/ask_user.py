@@ -1,8 +1,7 @@
-"""What a person is asked beside changes: a stronger model, a hand-off, an alert of the overseer, an agent's question.
+"""Questions to a person besides changes: a stronger model, a hand-off, an alert, an agent's question.
 
-These questions change no file; what an agent proposes has its own question (``rails.approval``). The rules are the
-same: a typed letter and Enter; end of input, a time-out and silence are the careful answer that the question names,
-and nobody there means that answer too. A question of an agent has no careful answer: it stays open.
+End of input, a time-out, silence and nobody there mean the careful answer that the question names. An agent's question
+has none: it stays open.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "b
 
 
 class UserQuestion(Struct, frozen=True):
-    """One question: ``lines`` to show, ``choices`` from a letter to its word and meaning, one answer each.
+    """One question: ``lines`` to show, ``choices`` from a letter to its word and meaning.
 
-    ``otherwise`` is the word that stands when nobody answers. ``edits`` is the file that the word "edit" opens;
-    the question is put again after that. ``check`` says what is wrong with it now, and then nothing else goes.
-    ``sentence`` is an answer that has to be typed in full. With ``free``, any other words are an answer: "feedback".
+    ``otherwise`` is the word when nobody answers. ``edits`` is the file that "edit" opens, after which the question is
+    put again; ``check`` says what is wrong with it, and blocks every other word. ``sentence`` has to be typed in full.
+    With ``free``, other words are "feedback".
     """
 
     about: About
@@ -47,7 +46,7 @@ class UserQuestion(Struct, frozen=True):
 
 
 class UserReply(Struct, frozen=True):
-    """An answer: the word of a choice, who gave it, the text typed behind the letter, and after how many seconds."""
+    """An answer: the word, who gave it, the text behind the letter, and the seconds it took."""
 
     answer: str
     by: str
@@ -64,32 +63,32 @@ class Person(Protocol):
 
 
 def ask(human: Person, publish: Callable[[Event], object], question: UserQuestion) -> UserReply:
-    """Put a question, and log what was answered."""
+    """Put a question, and log its answer."""
     said = human.answer(question)
     publish(HumanSteered(question.about, said.answer, said.by, seconds=round(said.seconds, 3), text=said.text))
     return said
 
 
 def as_logged(question: UserQuestion, request_id: str = "", agent: str = "") -> ApprovalOpened:
-    """Return the event of a question; that of an agent has the id of its request."""
+    """Return the event of a question; an agent's has the id of its request."""
     return user_question(question.about, question.lines, tuple(_options(question)), request_id, agent)
 
 
 def answered(words: str, by: str) -> ToolResult:
-    """Return the result of the tool that asks, for the agent."""
+    """Return the asking tool's result, for the agent."""
     return ToolResult(True, f"The user answers: {words}", facts={"by": by})
 
 
 class Unattended:
-    """Stands where no person is: every question gets its careful answer."""
+    """No person: every question gets its careful answer."""
 
     def answer(self, question: UserQuestion) -> UserReply:
-        """Return what stands when nobody answers."""
+        """Return the careful answer."""
         return UserReply(question.otherwise, "default")
 
 
 class AtTerminal:
-    """Asks at a terminal. What was typed before the question does not count."""
+    """Asks at a terminal; input typed before the question does not count."""
 
     def __init__(
         self,
@@ -100,14 +99,14 @@ class AtTerminal:
         accept_pipe: bool = False,
         elsewhere: Callable[[], bool] | None = None,
     ) -> None:
-        """Read from ``stream_in``; one that is no terminal is not a person, unless ``accept_pipe`` (for tests).
+        """Read from ``stream_in``; without a terminal there is no person, unless ``accept_pipe`` (for tests).
 
-        ``elsewhere`` says whether the question was answered somewhere else meanwhile.
+        ``elsewhere`` says whether the question was answered elsewhere meanwhile.
         """
         self._console = Console(stream_in, out, quiet_s=quiet_s, accept_pipe=accept_pipe, elsewhere=elsewhere)
 
     def answer(self, question: UserQuestion) -> UserReply:
-        """Show the question and return the choice that was typed."""
+        """Show the question and return the typed choice."""
         started = time.monotonic()
         if not self._console.attended:
             return UserReply(question.otherwise, "default")
@@ -159,13 +158,13 @@ class AtTerminal:
 
 
 class AtBoth:
-    """Asks at the terminal, if there is one, and in the page; the first answer counts."""
+    """Asks at the terminal, if any, and in the page; the first answer counts."""
 
     def __init__(self, queue: ApprovalQueue, here: Person | None) -> None:
         self._queue, self._here = queue, here
 
     def answer(self, question: UserQuestion) -> UserReply:
-        """Return the answer that came first; the careful one where nobody answers."""
+        """Return the first answer; the careful one where nobody answers."""
         started, here = time.monotonic(), self._here
         found = self._queue.pick(
             as_logged(question),
@@ -181,7 +180,6 @@ class AtBoth:
 
 
 def _options(question: UserQuestion) -> Iterator[AskedOption]:
-    """Yield what a page can answer: all but opening an editor, which is at the terminal."""
     for word, meaning in question.choices.values():
         if word != "edit":
             yield AskedOption(word, meaning, words="must" if word == "feedback" else "")

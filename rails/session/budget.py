@@ -1,4 +1,4 @@
-"""What may be spent before a human is needed: failed attempts, tokens, time, money."""
+"""Bounds before a human is needed: failed attempts, tokens, time, money."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ _MORE: Final = "; what is left goes on with --resume and a larger "
 
 @dataclass
 class Attempts:
-    """Failed turns in a row, counted by kind: a good part does not make up for a bad one.
+    """Failed turns in a row, counted by kind; a turn without any failure resets the counters.
 
-    A turn without any failure resets the counters. The same answer, word for word and failing twice in a row, ends
-    the loop early: the agent does not read its feedback.
+    The same answer failing twice in a row ends the loop early: the agent does not read its feedback.
     """
 
     most: int
@@ -30,7 +29,7 @@ class Attempts:
     last: str = ""
 
     def spend(self, codes: Sequence[str], words: str) -> str | None:
-        """Count a turn's failures; return why to stop, or ``None`` to go on."""
+        """Count a turn's failures; return why to stop, or ``None``."""
         if not codes:
             self.counts.clear()
             self.last = ""
@@ -45,17 +44,15 @@ class Attempts:
 
     @property
     def most_spent(self) -> int:
-        """How many attempts in a row the most frequent kind of failure has used."""
+        """Return the attempts in a row of the most frequent kind of failure."""
         return max(self.counts.values(), default=0)
 
 
 @dataclass
 class SessionBudget:
-    """Bounds of a whole session; ``None`` is no bound. The clock starts when this is made.
+    """Bounds of a whole session; ``None`` is no bound. The clock starts at construction.
 
-    Tokens are all that a provider counted, those that came from its cache too. ``max_cost`` and ``cost`` are money
-    in the currency of the user's prices. What a session had used before it was interrupted is counted in with
-    :meth:`carry_on`.
+    Tokens include those from a provider's cache; ``max_cost`` and ``cost`` are in the currency of the user's prices.
     """
 
     max_tokens: int | None = None
@@ -68,7 +65,7 @@ class SessionBudget:
     unpriced: str = ""
 
     def use(self, usage: Usage, model: str = "") -> None:
-        """Count what an answer of ``model`` used."""
+        """Count the usage of an answer of ``model``."""
         self.tokens += usage.prompt_tokens + usage.output_tokens
         price = price_of(model, self.prices)
         if price is None:
@@ -77,17 +74,17 @@ class SessionBudget:
             self.cost += price.of(usage)
 
     def restore(self, used: Sequence[tuple[str, Usage]], seconds: float) -> None:
-        """Count in what the same session used in an earlier run: each answer's model and usage, and the time."""
+        """Count in an earlier run of the session: each answer's model and usage, and the time."""
         for model, usage in used:
             self.use(usage, model)
         self.started -= seconds
 
     def time_left(self) -> float:
-        """Return the seconds that are left; infinity where time has no bound."""
+        """Return the seconds left; infinity without a bound."""
         return math.inf if self.max_seconds is None else self.max_seconds - (time.monotonic() - self.started)
 
     def spent(self) -> str | None:
-        """Say which bound is reached, if one is."""
+        """Return the bound that is reached, or ``None``."""
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
             return f"the budget of {self.max_tokens} tokens is used up ({self.tokens} used){_MORE}--max-tokens"
         if self.max_seconds is not None and self.time_left() <= 0:

@@ -1,4 +1,4 @@
-"""A step of the context window on its road: planned, with a page by the model or of the log, and published."""
+"""A step of the context window: planned, with a page by the model or of the log, and published."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LARGER: Final = "Go on with a model of a larger window (--resume with --model), 
 
 @dataclass
 class ModelWindow:
-    """The window of the model that is asked: ``tokens`` (0: not known, so nothing is ever left out) and its measure.
+    """The window of the model: ``tokens`` (0: unknown, so nothing is left out) and its measure.
 
-    ``said`` is what servers said of their models.
+    ``said``: what servers said of their models.
     """
 
     tokens: int = 0
@@ -43,25 +43,25 @@ class ModelWindow:
     _sizes: EachOnce[int] = field(default_factory=lambda: EachOnce(window.size))
 
     def of(self, model: Model, prices: Mapping[str, Price]) -> None:
-        """Be the window of ``model``: what the user's settings say, its server, or else what such models have."""
+        """Be the window of ``model``: from the user's settings, else its server, else what such models have."""
         price = price_of(model.name, prices)
         if model.name not in self.said:
             self.said[model.name] = (price and price.window) or model.served_window()
         self.tokens = self.said.get(model.name) or model.window
 
     def learn(self, model: str, limit: int, thought: int) -> None:
-        """Take over what a server said that refused a prompt as too long, ``thought`` to take so many tokens."""
+        """Take over the limit of a server that refused a prompt estimated at ``thought`` tokens."""
         self.tokens = self.said[model] = limit or self.tokens // 2
         self.measured = Measured(thought, max(self.measured.tokens(thought), self.tokens))
 
     def thought(self, context: TurnContext, messages: Sequence[Message]) -> int:
-        """Return how many tokens a prompt is thought to take, before it is corrected; 0 where nobody asks."""
+        """Return a prompt's estimated tokens, uncorrected; 0 where the window is unknown."""
         if not self.tokens:
             return 0
         return window.estimate(context.system, context.tools, ()) + sum(self._sizes.of(messages))
 
     def fitted(self, context: TurnContext, messages: Sequence[Message], tried: Tried) -> ContextReduced | None:
-        """Return the step that is due, published; ``None`` where none is. Raises ModelError where none is enough."""
+        """Return the step that is due, published, or ``None``. Raises ModelError where none is enough."""
         if not self.tokens:
             return None
         room = window.room(self.tokens, context.model.max_tokens)
@@ -81,7 +81,7 @@ class ModelWindow:
     def step(
         self, context: TurnContext, messages: Sequence[Message], over: int, tried: Tried, *, page: bool = False
     ) -> ContextReduced | None:
-        """Publish and return the step that makes ``over`` tokens less; ``None`` where there is nothing to leave out."""
+        """Publish and return the step that saves ``over`` tokens; ``None`` where nothing can be left out."""
         thought = window.estimate(context.system, context.tools, messages)
         now = self.measured.tokens(thought)
         over = over * thought // now
@@ -100,9 +100,9 @@ class ModelWindow:
         return step
 
     def _summary(self, context: TurnContext, tried: Sequence[Sequence[Message]]) -> tuple[str, Usage]:
-        """Return the model's own summary of the first conversation that it has room for; "" where it gives none.
+        """Return the model's summary of the first conversation that fits; "" where it gives none.
 
-        What it was sent before comes first: its provider has that in its cache.
+        The messages sent before come first: its provider has them in its cache.
         """
         room = window.room(self.tokens, context.model.max_tokens)
         asked = [(*one[:-1], replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
@@ -117,7 +117,6 @@ class ModelWindow:
 
 
 def _page(messages: Sequence[Message], kept_from: int, tried: Tried, summary: str, chars: int) -> str:
-    """Return the page that stands for what is left out: what was written, found and said since, and a summary."""
     shown = "\n".join(part.text for one in messages[kept_from:] for part in one.parts if isinstance(part, TextPart))
     before = messages[0].text.partition(_SUMMARY)[2]
     parts = [

@@ -1,9 +1,8 @@
-"""What the model is sent: the conversation within its window. Pure functions: messages in, messages out.
+"""The conversation within the model's window. Pure functions: messages in, messages out.
 
-Below a threshold nothing changes, so that a provider's cache of the prompt holds. At it one step makes much room at
-once, the least loss first: results that a later read or edit superseded, old results, thoughts, and last the oldest
-answers with what they were told, for which one page stands. What a step left out is an event
-(:class:`~rails.core.events.turn.ContextReduced`), and a resumed session applies it again.
+Below a threshold nothing changes, so a provider's cache of the prompt holds. At it one step makes much room, the least
+loss first: superseded results, old results, thoughts, last the oldest answers, which one page replaces. A step is an
+event (:class:`~rails.core.events.turn.ContextReduced`) that a resumed session applies again.
 """
 
 from __future__ import annotations
@@ -48,13 +47,13 @@ _WROTE: Final = re.compile(r"^(?:Created|Edited|Deleted) (.+)$", re.M)
 
 
 class Measured(Struct, frozen=True):
-    """What the last prompt was thought to take, and what its provider counted; 0 where that is not known."""
+    """The last prompt's estimated tokens, and its provider's count; 0 where unknown."""
 
     thought: int = 0
     counted: int = 0
 
     def tokens(self, thought: int) -> int:
-        """Return an estimate corrected by what was counted; of what is new since then, nothing is taken off."""
+        """Return an estimate corrected by the count; nothing is taken off what is new since then."""
         if not (self.thought and self.counted):
             return thought
         ratio = min(4.0, max(0.75, self.counted / self.thought))
@@ -63,12 +62,12 @@ class Measured(Struct, frozen=True):
 
 
 def room(window: int, answer: int) -> int:
-    """Return how many tokens a prompt may have, so that an answer fits behind it."""
+    """Return the tokens a prompt may have, so that an answer fits behind it."""
     return window - min(answer, window // 4)
 
 
 def is_due(tokens: int, fixed: int, room: int) -> bool:
-    """Return whether a step is due: ``fixed`` of the tokens are no conversation."""
+    """Return whether a step is due: ``fixed`` tokens are no conversation."""
     return tokens > fixed + (room - fixed) * _DUE
 
 
@@ -78,13 +77,13 @@ def goal(fixed: int, room: int) -> int:
 
 
 def estimate(system: str, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> int:
-    """Return how many tokens a prompt is thought to take."""
+    """Return the estimated tokens of a prompt."""
     fixed = _tokens(system) + sum(_tokens(one.name + one.description + one.schema) + _FRAME for one in tools)
     return fixed + sum(map(size, messages))
 
 
 def size(message: Message) -> int:
-    """Return how many tokens a message is thought to take."""
+    """Return the estimated tokens of a message."""
     return _FRAME + sum(_tokens(_text_of(part)) + _FRAME for part in message.parts)
 
 
@@ -101,7 +100,7 @@ def _text_of(part: MessagePart) -> str:
 
 
 def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message, ...]:
-    """Return a conversation without what ``step`` leaves out; its order, pairs and last message stay."""
+    """Return a conversation without what ``step`` leaves out; order, pairs and the last message stay."""
     outdated, newest = _superseded(messages), _last_answer(messages)
     kept = []
     for number, message in enumerate(messages):
@@ -124,7 +123,7 @@ def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message,
 
 
 def _shorter(part: MessagePart, at: int, old: frozenset[tuple[int, int]] | None) -> MessagePart:
-    """Return a part with its results as one line each: those at the places ``old``, or all (``None``)."""
+    """Return a part with the results at the places ``old``, or all (``None``), as one line each."""
     if not isinstance(part, TextPart | NativeResult):
         return part
 
@@ -139,14 +138,14 @@ def _shorter(part: MessagePart, at: int, old: frozenset[tuple[int, int]] | None)
 
 
 def _cut(part: MessagePart, chars: int) -> MessagePart:
-    """Return a part whose results are cut in the middle; what a person said stays."""
+    """Return a part whose results are cut in the middle; a person's words stay."""
     if isinstance(part, NativeResult) or (isinstance(part, TextPart) and part.text.startswith(HEADER)):
         return replace(part, text=head_and_tail(part.text, chars)[0])
     return part
 
 
 def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
-    """Return a part of an answer cut in the middle; ``None`` for a long thought, which is whole or not at all."""
+    """Return a part of an answer cut in the middle; ``None`` for a long thought, which is whole or absent."""
     match part:
         case TextPart(text):
             return replace(part, text=head_and_tail(text, chars)[0])
@@ -158,7 +157,7 @@ def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
 
 
 def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, int]]]:
-    """Return, by message, the places of results that show a file as it was before a later read or edit of it."""
+    """Return, by message, the places of results that a later read or edit of their file superseded."""
     found: dict[int, frozenset[tuple[int, int]]] = {}
     later = set[str]()  # paths, and of parts of files the line that heads them
     for number, message in reversed([*enumerate(messages)]):
@@ -181,10 +180,10 @@ def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, i
 
 
 def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> ContextReduced | None:
-    """Return the mildest step that makes ``over`` tokens less, ``None`` where there is nothing to leave out.
+    """Return the mildest step that saves ``over`` tokens, ``None`` where nothing can be left out.
 
-    Where nothing milder is enough, or with ``page``, the answers before ``kept_from`` are left out; what stands for
-    them, :func:`page_chars` long at most behind the first message, is the caller's to write.
+    Where nothing milder is enough, or with ``page``, the answers before ``kept_from`` are left out; the caller writes
+    the page for them, at most :func:`page_chars` long, behind the first message.
     """
     last = _last_answer(messages)
     whole, step, left = sum(map(size, messages)), _NOTHING, tuple(messages)
@@ -205,7 +204,6 @@ def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> 
 
 
 def _share(message: Message, tokens: float) -> int:
-    """Return how many characters each part of a message may have, so that it takes so many tokens."""
     texts = [_text_of(part) for part in message.parts]
     widest = max(len(text.encode("utf-8", "surrogatepass")) / (len(text) or 1) for text in texts)
     return max(_LEAST_SHARE, int(int(tokens) * _BYTES / max(1, widest)) // len(texts))
@@ -216,13 +214,12 @@ def _last_answer(messages: Sequence[Message]) -> int:
 
 
 def page_chars(messages: Sequence[Message], over: int) -> int:
-    """Return how long a page may be that stands for the answers that a step leaves out."""
+    """Return the longest page for the answers that a step leaves out."""
     most = sum(map(size, messages)) - over - _tokens(original(messages))
     return max(_LEAST_CHARS, int(most * _PAGE) * _BYTES)
 
 
 def _milder(messages: Sequence[Message], last: int, over: int) -> Iterator[ContextReduced]:
-    """Yield the steps that leave out no answer, the mildest first."""
     yield _NOTHING
     shorter = zip(messages, reduced(messages, _with(_NOTHING, results_before=last)), strict=True)
     gains = accumulate(size(one) - size(other) for one, other in shorter)
@@ -232,7 +229,7 @@ def _milder(messages: Sequence[Message], last: int, over: int) -> Iterator[Conte
 
 
 def _fitting(messages: Sequence[Message], most: float) -> Iterator[int]:
-    """Yield the answers, newest first, from which on the conversation takes at most ``most`` tokens."""
+    """Yield the answers, newest first, from which the conversation takes at most ``most`` tokens."""
     for number in range(len(messages) - 1, 0, -1):
         most -= size(messages[number])
         if most < 0:
@@ -242,5 +239,5 @@ def _fitting(messages: Sequence[Message], most: float) -> Iterator[int]:
 
 
 def original(messages: Sequence[Message]) -> str:
-    """Return the first message as it was before a page stood in its place."""
+    """Return the first message before a page replaced it."""
     return messages[0].text.partition(EARLIER)[0] if messages else ""

@@ -1,9 +1,7 @@
 """Model correction: one question to the model about one broken block, and nothing taken on trust.
 
-Used only when it is switched on (``--correction model``), only after the syntax repairs, and once for a
-block. What comes back is read and validated like any other answer. It may not name another tool, unless that was the
-error, nor another file. It may move and re-quote the values of the broken block; a value that the block does not hold
-is refused, and the agent is asked for it.
+Only with ``--correction model``, after the syntax repairs, once a block. The result is validated like any answer; it
+may not name another tool (unless that was the error) or file, nor hold a value that the block does not.
 """
 
 from __future__ import annotations
@@ -53,9 +51,9 @@ _PATHS: Final = ("file_path", "path", "new_path")
 
 
 class Corrected(Struct, frozen=True):
-    """The result of a correction: a valid request, or why there is none. ``drift`` are values that changed.
+    """A correction: a valid request, or why there is none. ``drift`` are values that changed.
 
-    ``usage`` is what asking the model took; it counts towards the session's budget.
+    ``usage`` counts towards the session's budget.
     """
 
     request: ToolRequest | None
@@ -66,7 +64,7 @@ class Corrected(Struct, frozen=True):
 
 
 def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
-    """Ask the model to correct ``block``. A provider's failure leaves the block failed, not executed."""
+    """Ask the model to correct ``block``; after a provider's failure it stays failed, not executed."""
     tool, path = _identity(context, block)
     try:
         answer = _ask(context, block, errors, tool)
@@ -100,7 +98,6 @@ def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str)
 
 
 def _identity(context: TurnContext, block: str) -> tuple[str, str]:
-    """The tool and the path that the broken block names, as far as they can be read."""
     for signal in AnswerParser(context.registry.shapes()).feed(block):
         if isinstance(signal, CallStarted):
             return signal.tool_name, signal.path
@@ -118,10 +115,10 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
 
 
 def _invented(parameters: Mapping[str, Json], block: str) -> str:
-    """Say which value of a corrected request the broken block does not hold, or "".
+    """Return which value of a corrected request the broken block does not hold, or "".
 
-    Quoting and blanks do not count, but a text of nothing else has to be there: an empty one as a pair of quotes.
-    A part of a longer word, path or number is another value.
+    Quotes and blanks do not count, except in a text of nothing else; a part of a longer word, path or number is another
+    value.
     """
     flat = _QUOTING.sub(" ", block)
     for place, value in json_leaves(parameters):

@@ -1,11 +1,8 @@
 """Deleting sessions: the log, the stored values that only it points to, its checkpoints and its hand-offs.
 
-A session is deleted at the moment its folder is renamed to a place among the deleted; what is left to do is done by
-the same call, or by the next one where a crash came between. The lock of its log is held meanwhile, and the project's,
-so that nothing that runs is touched; no session begins while values are collected. The checkpoints of other sessions
-hold all bytes of their own, so they can be undone as before.
-
-Covered: what lies in ``.rails``. Not covered: copies of it, and what a disk keeps of a file that was removed.
+Renaming its folder deletes a session; after a crash the next call does the rest. The locks of its log and of the
+project are held, and no session begins while values are collected. Other sessions' checkpoints hold their own bytes.
+Not covered: copies of ``.rails``, and what a disk keeps of removed files.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ _DAY: Final = 86_400
 
 
 class KeptBytes(Struct, frozen=True):
-    """How much the sessions of a project take: their logs, the values too large for a log, and their checkpoints."""
+    """Bytes of a project's sessions: logs, values too large for a log, and checkpoints."""
 
     logs: int
     values: int
@@ -48,14 +45,14 @@ class KeptBytes(Struct, frozen=True):
 
 
 def kept_bytes(project: Path) -> KeptBytes:
-    """Return how much lies in ``.rails`` of a project."""
+    """Return the bytes of ``.rails`` of a project."""
     state = state_of(project)
     logs = sum(folder_bytes(state / name) for name in ("sessions", "handoffs", _DELETED))
     return KeptBytes(logs, folder_bytes(state / "blobs"), folder_bytes(state / "history.git"))
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the bytes of all files below a folder; 0 where there is none, and for what a running session removes."""
+    """Return the bytes of all files below a folder; 0 where it, or a file meanwhile, is gone."""
     total = 0
     for at, _, names in os.walk(folder):
         for name in names:
@@ -65,7 +62,7 @@ def folder_bytes(folder: Path) -> int:
 
 
 def older_than(project: Path, days: float) -> tuple[str, ...]:
-    """Return the sessions whose last record is older than so many days, and runs of ``gate --fix`` likewise."""
+    """Return the sessions, and runs of ``gate --fix``, whose last record is older than ``days``."""
     state, since = state_of(project), time.time() - days * _DAY
     names = [name for name in session_ids(state) if (state / "sessions" / name / LOG_NAME).stat().st_mtime < since]
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since))
@@ -74,10 +71,10 @@ def older_than(project: Path, days: float) -> tuple[str, ...]:
 
 
 def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
-    """Delete sessions for good; return how much that has made free.
+    """Delete sessions for good; return the bytes freed.
 
-    Raises UsageError, with nothing deleted, for one that runs or is not there, and WorkspaceError where another process
-    writes to the project.
+    Raises UsageError, with nothing deleted, for one that runs or does not exist, and WorkspaceError where another
+    process writes to the project.
     """
     state, before = state_of(project), kept_bytes(project)
     store = CheckpointStore(project)
@@ -106,7 +103,7 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
 
 
 def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
-    """Keep everybody else from writing a session's log. Raises UsageError."""
+    """Lock a session's log. Raises UsageError."""
     if fix_run:
         return
     if not SESSION_ID.fullmatch(name) or not (state / "sessions" / name / LOG_NAME).is_file():
@@ -118,7 +115,7 @@ def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
 
 
 def _collect_values(state: Path) -> None:
-    """Remove the values that no log points to any more; where a session runs, the next deletion does it."""
+    """Remove the values that no log points to; while a session runs, the next deletion does it."""
     with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
         logs = [state / "sessions" / name / LOG_NAME for name in session_ids(state)]
         if alone and not any(map(_is_held, logs)):
@@ -138,7 +135,6 @@ def _is_held(log: Path) -> bool:
 
 
 def _values(logs: Iterable[Path]) -> Iterator[str]:
-    """Yield everything in logs that may be the name of a value."""
     for log in logs:
         with log.open("rb") as file:
             rest = b""

@@ -1,9 +1,8 @@
 """When attempts run out: an agent's failures on one page, for whoever continues.
 
-The steps are: a small model's other answers to the same task, the same model with its history squashed into that page,
-then a stronger model (a human agrees first), then the human, with everything at hand. Which step comes next is decided
-in ``rails.session.agent_loop``; here is what each of them reads. All of it is a projection of the session's records, so
-it is masked as the log is, and a resumed session writes the same.
+The steps: a small model's other answers, the same model with its history squashed into that page, a stronger model (a
+human agrees first), the human. All pages are projections of the session's records: masked as the log is, and the same
+after a resume. ``rails.session.agent_loop`` picks the step.
 """
 
 from __future__ import annotations
@@ -55,9 +54,8 @@ _FAILURES: Final = 1_000
 class Tried:
     """A fold over records: one agent's work on its task, since it began.
 
-    ``failures`` are the distinct ones, oldest first, each with how often it came. ``written`` are the files that
-    were written and are so now, with what was done, ``changed`` those of the agents before it as well. ``said`` is what
-    a person said to it since its task. ``first_message`` is the agent's first message.
+    ``failures`` are distinct, oldest first, with their counts. ``written``: the files now written, with what was done;
+    ``changed`` adds those of earlier agents; ``said``: a person's words since its task.
     """
 
     agent: str = ""
@@ -100,7 +98,7 @@ class Tried:
 
 
 def answer_text(answer: LlmResponse) -> str:
-    """Return a logged answer as text that ``ai-rails apply`` reads: native calls become blocks of their own."""
+    """Return a logged answer as ``ai-rails apply`` reads it: native calls become blocks."""
     parts = [answer.text]
     for call in answer.calls:
         arguments = call.arguments.strip() or "{}"
@@ -114,15 +112,14 @@ def answer_text(answer: LlmResponse) -> str:
 
 
 def search_tool(tools: Sequence[ToolSpec]) -> str:
-    """Return the name of a tool that searches outside the project, where the user has defined one; "" otherwise."""
+    """Return the name of the user's tool that searches outside the project, or ""."""
     return next((one.name for one in tools if "search" in one.name.casefold() and one.name not in BUILTIN_TOOLS), "")
 
 
 def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
     """Return the first message of a restarted conversation: the task, and one page of what failed.
 
-    ``advice`` is what a human says to it, ``search`` the tool that it may search with first. The page is at
-    most ``limits.PAGE_CHARS`` long, whatever was tried.
+    ``advice`` is a human's, ``search`` a tool to search with first. The page has at most ``limits.PAGE_CHARS``.
     """
     parts = [
         HEADER,
@@ -145,7 +142,7 @@ def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
 
 
 def state(written: Mapping[str, str]) -> str:
-    """Say what the agent's work has left in the project."""
+    """Say what the agent's work left in the project."""
     if not written:
         return "nothing was written; all files are as they were."
     files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in islice(written.items(), 20))
@@ -154,7 +151,7 @@ def state(written: Mapping[str, str]) -> str:
 
 
 def newest(texts: Sequence[str], chars: int) -> str:
-    """Return texts as a list, the newest last: whole as far as there is room, of the older ones those that fit."""
+    """Return texts as a list, the newest last: whole where there is room, of the older ones those that fit."""
     lines = list[str]()
     for text in reversed(texts):
         line = f"- {head_and_tail(text.strip(), chars)[0]}"
@@ -172,12 +169,11 @@ def failures_text(tried: Tried) -> str:
 
 
 def _failures(tried: Tried) -> list[str]:
-    """Return what failed, the newest last, each with how often it came."""
     return [text if count == 1 else f"{text} ({count} times)" for text, count in tried.failures.items()]
 
 
 def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: str, stronger: str) -> str:
-    """Return the page for the human who takes over: what was tried, the state, and the exact commands to go on.
+    """Return the page for the human who takes over: what was tried, the state, the exact commands to go on.
 
     ``answer`` is the saved last answer, relative to the project; ``stronger`` a stronger model, or "".
     """
