@@ -1,8 +1,7 @@
-"""An exception in a turn becomes an outcome: the log gets the traceback, the operator and the agent a sentence.
+"""An exception in a turn becomes an outcome: the log gets the traceback, operator and agent a sentence.
 
-Passed on are the errors that end or pause a session by design: the log cannot be written, the model cannot be
-reached, nobody answered in time, the session's time is up. Every other one leaves the session standing, and it can
-be resumed.
+Passed on are errors that end or pause a session by design: an unwritable log, an unreachable model, no answer in time,
+no time left.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _CHARS: Final = 12_000
 def attempted(
     publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, step: Callable[[], T]
 ) -> T | RequestResult:
-    """Return what ``step`` returns, or the outcome of the exception that it raised. ``doing`` says what it is for."""
+    """Return the result of ``step``, or the outcome of its exception; ``doing`` is its purpose."""
     try:
         return step()
     except FAULT as error:
@@ -37,7 +36,7 @@ def attempted(
 
 @contextmanager
 def happened(what: str) -> Iterator[None]:
-    """Have the error of a log that cannot be written say ``what`` was done before, which no record tells."""
+    """Make a log's write error tell ``what`` was done before."""
     try:
         yield
     except LogError as error:
@@ -47,7 +46,7 @@ def happened(what: str) -> Iterator[None]:
 def outcome_of(
     publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, error: BaseException
 ) -> RequestResult:
-    """Publish what went wrong and return what the agent is told; raise ``error`` again where it is passed on."""
+    """Publish a fault and return the words for the agent; raise ``error`` where it is passed on."""
     if isinstance(error, _PASSED_ON):
         raise error
     if isinstance(error, RailsError):  # the operator's matter, told in its own words
@@ -58,7 +57,7 @@ def outcome_of(
 
 
 def fault_event(doing: str, error: BaseException) -> ErrorEvent:
-    """Return the event of a fault of ours, with its traceback; a disk's or a system's limit is told as what it is."""
+    """Return the event of an internal error, with its traceback; system limits are told as such."""
     import traceback
 
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)

@@ -1,7 +1,6 @@
-"""The words that the model reads, all of them, in one place.
+"""All words that the model reads: what happened, the offending part, what is allowed, what was written.
 
-Every text says what happened, quotes the offending part, says what is allowed and what to do next, and
-says what was and was not written. The first words are fixed: programs and people look for them.
+The first words are fixed: programs and people look for them.
 """
 
 from __future__ import annotations
@@ -64,9 +63,9 @@ FeedbackKind = Literal[
 
 
 class RequestResult(Struct, frozen=True):
-    """The result of one request (or of several that were handled together), in words for the model.
+    """The result of one request, or of several handled together, in words for the model.
 
-    ``shows_secrets`` is whether the user lets the agent read keys and passwords in it.
+    ``shows_secrets``: the agent may read keys and passwords in it.
     """
 
     ids: tuple[str, ...]
@@ -76,12 +75,12 @@ class RequestResult(Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether the request did what it should."""
+        """Return whether the request succeeded."""
         return self.kind in ("result", "same")
 
 
 def syntax(refusal: Refusal, raw: str) -> RequestResult:
-    """A block that looks like a request and cannot be read."""
+    """An unreadable request."""
     words = f"{refusal.message} {refusal.hint}".strip()
     shown, _ = head_and_tail(raw, 600)
     if refusal.code == "patch":
@@ -91,20 +90,20 @@ def syntax(refusal: Refusal, raw: str) -> RequestResult:
 
 
 def unread(refusal: Refusal) -> RequestResult:
-    """A whole call where none is read; it may be one or only quoted, so its author says which."""
+    """A call that may be only quoted; its author says which."""
     words = f"Human/System Feedback: No request was read from your answer. {refusal}"
     return RequestResult((refusal.request_id,), "syntax", words)
 
 
 def schema(request_id: str, refusals: Sequence[Refusal]) -> RequestResult:
-    """A request whose tool or parameters are wrong."""
+    """A wrong tool or parameters."""
     lines = [f"Human/System Feedback: Tool request validation failed: {refusals[0]}"]
     lines += [f"- {essence(refusal.message)} {refusal.hint}".rstrip() for refusal in refusals[1:]]
     return RequestResult((request_id,), "schema", "\n".join(lines))
 
 
 def essence(message: str) -> str:
-    """Return what is particular in a validation message: the part between its fixed sentences."""
+    """Return the particular part of a validation message, between its fixed sentences."""
     return message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.") or message
 
 
@@ -114,7 +113,7 @@ def edit(
     edits: Sequence[EditResult] = (),
     closed: Collection[str] = (),
 ) -> RequestResult:
-    """Edits that have no safe reading. None of the answer's edits is written then. What is ``closed`` is not quoted."""
+    """Edits without a safe reading: none of the answer's is written. ``closed`` files are not quoted."""
     lines = [f"Human/System Feedback: The edit could not be applied. {say('nothing_written', 'en')}"]
     for one in refusals:
         told = one.path not in closed or one.code in _OF_THE_REQUEST
@@ -129,7 +128,7 @@ def edit(
 
 
 def same(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
-    """Edits after which every file would be as it is."""
+    """Edits that change nothing."""
     files = ", ".join(dict.fromkeys(one_line(refusal.path) for refusal in refusals if refusal.path))
     text = (
         f"{files or 'The file'} is so already; nothing was written. If the task is done, say so. If not, send what is"
@@ -138,7 +137,7 @@ def same(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
 
 
 def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -> RequestResult:
-    """Proposed code with new findings that the gate could not fix by itself. No lines of ``closed`` files are shown."""
+    """New findings that the gate could not fix; no lines of ``closed`` files are shown."""
     told = verdict.blocking[: limits.FINDINGS_TOLD]
     summary = ", ".join(dict.fromkeys(f"{finding.rule} {one_line(finding.message, 60)}" for finding in told[:3]))
     seen: list[list[str]] = []
@@ -162,7 +161,7 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
 
 
 def tests_failed(ids: tuple[str, ...], summary: str, output: str) -> RequestResult:
-    """A change with which the project's tests fail; nothing of it is written."""
+    """A change that fails the project's tests; nothing of it is written."""
     text = (
         f"Human/System Feedback: The project's tests fail with your change. {say('nothing_written', 'en')} {summary}\n"
         f"~~~~\n{output}\n~~~~\nCorrect your change, not the tests, and send all of it again."
@@ -171,7 +170,7 @@ def tests_failed(ids: tuple[str, ...], summary: str, output: str) -> RequestResu
 
 
 def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool = False) -> RequestResult:
-    """A human said no; with ``stop``, also that the session ends here. ``again``: to the same as before."""
+    """A human's no; ``stop``: the session ends; ``again``: to the same as before."""
     text = reason.strip() or "Denied without a reason. Ask what is wanted, or propose something else."
     if again:
         text += " You asked for the same before. Do without it, another way, or say what cannot be done and end."
@@ -180,29 +179,29 @@ def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool
 
 
 def kept_back(ids: tuple[str, ...], tool_name: str, reason: str, *, stop: bool = False) -> RequestResult:
-    """A tool has run and a human or a rule keeps from the agent what it returned."""
+    """A tool's result that a human or rule keeps from the agent."""
     why = reason.strip() or "No reason was given."
     text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. {why}"
     return RequestResult(ids, "aborted" if stop else "denied", text)
 
 
 def skipped(ids: tuple[str, ...], why: str) -> RequestResult:
-    """A sound request that did not run because something before it failed."""
+    """A sound request, not run after an earlier failure."""
     return RequestResult(ids, "skipped", f"Not run: {why} Send it again when that is solved.")
 
 
 def stale(ids: tuple[str, ...], message: str) -> RequestResult:
-    """The file changed between the look and the write."""
+    """The file changed between look and write."""
     return RequestResult(ids, "edit", f"Human/System Feedback: {message} Read the file again and send the edit again.")
 
 
 def unwritable(ids: tuple[str, ...], message: str) -> RequestResult:
-    """The disk or the folder did not take the change."""
+    """The disk or folder refused the change."""
     return RequestResult(ids, "failed", f"Human/System Feedback: The change could not be written. {message}")
 
 
 def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
-    """Something that only the operator can mend was in the way; they know what."""
+    """An obstacle that only the operator can remove."""
     text = (
         f"Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told. "
         "Look at the state of the files before you go on."
@@ -211,7 +210,7 @@ def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
 
 
 def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
-    """A fault of ours. The agent learns that it happened, and nothing of our insides."""
+    """An internal error, without details."""
     text = (
         f"Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason. "
         "Look at the state of the files, then send it again or another way."
@@ -222,7 +221,7 @@ def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
 def applied(
     ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str], closed: Collection[str] = ()
 ) -> RequestResult:
-    """Changes that are on disk now, with what differs from what the agent sent, apart from ``closed`` files."""
+    """Changes now on disk, with what differs from the agent's, apart from ``closed`` files."""
     verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
     lines = [f"{verb[change.kind]} {change.path}" for change in written.changes]
     lines += [f"Note: {note}" for note in notes]
@@ -237,7 +236,7 @@ def applied(
 
 
 def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str = "") -> RequestResult:
-    """What a tool returned: data from outside, marked as such. ``kept`` is the text as the log keeps it."""
+    """A tool's result, marked as data from outside; ``kept`` is the log's text."""
     body, left_out = head_and_tail(outcome.text, limits.FEEDBACK_CHARS)
     status = "" if outcome.ok else " (failed)"
     whole = f"all of it is in {kept_file(sha256(kept.encode('utf-8', 'surrogatepass')))}" if kept else "cut"
@@ -250,7 +249,7 @@ def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str 
 
 
 def known(ids: tuple[str, ...], tool_name: str, times: int) -> RequestResult:
-    """A look that gave the same as before, ``times`` times by now."""
+    """A look with the same result, ``times`` times by now."""
     text = f"Result of {tool_name}: unchanged since you asked for it; you have it above."
     if times > 1:
         text += f" You have asked {times + 1} times. What is missing is your change: send it, or say why there is none."
@@ -258,7 +257,7 @@ def known(ids: tuple[str, ...], tool_name: str, times: int) -> RequestResult:
 
 
 def in_doubt(ids: tuple[str, ...], tool_name: str) -> RequestResult:
-    """A tool was running when AI-Rails was stopped. It is never run again by itself."""
+    """An interrupted tool; it is never run again by itself."""
     text = (
         f"{tool_name} was started and then AI-Rails was interrupted; nobody knows whether it finished. "
         "It was not run again. Look at the state of the project before you ask for it again."
@@ -267,7 +266,7 @@ def in_doubt(ids: tuple[str, ...], tool_name: str) -> RequestResult:
 
 
 def empty() -> RequestResult:
-    """An answer of nothing where nothing was done: no work that could have ended."""
+    """An empty answer where nothing was done."""
     text = (
         "Human/System Feedback: Your answer was empty: it has neither words nor a request. Nothing was done. "
         "Send a request, or say why there is nothing to do."
@@ -276,7 +275,7 @@ def empty() -> RequestResult:
 
 
 def not_ended(stop: StopReason) -> RequestResult | None:
-    """An answer that ended in order to go on, and asked for nothing; ``None`` for every other end."""
+    """An answer that ended to go on but asked for nothing; ``None`` for other ends."""
     told = {
         "tool_use": "Your answer ended in order to call a tool, and no call arrived. Send it again; "
         "if there is nothing to call, say so.",
@@ -286,7 +285,7 @@ def not_ended(stop: StopReason) -> RequestResult | None:
 
 
 def output(refusals: Sequence[Refusal]) -> RequestResult:
-    """A final answer that lacks what the role's answer must have."""
+    """A final answer that breaks its role's contract."""
     lines = ["Human/System Feedback: Your final answer is not in the form that your role must give it."]
     lines += [f"- {refusal}" for refusal in refusals]
     kind: FeedbackKind = "verdict" if all(refusal.path == "verdict" for refusal in refusals) else "output"
@@ -294,7 +293,7 @@ def output(refusals: Sequence[Refusal]) -> RequestResult:
 
 
 def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult:
-    """Whole requests of an answer that did not reach its end: what belongs to them may be missing."""
+    """Requests of a truncated answer: parts may be missing."""
     names = ", ".join(dict.fromkeys(request.tool_name for request in requests))
     text = (
         f"Human/System Feedback: Your answer ended with '{stop}', so nothing of it was run, not even its whole "
@@ -304,7 +303,7 @@ def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult
 
 
 def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
-    """Refused blocks beyond what is told one by one."""
+    """Refused blocks beyond those told one by one."""
     text = (
         f"Human/System Feedback: {len(ids)} more blocks of your answer were refused and are not told one by one. "
         f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests."
@@ -313,7 +312,7 @@ def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
 
 
 def masked(ids: tuple[str, ...]) -> RequestResult:
-    """An answer that held a secret was interrupted; the log does not keep secrets, so it cannot go on."""
+    """An interrupted answer with a secret, which the log does not keep."""
     text = (
         "AI-Rails was interrupted before your answer was executed, and it held a secret, which the log does "
         "not keep. What is listed above was done, the rest was not. Send the rest again."
@@ -329,7 +328,7 @@ _MASKED: Final = (
 
 
 def without_secrets(outcome: RequestResult, mask: Callable[[str], str]) -> RequestResult:
-    """Return an outcome as its model may read it; where something was masked, it says so and who can allow it."""
+    """Return an outcome as its model may read it; a mask is noted, with who can allow it."""
     text = outcome.text if outcome.shows_secrets else mask(outcome.text)
     return outcome if text == outcome.text else replace(outcome, text=f"{text}\n{_MASKED}")
 
@@ -337,8 +336,8 @@ def without_secrets(outcome: RequestResult, mask: Callable[[str], str]) -> Reque
 def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]) -> Message:
     """Put the outcomes of one answer into one user message.
 
-    ``native`` maps request ids to the provider's call ids: each of those calls gets a result of its own,
-    as providers demand; everything else is one text under the header.
+    ``native`` maps request ids to the provider's call ids; providers demand a result for each of those. The rest is one
+    text under the header.
     """
     parts: list[MessagePart] = []
     told: set[int] = set()
@@ -357,7 +356,7 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
 
 
 def _within_bounds(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the texts whole as long as they fit in one message, and a beginning and an end of those after that."""
+    """Yield the texts whole while they fit in one message, then a beginning and an end of each."""
     room = limits.ANSWER_FEEDBACK_CHARS
     for text in texts:
         shown, left_out = head_and_tail(text, max(room, _LEAST_CHARS))
@@ -366,13 +365,13 @@ def _within_bounds(texts: Sequence[str]) -> Iterator[str]:
 
 
 def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
-    """The message after a fault of ours in putting it together: each of the provider's calls needs a result."""
+    """The message after a fault in composing it: each native call needs a result."""
     results = [NativeResult(call_id, outcome.text, is_error=True) for call_id in native.values()]
     return Message("user", (*results, TextPart(f"{HEADER}\n{outcome.text}")))
 
 
 def cut_off(answer: ModelAnswer) -> str:
-    """The answer ended before its end."""
+    """The answer was cut off."""
     why = answer.note or "Your answer was cut off before its end."
     advice = "Nothing that was cut off was run. Send smaller pieces."
     if why == INTERRUPTED:
@@ -389,14 +388,12 @@ def _finding(finding: Finding) -> str:
 
 
 def _window(change: FileChange, finding: Finding) -> list[str]:
-    """The enclosing function, or the lines around a finding, as they are in the proposal."""
     decoded = decode_text(change.after or b"")
     shown = window(finding, decoded.text) if decoded else ""
     return [f"  {line}" for line in shown.splitlines()]
 
 
 def _changed_region(change: FileChange, most: int = 60) -> list[str]:
-    """The lines of the written file that differ from what the agent sent."""
     sent, written = decode_text(change.proposed or b""), decode_text(change.after or b"")
     if sent is None or written is None:
         return []
@@ -412,7 +409,7 @@ def _fixes(verdict: Verdict) -> str:
 
 
 def host_page(verdict: Verdict, opening: str, closing: str) -> str:
-    """Return findings as the model of another agent reads them: the most important first, within a bound."""
+    """Return findings for another agent's model: the most important first, bounded."""
     told = sorted(verdict.blocking, key=_weight)
     lines, room = [], limits.HOST_PAGE_CHARS - len(opening) - len(closing) - 60
     for number, finding in enumerate(told):
@@ -429,6 +426,6 @@ def host_page(verdict: Verdict, opening: str, closing: str) -> str:
 
 
 def _weight(finding: Finding) -> tuple[int, str, int]:
-    """Return an order in which what breaks a file comes first, then names that do not exist, then the rest by place."""
+    """Return the order: what breaks a file, unknown names, the rest by place."""
     broken = finding.rule in ("invalid-syntax", "E999", "syntax") or finding.tool in ("syntax", "json", "yaml", "toml")
     return (0 if broken else 1 if finding.rule.startswith("F") else 2, finding.path, finding.line)

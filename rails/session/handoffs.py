@@ -1,14 +1,12 @@
-"""What one agent leaves for the next, as numbered files that a human may read and edit in between.
+"""One agent's files for the next, in ``.rails/handoffs/SESSION/``; a human may edit them in between.
 
-They stand in ``.rails/handoffs/SESSION/``, where no agent can write and git does not look:
+    00_task.md                the first agent's task (00_planning_doc.md for a plan)
+    01_planning_output.md     its result (.json when its contract is a schema)
+    02_for_coder.md           the second's input, whole and as data; edit this one
+    03_coder_output.md  …     and so on; 02_for_human.md and 01_coder_answer.md when a human takes over
+    04_final_approved/        the files approved and written
 
-    00_task.md                what the first agent was given (00_planning_doc.md when it was a plan)
-    01_planning_output.md     what the first agent gave back (.json when its contract is a schema)
-    02_for_coder.md           what the second one is handed, whole and as data; edit this one
-    03_coder_output.md  …     and so on; 02_for_human.md and 01_coder_answer.md when a human has to take over
-    04_final_approved/        at the end, the files that were approved and written, as they are then
-
-The numbers follow from the step alone, so a session that was killed in between writes the same files again.
+No agent can write there. Numbers follow from the step alone, so a killed session writes the same files again.
 """
 
 from __future__ import annotations
@@ -28,26 +26,26 @@ from rails.core.text import head_and_tail, one_line
 
 
 class Handoffs(Struct, frozen=True):
-    """The numbered files of one session. ``state`` is the project's ``.rails`` folder."""
+    """The numbered files of one session; ``state`` is ``.rails``."""
 
     state: Path
     session_id: str
 
     @property
     def folder(self) -> Path:
-        """Where the files are."""
+        """The files' folder."""
         return self.state / "handoffs" / self.session_id
 
     def relative(self, name: str) -> str:
-        """Return a file's place as it is typed in the project folder."""
+        """Return a file's place relative to the project."""
         return f"{self.state.name}/handoffs/{self.session_id}/{name}"
 
     def write(self, name: str, text: str) -> str:
-        """Write a file whole, or not at all, and return its name. Raises WorkspaceError."""
+        """Write a file atomically and return its name. Raises WorkspaceError."""
         return self.keep(name, text.encode("utf-8", "surrogatepass"))
 
     def keep(self, name: str, data: bytes) -> str:
-        """Write the bytes of a file as :meth:`write` does a text."""
+        """Write bytes as :meth:`write` does text."""
         for folder in (self.state, self.folder.parent, self.folder):
             if folder.is_symlink():
                 raise WorkspaceError(f"{folder} is a link, so no hand-off is written there. Remove it.")
@@ -58,43 +56,43 @@ class Handoffs(Struct, frozen=True):
         return name
 
     def read(self, name: str) -> str:
-        """Return what a file says now. Raises UsageError when it is not there, too large, or not text."""
+        """Return a file's text. Raises UsageError when it is missing, too large, or not text."""
         if (file := self.folder / name).is_symlink():
             raise UsageError(f"{file} is a link. Nothing was handed on.")
         return read_template(file, limits.FILE_BYTES, "Nothing was handed on.")
 
     def has(self, name: str) -> bool:
-        """Say whether the file is there."""
+        """Return whether the file exists."""
         return (self.folder / name).is_file()
 
 
 def given_name(planned: bool) -> str:
-    """Return the name of the file with what the first agent was given."""
+    """Return the file name of the first agent's input."""
     return "00_planning_doc.md" if planned else "00_task.md"
 
 
 def output_name(step: int, agent: Agent) -> str:
-    """Return the name of the file with an agent's result; ``step`` counts from 0."""
+    """Return the file name of a result; ``step`` counts from 0."""
     return f"{2 * step + 1:02}_{agent.name}_output.{'json' if agent.schema is not None else 'md'}"
 
 
 def next_name(step: int, receiver: str) -> str:
-    """Return the name of the file that ``receiver`` is handed after ``step``."""
+    """Return the file name of ``receiver``'s input after ``step``."""
     return f"{2 * step + 2:02}_for_{receiver}.md"
 
 
 def final_name(steps: int) -> str:
-    """Return the name of the folder with the files that so many agents left."""
+    """Return the folder name of the final files."""
     return f"{2 * steps:02}_final_approved"
 
 
 def answer_name(step: int, agent: str) -> str:
-    """Return the name of the file with the last answer of an agent that gave up."""
+    """Return the file name of the last answer before giving up."""
     return f"{2 * step + 1:02}_{agent}_answer.md"
 
 
 def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str], difference: str = "") -> str:
-    """Return what ``receiver`` is handed: the result, the files that were changed on the way, and how."""
+    """Return ``receiver``'s input: the result, the changed files, and how."""
     whole = result.strip()
     bare = sender.schema is not None and whole.startswith("{")  # read as a result without a fence; not so below words
     body, left_out = head_and_tail(f"```json\n{whole}\n```" if bare else whole, limits.HANDOFF_CHARS)
@@ -113,9 +111,9 @@ def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, st
 
 
 def for_review(given: str, last_run: str) -> str:
-    """Return what a reviewer is handed besides: what the work was to be, and how it was tested.
+    """Return a reviewer's further input: the task, and how it was tested.
 
-    Both are quoted, so that the last JSON of a hand-off is the result, which is held to its contract.
+    Both are quoted, so that the hand-off's last JSON is the result, which has a contract.
     """
     tests = "No tests were run since the last change."
     if last_run:
@@ -130,21 +128,21 @@ def _quoted(text: str) -> str:
 
 
 def sent_back(why: str, title: str, text: str, given: str) -> str:
-    """Return what an agent is told whose work comes back: why, a text under its ``title``, and what it was handed."""
+    """Return the words for an agent whose work comes back: why, a text, and its input."""
     shown, _ = head_and_tail(text.strip(), limits.HANDOFF_CHARS)
     before = f"\n\n## What you were given\n\n{given.strip()}" if given else ""
     return f"Human/System Feedback: {why}\n\n## {title}\n\n{shown}{before}\n"
 
 
 def contract_of(agent: Agent) -> str:
-    """Say what an agent's result must have, or an empty text."""
+    """Say what an agent's result must have, or ""."""
     needs = [f"the headings {', '.join(agent.headings)}"] if agent.headings else []
     needs += ["JSON that satisfies its schema"] if agent.schema is not None else []
     return " and ".join(needs)
 
 
 def wrong_with(sender: Agent, text: str) -> str:
-    """Say why ``text``, which a human may have edited, is no result of ``sender``; "" when it is one."""
+    """Say why ``text``, perhaps edited, is no result of ``sender``; "" when it is."""
     lacking = check_output(sender, text)
     if not text.strip():
         return "The file is empty. Nothing was handed on."

@@ -1,4 +1,4 @@
-"""What a hosted session says of itself: the events of its log, and the steps of what its host has written."""
+"""The log of a hosted session: its events, and the steps of its host's writes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOG_SECONDS: Final = 5.0
 
 
 class HostedLog:
-    """The log of one hosted session. It begins with the first event: a session in which nothing happened has none.
+    """The log of one hosted session, begun with the first event.
 
     Every method raises RailsError where the log cannot be opened or written.
     """
@@ -40,12 +40,12 @@ class HostedLog:
         self._log: SessionLog | None = None
 
     def engaged(self, prompt: str) -> None:
-        """A person has asked the host to do something."""
+        """A person's prompt to the host."""
         self._task = one_line(prompt, 1_000) or self._task
         self._publish(AgentEngage(self._host, self._task, prompt, "", ()))
 
     def turn(self, number: int, call_id: str, tool: str, given: Mapping[str, Json]) -> None:
-        """A turn begins: a call of the host's model is one."""
+        """Begin a turn: one call of the host's model."""
         host, name = self._host, one_line(tool, 60)
         native = NativeCall(call_id, tool, json.dumps(dict(given), ensure_ascii=False))
         answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self._model)
@@ -54,23 +54,23 @@ class HostedLog:
         self._publish(McpRequestFormulated(RawRequest(call_id, tool, dict(given), dialect="native")))
 
     def planned(self, ids: tuple[str, ...], changes: ChangeSet) -> None:
-        """A call would write these changes."""
+        """Changes that a call would write."""
         self._publish(ChangePlanned(ids, changes.files(), ()))
 
     def judged(self, ids: tuple[str, ...], spent: float, verdict: Verdict) -> None:
-        """The gate has judged, in so many milliseconds."""
+        """The gate's verdict; ``spent`` in milliseconds."""
         self._publish(GateVerdict(ids, spent, verdict.proposal.diff(), verdict))
 
     def told(self, text: str, codes: Sequence[str]) -> None:
-        """The host's model is told something."""
+        """Words for the host's model."""
         self._publish(FeedbackSent(f"Told {self._host}", text, None, 0, 0, tuple(codes)))
 
     def failed(self, message: str, error: str) -> None:
-        """Something could not be done."""
+        """A failure."""
         self._publish(ErrorEvent(message, error))
 
     def written(self, part: ChangeSet) -> bool:
-        """The host has written; returns whether it is a step now, which can be undone."""
+        """Log the host's write; return whether it is now an undoable step."""
         title = changes_in_words(part.files())
         try:
             applied = record_written(part, self._project, StepFacts(self._name, f"{self._host}: {title}"))
@@ -86,7 +86,7 @@ class HostedLog:
         return True
 
     def ended(self, why: str) -> None:
-        """The host's session is over."""
+        """End the session."""
         self._publish(WorkflowEnd(f"{self._host} ended: {one_line(why, 100)}", "done"))
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class HostedLog:
         self._log.append(event, self._host, self._model)
 
     def _open(self) -> SessionLog:
-        """Open the log, waiting a while for a process that is just leaving it."""
+        """Open the log, waiting for a process that is just leaving it."""
         state = state_of(self._project)
         exists = (state / "sessions" / self._name).is_dir()
         until = time.monotonic() + _LOG_SECONDS

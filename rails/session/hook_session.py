@@ -1,11 +1,7 @@
-"""A session whose agent is another program: what it proposes is judged here, it writes by itself, the log is ours.
+"""A session whose agent is another program: it writes by itself; its proposals are judged and logged here.
 
-``HostedSession`` is what an integration (a hook of another agent, an editor) calls: ``propose`` before a write,
-``look`` after one and at the end. All of it stands in one session log, and each change that was found on the disk is a
-step that can be undone.
-
-Covered: verdicts on the proposed bytes, policy rules that deny, what was written past the gate, what was never judged.
-Not covered: asking a human; the host has a question of its own.
+An integration calls ``propose`` before a write, ``look`` after one and at the end; each change found on disk is an
+undoable step. Judged: proposed bytes, policy denials, writes past the gate. The host asks its human itself.
 """
 
 from __future__ import annotations
@@ -41,7 +37,7 @@ _MOST_ONCE: Final = 200
 
 
 class HostCall(msgspec.Struct, frozen=True):
-    """A tool call of the host's model: its id there, the tool's name there, its input."""
+    """A tool call of the host's model; id and tool are the host's."""
 
     id: str
     tool: str
@@ -49,14 +45,14 @@ class HostCall(msgspec.Struct, frozen=True):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """What became of a proposal: the verdict, and why a rule of the policy denies it ("": none does)."""
+    """A verdict, and why a policy rule denies it ("": none does)."""
 
     verdict: Verdict
     denied: str = ""
 
 
 class FoundOnDisk(msgspec.Struct, frozen=True):
-    """What is on the disk since a snapshot: the verdict on it, and what could not be judged, by path."""
+    """The verdict on changes since a snapshot; by path, what could not be judged."""
 
     verdict: Verdict | None = None
     paths: tuple[str, ...] = ()
@@ -65,7 +61,7 @@ class FoundOnDisk(msgspec.Struct, frozen=True):
 
 
 class _State(msgspec.Struct):
-    """What is known between two calls of a host; on disk after each."""
+    """State between two calls of a host, on disk."""
 
     turns: int = 0
     start: ProjectSnapshot = msgspec.field(default_factory=ProjectSnapshot)
@@ -81,10 +77,10 @@ class _State(msgspec.Struct):
 
 
 class HostedSession:
-    """One session of a host, open: its log, its state and what is compared with. Close it in the end.
+    """An open session of a host; close it in the end.
 
-    ``host`` is the agent's name in the log; ``status`` is what git was asked just before. Raises RailsError when the
-    log cannot be opened or written.
+    ``host`` is the agent's name in the log; ``status`` git's fresh answer. Raises RailsError when the log cannot be
+    opened or written.
     """
 
     def __init__(
@@ -108,11 +104,11 @@ class HostedSession:
         self._state = _read_state(self._folder / "state.json") or self._begun(status)
 
     def engage(self, prompt: str) -> None:
-        """Take note of what a person has asked the host to do."""
+        """Log a person's prompt to the host."""
         self._opened().engaged(prompt)
 
     def propose(self, call: HostCall, changes: ChangeSet) -> Judged:
-        """Judge what a call would write. What is written is looked at later, by :meth:`look`."""
+        """Judge what a call would write; :meth:`look` finds what it wrote."""
         self._turn(call)
         ids = (call.id,)
         self._opened().planned(ids, changes)
@@ -128,13 +124,12 @@ class HostedSession:
         return Judged(verdict, denied)
 
     def denied(self, call_id: str, named: ChangeSet) -> str:
-        """Return why a rule of the policy denies changes of these files whatever they are, "" where none does."""
+        """Return why a policy rule denies any change of these files, or ""."""
         if not named.changes or not may_have_policy(self.project):
             return ""
         return self._denied(call_id, Verdict("pass", named))
 
     def _denied(self, call_id: str, verdict: Verdict) -> str:
-        """Return why a rule of the policy denies what is proposed, "" where none does."""
         from rails.approval.decision import request_for_changes  # the first call of a host waits for every import
         from rails.approval.policy.policy import load_policy
         from rails.approval.policy.rules import Circumstances
@@ -144,7 +139,7 @@ class HostedSession:
         return f"A rule of the policy denies it: {judgement.why}" if judgement.ruling == "deny" else ""
 
     def told(self, text: str, *, codes: Sequence[str] = ("gate",)) -> bool:
-        """Take note of what the host's model is told. Returns whether it is not just what it was told last."""
+        """Note words for the host's model; return whether they differ from the last."""
         if sha256(text.encode()) == self._state.told:
             return False
         self._state.told = sha256(text.encode())
@@ -153,22 +148,21 @@ class HostedSession:
         return True
 
     def is_first(self, text: str) -> bool:
-        """Return whether this is said for the first time in the session; from now on it is not."""
+        """Return whether this is said for the first time in the session."""
         digest = sha256(text.encode())
         known = digest in self._state.once
         self._state.once = [*self._state.once[-_MOST_ONCE:], digest]
         return not known
 
     def failed(self, error: str) -> None:
-        """Take note of a fault of ours; what was not judged is judged by the next :meth:`look`."""
+        """Note an internal error; the next :meth:`look` judges what was missed."""
         self._opened().failed(f"Not judged: {one_line(error, 300)}", error)
 
     def look(self, call: HostCall | None = None) -> FoundOnDisk:
-        """Record what was written since the last look, and judge what differs from the start of the session.
+        """Record writes since the last look, and judge what differs from the session's start.
 
-        ``call`` is what was run just before; where it wrote what nobody had proposed, it is a turn, and what nothing
-        uses as yet is no finding. Without it the host is at its end. Files whose present content has passed already
-        are not judged again.
+        ``call`` is what just ran: unproposed writes are its turn, and unused names no findings. ``None``: the host's
+        end. Contents that passed are not judged again.
         """
         found = self._without_others(self._disk.since(self._state.start))
         self._record(found, call)
@@ -184,7 +178,7 @@ class HostedSession:
         return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), unknown, denied)
 
     def _is_accounted_for(self, name: str) -> bool:
-        """Whether what cannot be judged was there at the start, or leads to something else of the project."""
+        """Return whether something unjudgeable was there at the start, or leads elsewhere in the project."""
         if self._state.start.files.get(name) == "":
             return True
         target = Path(os.path.realpath(self.project / name))
@@ -192,7 +186,7 @@ class HostedSession:
         return (self.project / name).is_symlink() and target.exists() and not {".git", ".rails"} & {*within}
 
     def stopped(self, *, again: bool) -> int:
-        """Return how often the host's end was held up in a row before this one; ``again``: it goes on from one."""
+        """Return how often in a row the host's end was held up before; ``again``: it continues from one."""
         if not again:
             self._state.stops = 0
         self._state.stops += 1
@@ -204,7 +198,7 @@ class HostedSession:
         self._opened().ended(why)
 
     def close(self) -> None:
-        """Close the log, so that another process may write it; what comes next opens it again."""
+        """Close the log for other processes; the next event opens it again."""
         log, self._log = self._log, None
         if log is not None:
             log.close()
@@ -224,7 +218,6 @@ class HostedSession:
         return self._state
 
     def _turn(self, call: HostCall) -> None:
-        """Begin a turn: a call of the host's model is one."""
         self._state.turns += 1
         self._opened().turn(self._state.turns, call.id, call.tool, call.input)
 
@@ -244,9 +237,9 @@ class HostedSession:
         return verdict
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
-        """Judge what is on the disk; the same bytes as last time have the same verdict.
+        """Judge what is on disk; the same bytes keep their verdict.
 
-        Where configuration is among it, that of the commit before counts: nothing excuses itself.
+        Changed configuration counts as of the last commit: nothing excuses itself.
         """
         digest = f"{changes.digest()} {final}"
         if self._judged_last is None or self._judged_last[0] != digest:
@@ -260,7 +253,6 @@ class HostedSession:
     # -- what is on the disk -----------------------------------------------------------------------
 
     def _record(self, found: Changed, call: HostCall | None) -> None:
-        """Make steps of what differs from what was seen last, and take note of it."""
         steps = [step for step in map(self._step, self._current(found)) if step is not None]
         if not all(map(self._has_passed, steps)):
             self._turn(call or HostCall("", "something else than an edit", {}))
@@ -272,7 +264,6 @@ class HostedSession:
                 self._state.seen[str(change.path)] = None if change.after is None else self._disk.keep(change.after)
 
     def _current(self, found: Changed) -> list[FileChange]:
-        """Return what differs from the start, and what was different and is as at the start again."""
         now = {str(change.path) for change in found.changes}
         back = []
         for name, digest in self._state.seen.items():
@@ -284,7 +275,6 @@ class HostedSession:
         return [*found.changes, *back]
 
     def _step(self, change: FileChange) -> FileChange | None:
-        """Return the change since the last look, ``None`` where there is none or it cannot be one."""
         name = str(change.path)
         if paths.forbidden(change.path):
             return None
@@ -295,7 +285,7 @@ class HostedSession:
         return None if before == change.after else FileChange(change.path, before, change.after, change.mode)
 
     def _without_others(self, found: Changed) -> Changed:
-        """Leave out what another hosted session of the project has written exactly so: from now on it was there."""
+        """Leave out exactly what another hosted session of the project wrote."""
         others: dict[str, set[str | None]] = {}
         for file in self._folder.parent.glob("*/state.json"):
             known = _read_state(file) if file.parent != self._folder else None
@@ -311,7 +301,6 @@ class HostedSession:
         return replace(found, changes=tuple(change for change in found.changes if str(change.path) not in kept))
 
     def _passed(self, changes: Sequence[FileChange]) -> None:
-        """Take note of contents without findings; the last few of each file are enough."""
         for change in changes:
             if digest := change.after_sha256:
                 known = [one for one in self._state.passed.get(str(change.path), ()) if one != digest]
@@ -325,7 +314,7 @@ class HostedSession:
 
 
 def _read_state(file: Path) -> _State | None:
-    """Return what was saved, ``None`` where there is nothing or it cannot be read: then the session begins anew."""
+    """Return the saved state; ``None``, a new session, where it is missing or unreadable."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=_State)
     except (OSError, ValueError):

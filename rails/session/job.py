@@ -1,4 +1,4 @@
-"""A session's job, how it ended, and the record that it begins with."""
+"""A session's job, its end, and its first record."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ HandoffMode = Literal["ask", "go"]
 
 
 class SessionJob(msgspec.Struct, frozen=True):
-    """The job of a session: the (agent, task) pairs in order, and its budgets.
+    """The (agent, task) pairs of a session in order, and its budgets.
 
-    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent on one task
-    (``None``: as the agent's template says), whatever escalation step they are on;
-    ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) bound the whole session (``None``: no bound).
-    ``handed`` is a document that the first agent is given, such as the plan that is named ``plan``. ``escalate``
-    is how far escalation goes when attempts run out; ``handoffs`` whether a human is asked between two agents.
+    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` an agent's turns on one task over all
+    escalation steps (``None``: as the template says); ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) the
+    whole session (``None``: no bound). ``handed`` is the first agent's document, such as the plan ``plan``;
+    ``handoffs``: a human is asked between agents.
     """
 
     project: Path
@@ -61,7 +60,7 @@ class SessionJob(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How a session ended, in one sentence for a person. ``file`` is what they should read next, if anything."""
+    """A session's end, in one sentence for a person; ``file`` is to be read next."""
 
     outcome: SessionOutcome
     message: str
@@ -72,7 +71,7 @@ class Ending(msgspec.Struct, frozen=True):
 def log_session_start(
     job: SessionJob, log: SessionLog, model: str, chosen: Mapping[str, str | tuple[str, ...]] | None = None
 ) -> Record:
-    """Write and return the record that a session begins with; ``chosen`` are further fields of its limits."""
+    """Write and return a session's first record; ``chosen`` are further fields of its limits."""
     start = WorkflowStart(
         project=str(job.project),
         tasks=tuple(Task(agent, task) for agent, task in job.tasks),
@@ -88,7 +87,6 @@ def log_session_start(
 
 
 def _limits(job: SessionJob) -> SessionLimits:
-    """Return the bounds that were chosen: a resumed session keeps them."""
     return SessionLimits(
         max_attempts=job.max_attempts,
         max_turns=job.max_turns,
@@ -102,7 +100,7 @@ def _limits(job: SessionJob) -> SessionLimits:
 
 
 def facts_of(project: Path, keeps_back: Callable[[str], str] | None = None) -> dict[str, str]:
-    """Return what every agent gets to know of the project: its name and a map of the files not kept back."""
+    """Return the facts for every agent: the project's name and a map of the files not kept back."""
     from rails.tools.runners.files import project_map
 
     shown = project_map(project, limits.MAP_BYTES, keeps_back).replace("\n", "\n  ")

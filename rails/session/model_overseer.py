@@ -1,8 +1,7 @@
-"""The overseer's look by a model: one question after a turn, one verdict of a fixed form, and nothing taken on trust.
+"""The overseer's look by a model: one question after a turn, one verdict of a fixed form.
 
-Used only where the user named a model for it (``--overseer-model``). It is shown the turn's records, as data: one line
-of JSON each, with a bound. It acts on nothing. What is no verdict (no answer in time, a fault, another form) is an
-alert that stops, so that silence always means that it has looked.
+Only with ``--overseer-model``. It sees the turn's records as bounded lines of JSON and acts on nothing. No verdict
+(time-out, fault, another form) is an alert that stops, so silence means that it looked.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ Answer with one JSON object and nothing else: {"severity": "ok", "warn" or "stop
 
 
 def model_alert(model: Model, context: TurnContext, records: Sequence[Record]) -> OverseerAlert:
-    """Return the model's verdict on a turn as an alert; a critical one where there is no verdict."""
+    """Return the model's alert on a turn; a critical one without a verdict."""
     usage = Usage()
     try:
         answer = _ask(model, context, records)
@@ -96,7 +95,6 @@ def _ask(model: Model, context: TurnContext, records: Sequence[Record]) -> Model
 
 
 def _shown(records: Sequence[Record]) -> str:
-    """Return the turn's records, each as one line; of all too long ones the beginning and the end."""
     told = [one for one in records if not isinstance(one.event, LlmCall | FeedbackSent | OverseerAlert)]
     share = max(500, min(_RECORD, _SHOWN // max(1, len(told))))
     lines = [json.dumps([one.seq, one.event.type, _details(one, share)]) for one in told]

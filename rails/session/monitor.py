@@ -1,9 +1,7 @@
-"""The overseer at work: its rules look at the session after every turn, and a human says what follows.
+"""The overseer at work: its rules look at the session after every turn, and a human decides.
 
-An alert that is critical, or that the settings say is blocking, pauses the run: the human goes on, tells the agent
-something, or stops it. Where nobody can be asked, it stops. What the settings send back goes to the agent, and what
-they make advisory is told only (``rails.gate.enforcement``). The model that a user named for it looks at each
-turn as well (``rails.session.model_overseer``).
+Critical alerts, and those the settings make blocking, pause the run; where nobody can be asked, it stops. Others go
+back to the agent or are only shown (``rails.gate.enforcement``).
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _ACTED: Final = (AgentEngage, FeedbackSent, Escalation, AgentFinished)
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """What follows from alerts: why to stop, or what to tell the agent; neither means to go on."""
+    """The result of alerts: why to stop, or words for the agent; neither: go on."""
 
     stop: str = ""
     words: str = ""
@@ -43,8 +41,8 @@ class Steer:
 class Monitor:
     """Looks at a session's records. ``human`` is ``None`` where the approver stands for the person.
 
-    ``attended`` is whether that approver may ask somebody. ``fresh`` are the alerts that were not published yet.
-    ``model`` looks at each turn, ``turn``, and ``use`` counts what that takes. ``modes`` are those of the settings.
+    ``attended``: that approver may ask somebody. ``fresh`` alerts are unpublished. ``use`` counts what ``model`` takes
+    for each turn.
     """
 
     human: Person | None = None
@@ -57,7 +55,7 @@ class Monitor:
     modes: CheckModes | None = None
 
     def restore(self, records: Sequence[Record]) -> None:
-        """Look at what was before an interruption; an alert that nothing followed from is raised again."""
+        """Look at earlier records; an alert without consequence is raised again."""
         last = max((n for n, record in enumerate(records) if isinstance(record.event, _ACTED)), default=0)
         told = (event for record in records[:last] if isinstance(event := record.event, OverseerAlert))
         alerted = {(alert.seq, alert.description) for alert in told}
@@ -67,7 +65,7 @@ class Monitor:
         self.fresh = [alert for alert in self.fresh if (alert.seq, alert.description) not in alerted]
 
     def take(self, record: Record) -> None:
-        """Look at the next record of the session."""
+        """Look at the session's next record."""
         if isinstance(record.event, LlmCall):
             self.turn.clear()
         if self.model is not None:
@@ -75,7 +73,7 @@ class Monitor:
         self.fresh += self.watch.take(record)
 
     def look(self, context: TurnContext) -> Steer:
-        """Publish what was newly found, and return what follows: of what blocks, and of what goes back."""
+        """Publish new findings; return the consequence of those that block or go back."""
         fresh, self.fresh = [self._weighed(alert, context) for alert in self.fresh], []
         for alert in fresh:
             context.publish(alert)
@@ -87,7 +85,6 @@ class Monitor:
         return steer if steer.stop else Steer(words="\n".join(filter(None, (steer.words, *back))))
 
     def _weighed(self, alert: OverseerAlert, context: TurnContext) -> OverseerAlert:
-        """Return an alert with the mode of the settings, where that is another than its severity has."""
         if self.modes is None or alert.severity == "INFO":
             return alert
         usual: Enforcement = "blocking" if alert.severity == "CRITICAL" else "advisory"
@@ -95,7 +92,6 @@ class Monitor:
         return alert if mode == usual else replace(alert, mode=mode)
 
     def _asked(self, model: Model, context: TurnContext) -> OverseerAlert:
-        """Publish what the model says of the turn."""
         from rails.session.model_overseer import model_alert  # where one is named
 
         said = self._weighed(model_alert(model, context, tuple(self.turn)), context)
@@ -116,7 +112,6 @@ class Monitor:
 
 
 def _sent_back(alert: OverseerAlert) -> str:
-    """Return what the agent is told of an alert that goes back to it."""
     return (
         f"Human/System Feedback: The check {alert.rule!r} did not pass after this turn: {alert.description} "
         f"{alert.evidence} {alert.prompt}".strip()

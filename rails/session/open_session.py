@@ -1,4 +1,4 @@
-"""A session over a project, opened: log, gate, and what a turn stands on. A saved answer takes no more than that."""
+"""An opened session over a project: log, gate, and all a turn needs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rails.tools.registry import Registry
 
 
 class OpenSession(Struct):
-    """``watch`` gets every record after it is in the log, and ``records`` are those of this run and what it resumed."""
+    """``watch`` gets every record after it is logged; ``records`` are this run's and those it resumed."""
 
     job: SessionJob
     log: SessionLog
@@ -50,14 +50,14 @@ class OpenSession(Struct):
 
     @property
     def contained(self) -> ContainedRuns:
-        """What runs commands; it is opened when the first one runs."""
+        """The runner of commands, opened with the first."""
         if self._contained is None:
             self._contained = ContainedRuns(self.job.project, self.publish, time_left=self._time_left)
         return self._contained
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Recover what an interruption left, start the gate, and close it in the end."""
+        """Recover an interruption, start the gate, and close it at exit."""
         for note in recover(self.job.project):
             self.publish(ErrorEvent(note, note, recovered=True))
         self.gate = self.gate or Gate(self.job.project)
@@ -69,7 +69,7 @@ class OpenSession(Struct):
                 self.contained.close()
 
     def publish(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
-        """Log an event, then show and return it, with what the log keeps elsewhere put back in.
+        """Log an event, then show and return it with its separately kept values.
 
         In this order: nothing is shown that a kill could erase.
         """
@@ -84,7 +84,7 @@ class OpenSession(Struct):
         return record
 
     def _unseen(self, error: BaseException) -> None:
-        """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
+        """Log a watcher's failure, and show the first one; the work goes on."""
         record = self.log.append(fault_event("this was shown", error))
         self._note(record)
         watch, self.watch = self.watch, lambda _: None
@@ -96,9 +96,9 @@ class OpenSession(Struct):
         self.records.append(record)
 
     def context(self, role: str) -> TurnContext:
-        """Return what a turn of ``role`` stands on; the session must be open.
+        """Return the context for turns of ``role``; the session must be open.
 
-        Raises UsageError for an agent that there is not, and for a project's own that nobody has accepted.
+        Raises UsageError for an unknown agent or an unaccepted one of the project.
         """
         assert self.gate is not None, "the session is open"
         agent = named(self.agents, role)
@@ -133,7 +133,7 @@ class OpenSession(Struct):
         )
 
     def asked_otherwise(self, context: TurnContext) -> TurnContext:
-        """Return the context of an agent whose model is asked in another protocol, after one that led nowhere."""
+        """Return the agent's context in another protocol, after one that led nowhere."""
         protocol = OTHERWISE[context.protocol]
         system = context.system.replace(
             system_prompt(context.agent, self.registry, context.protocol),
@@ -151,7 +151,7 @@ class OpenSession(Struct):
 
 
 def choose_protocol(job: SessionJob, agent: Agent, model: Model) -> ProtocolChoice:
-    """Return how ``model`` is asked where it plays ``agent``, and why so."""
+    """Return how ``model`` is asked as ``agent``, and why."""
     wanted = job.protocol if job.protocol != PROTOCOLS[0] else agent.protocol
     return choose(wanted, model.provider, model.name, local=model.local)
 

@@ -1,7 +1,7 @@
-"""What an agent's work came to, from what it did; and what it says of itself, held against that.
+"""An agent's result by its deeds, and its own claims held against them.
 
-Only plain claims are read: that something or a file was changed, that tests pass, and that the work is done. A verb
-of change is listed because it was counted at least three times in public answers of models.
+Only plain claims are read: changed files, passing tests, finished work. A verb of change is listed if counted at least
+three times in models' public answers.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?])){1,1000}+[.!?]*+")
 
 
 class EndJudgement(Struct, frozen=True):
-    """What an agent's part came to, and what it is told where it may still do it ("": nothing)."""
+    """The outcome of an agent's part, and words for the agent while it can continue ("": none)."""
 
     outcome: SessionEnd
     told: str = ""
 
 
 def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: bool) -> EndJudgement:
-    """Judge the last answer ``text`` of an agent by its ``deeds``; ``talks`` is whether a person converses with it."""
+    """Judge an agent's last answer by its ``deeds``; ``talks``: in a conversation."""
     plain = _FENCED.sub("", text)
     if agent.headings or agent.schema:
         return EndJudgement("changed" if deeds.wrote else "answered")
@@ -111,7 +111,7 @@ _NO_FILE: Final = (
 
 
 def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
-    """Yield what an agent is told of each claim that its deeds do not show; one without ``edits`` tells of others'."""
+    """Yield words on each claim that the deeds do not show; without ``edits`` it tells of others'."""
     for sentence in _SENTENCE.findall(plain[:20_000]):
         if _NOT.search(sentence):  # it is denied or supposed
             continue
@@ -128,7 +128,7 @@ def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
 
 
 def lacking_in(context: TurnContext, answer: ModelAnswer, messages: Sequence[Message] | None) -> RequestResult | None:
-    """Return what a final answer lacks of what its role must give, in words for the agent; it may be all of it."""
+    """Return what a final answer lacks, in words for the agent, or ``None``."""
     before = [message for message in messages or () if message.role == "assistant"]
     begins = messages is not None and all(map(_is_empty, before))
     if answer.stop_reason != "refusal" and (begins or answer.stop_reason == "tool_use") and _is_empty(answer.message):

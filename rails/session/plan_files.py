@@ -1,11 +1,11 @@
-"""The beginning of a piece of work: a page for the human to fill in, and where its plan is found later.
+"""The page that begins a piece of work, and where its plan is found later.
 
     output/new_project_plans/NAME/initial_project_idea.md      ai-rails new NAME
     output/feature_update_plans/NAME/feature_update_idea.md    ai-rails feature NAME
     output/takeover_plans/NAME/takeover_idea.md                ai-rails takeover DIR
 
-The planner's document is put beside it as ``initial_plan.md`` (``initial_feature_plan.md`` for a feature); whoever
-corrects it saves it as ``final_plan.md``. The folders, names and the order of the search are those of the original.
+The plan is put beside it as ``initial_plan.md`` (``initial_feature_plan.md``); corrected, it is ``final_plan.md``.
+Names and search order are the original's.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _EMPTY: Final = "(fill in)"
 
 
 class NameTaken(UsageError):
-    """There is a project or a plan with this name already."""
+    """A project or plan of this name exists."""
 
     def __init__(self, place: Path) -> None:
         super().__init__(f"{EXISTS} {place} is there. Nothing was changed.")
 
 
 class PlanFile(Struct, frozen=True):
-    """A plan that was found: its kind (``None`` when it is a file of its own), its name, and its text."""
+    """A plan: its kind (``None``: a file of its own), name and text."""
 
     path: Path
     text: str
@@ -63,8 +63,8 @@ class PlanFile(Struct, frozen=True):
 def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
     """Write the page that begins a piece of work into ``project``, and return it.
 
-    ``summary`` fills in its first section. Raises NameTaken, UsageError for a name that is none, and
-    WorkspaceError; nothing that exists is ever changed.
+    ``summary`` fills its first section. Raises NameTaken, UsageError for an invalid name, and WorkspaceError; nothing
+    existing is changed.
     """
     folder = project / "output" / PLACES[kind][0] / checked_name(name)
     if folder.exists() or folder.is_symlink():
@@ -81,7 +81,7 @@ def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
 
 
 def new_project(place: Path, name: str, summary: str = "") -> Path:
-    """Make the folder ``place/name`` with the page that begins the project, and return the page."""
+    """Make the folder ``place/name`` with its first page; return the page."""
     project = place / checked_name(name)
     try:
         project.mkdir(parents=True)
@@ -93,7 +93,7 @@ def new_project(place: Path, name: str, summary: str = "") -> Path:
 
 
 def checked_name(name: str) -> str:
-    """Return ``name`` when it can be a folder anywhere. Raises UsageError."""
+    """Return ``name`` if it can be a folder anywhere. Raises UsageError."""
     if not _NAME.fullmatch(name) or isinstance(paths.parse_path(name), Refusal):
         raise UsageError(
             f"{one_line(name)!r} is not a name. Use letters, digits, dots, dashes and underscores, up to 64. "
@@ -103,10 +103,9 @@ def checked_name(name: str) -> str:
 
 
 def find_plan(project: Path, name: str) -> PlanFile:
-    """Return the plan of this name, or the file or folder ``name``. Raises UsageError that says where it looked.
+    """Return the plan of this name, or the file or folder. Raises UsageError that says where it looked.
 
-    In a folder the plan is ``final_plan.md``, else ``initial_plan.md``, else ``initial_feature_plan.md``, else the
-    newest ``*.md``.
+    In a folder: ``final_plan.md``, ``initial_plan.md``, ``initial_feature_plan.md``, or the newest ``*.md``.
     """
     for kind, (plans, _, _) in PLACES.items():
         folder = project / "output" / plans / name
@@ -122,7 +121,7 @@ def find_plan(project: Path, name: str) -> PlanFile:
 
 
 def save_plan(found: PlanFile, text: str) -> Path:
-    """Put the planner's document beside ``found``: as the kind's first plan, or under its time when there is one."""
+    """Put the plan beside ``found``: as the kind's first plan, or under its time if there is one."""
     assert found.kind is not None, "only a kick-off has a place for a plan"
     file = found.path.parent / PLACES[found.kind][2]
     if file.exists() or file.is_symlink():

@@ -1,4 +1,4 @@
-"""What a project gives a session: its tools, its agents, and what a human has accepted of both."""
+"""A project's tools and agents, and a human's acceptance of both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def state_of(project: Path) -> Path:
-    """Return the folder with the project's sessions and checkpoints; it need not exist yet."""
+    """Return the folder of sessions and checkpoints; it need not exist yet."""
     return project / ".rails"
 
 
@@ -30,7 +30,7 @@ def definition_folders(name: str, project: Path) -> list[Path]:
 
 
 def registry_of(project: Path) -> Registry:
-    """Load all tool definitions; a project's file with a mistake is left out. Raises DefinitionError."""
+    """Load all tool definitions; a wrong file of the project is left out. Raises DefinitionError."""
     from rails.config.run_defaults import fetch_hosts
     from rails.edits.builtin_runners import BUILTIN_RUNNERS
     from rails.tools.loader import load_definitions
@@ -50,14 +50,14 @@ def _fetched(hosts: Sequence[str], parameters: Mapping[str, Json], project: Path
 
 
 def trust_of(project: Path) -> TrustRecord:
-    """Return which of the project's definitions a human has accepted."""
+    """Return which of the project's definitions a human accepted."""
     from rails.trust.record import TrustRecord
 
     return TrustRecord(config_folder(), project)
 
 
 def agents_of(project: Path, only: str = "") -> Agents:
-    """Load the agent templates, or the one that has the name ``only``. Raises DefinitionError.
+    """Load the agent templates, or the one named ``only``. Raises DefinitionError.
 
     The project's own are trusted once a human accepted them.
     """

@@ -1,8 +1,7 @@
-"""What changed on disk in a project since a moment, with the bytes from before: for agents that write by themselves.
+"""Changes on disk since a moment, with the earlier bytes: for agents that write by themselves.
 
-A snapshot keeps the contents of what a commit does not hold: in a git work tree of the files that differ from the
-last commit, without git of every file within the bounds. What is compared later is bytes, so a user's own changes
-from before the moment are never counted, and a commit that the agent makes hides nothing.
+A snapshot keeps contents that no commit holds: in a git work tree those that differ from the last commit, else every
+file within the bounds. Bytes are compared, so earlier changes never count and an agent's commit hides nothing.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ _MOST_ENTRIES: Final = 500_000
 
 
 class ProjectSnapshot(Struct, frozen=True):
-    """How a project was. ``head`` is the commit ("" without git); ``files`` the digests of what is kept.
+    """A project's state: ``head`` is the commit ("" without git), ``files`` the digests kept.
 
-    A digest is ``None`` for a file that was not there, and "" for one that is too large to be kept. ``ignores`` are the
-    digests of the files in which the user has git ignore something, by their places.
+    A digest is ``None`` for a missing file, "" for one too large. ``ignores`` are the digests of the git ignore files
+    by place.
     """
 
     head: str = ""
@@ -47,14 +46,14 @@ class ProjectSnapshot(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """The files that differ now, and those that cannot be compared, each with the reason."""
+    """The files that differ, and those not comparable, with reasons."""
 
     changes: tuple[FileChange, ...] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
 class GitStatus:
-    """What git says of a project: asked when this is made, so that the caller can do something else meanwhile.
+    """Git's status of a project, asked at construction and read later.
 
     Raises RailsError where git cannot be asked.
     """
@@ -64,8 +63,9 @@ class GitStatus:
         self._asked = listing.DiffersNow(project, EMPTY_TREE) if has_git else None
 
     def read(self) -> tuple[str, list[str]]:
-        """Return the last commit (the empty tree before the first one, "" without git) and the files that differ,
-        whatever the index says of them. Raises RailsError.
+        """Return the last commit (the empty tree before the first, "" without git) and the files that differ.
+
+        The index does not count. Raises RailsError.
         """
         head, found = self._asked.read() if self._asked else ("", [])
         if len(found) > _MOST_FILES:
@@ -73,19 +73,19 @@ class GitStatus:
         return head, found
 
     def close(self) -> None:
-        """End git where nobody has read what it says."""
+        """End git if its status was not read."""
         if self._asked:
             self._asked.close()
 
 
 class ProjectChanges:
-    """Takes snapshots of one project and compares with them; contents are kept in ``store``, named by their digest."""
+    """Snapshots of one project; ``store`` keeps contents by digest."""
 
     def __init__(self, project: Path, store: Path) -> None:
         self.project, self.store = project, store
 
     def take(self, status: GitStatus | None = None) -> ProjectSnapshot:
-        """Keep how the project is now; ``status`` was asked just now. Raises RailsError where that fails."""
+        """Keep the project's present state; ``status`` is fresh. Raises RailsError."""
         head, dirty = (status or GitStatus(self.project)).read()
         kept: dict[str, str | None] = {}
         room = _ALL_BYTES
@@ -103,7 +103,7 @@ class ProjectChanges:
         return ProjectSnapshot(head, kept, {str(file): self.keep(file.read_bytes()) for file in own if file.is_file()})
 
     def since(self, snapshot: ProjectSnapshot) -> Changed:
-        """Return what is different from ``snapshot`` now. Raises RailsError where it cannot be compared."""
+        """Return the differences from ``snapshot``. Raises RailsError."""
         names = list(self._names(snapshot))
         before = self._before(snapshot, names)
         changes: list[FileChange] = []
@@ -121,7 +121,7 @@ class ProjectChanges:
         return Changed(tuple(changes), unknown)
 
     def now(self, path: WorkspacePath) -> bytes | None:
-        """Return what a file holds now, ``None`` where it cannot be read."""
+        """Return a file's bytes, or ``None`` where unreadable."""
         data = self._read(str(path))
         return data if isinstance(data, bytes) else None
 
@@ -134,7 +134,7 @@ class ProjectChanges:
         return digest
 
     def kept(self, digest: str) -> bytes | None:
-        """Return a content that was kept, ``None`` where it is gone."""
+        """Return a kept content, or ``None`` where it is gone."""
         try:
             return (self.store / digest).read_bytes()
         except OSError:
@@ -149,11 +149,10 @@ class ProjectChanges:
         yield from (name for name in names if not name.startswith(".rails/"))
 
     def _moved(self, head: str) -> list[str]:
-        """Return the files that commits have changed since ``head``."""
         return listing.changed_between(self.project, head, "HEAD") if listing.knows(self.project, "HEAD") else []
 
     def _hidden(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> Iterator[str]:
-        """Yield what git ignores by patterns that were written since the snapshot, installed packages left out."""
+        """Yield what git ignores by patterns since the snapshot, installed packages left out."""
         from rails.sandbox.layer import CACHES, TOOL_CACHES
 
         usual = {*CACHES, *TOOL_CACHES, *_SKIPPED, ".rails"}
@@ -169,7 +168,6 @@ class ProjectChanges:
                 yield from self._walk(path)
 
     def _ignores_before(self, snapshot: ProjectSnapshot, file: Path) -> bytes | None:
-        """Return what a file of patterns held at the snapshot, ``None`` where there was none."""
         name = os.path.relpath(file, self.project)
         digest = snapshot.ignores.get(str(file)) or snapshot.files.get(name)
         root, _ = repository(self.project)
@@ -178,7 +176,7 @@ class ProjectChanges:
         return contents(root, snapshot.head, [within := file.relative_to(root).as_posix()])[within]
 
     def _before(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> dict[str, bytes | str | None]:
-        """Return each file as it was: its bytes, ``None``, or why they are not known."""
+        """Return each file's earlier bytes, ``None``, or why they are unknown."""
         found: dict[str, bytes | str | None] = {}
         committed = []
         for name in names:
@@ -194,7 +192,7 @@ class ProjectChanges:
         return found
 
     def _read(self, name: str) -> bytes | str | None:
-        """Return a file's bytes, ``None`` where there is none, or why it cannot be read."""
+        """Return a file's bytes, ``None`` where there is none, or why it is unreadable."""
         path = parse_path(name)
         if isinstance(path, Refusal) or str(path) != name:  # on Linux a backslash may be part of a name
             return "its name is none that AI-Rails works with"
@@ -211,7 +209,7 @@ class ProjectChanges:
             return 0o644
 
     def _special(self) -> Iterator[str]:
-        """Yield what is neither file, folder nor link, such as a named pipe: git does not say that it is there."""
+        """Yield named pipes and the like, which git does not list."""
         folders, left = [str(self.project)], _MOST_ENTRIES
         while folders and left > 0:
             try:
@@ -226,7 +224,7 @@ class ProjectChanges:
                     yield os.path.relpath(entry.path, self.project)
 
     def _walk(self, start: str = "") -> list[str]:
-        """Return every file that is neither hidden nor installed. Raises WorkspaceError where there are too many."""
+        """Return every file neither hidden nor installed. Raises WorkspaceError for too many."""
         found: list[str] = [] if start.endswith("/") or not start else [start]
         for folder, folders, files in os.walk(self.project / start) if not found else ():
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)

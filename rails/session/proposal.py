@@ -1,7 +1,6 @@
-"""A proposed change on its one road: plan, gate, ask, write; and what its author is told of it.
+"""A proposed change, from a turn or outside: plan, gate, ask, write; and the words for its author.
 
-What a model asks for in a turn and what comes from outside (``rails.session.apply``) take it alike. All edits
-of an answer are one unit: whatever fails on the way, none of them is written.
+All edits of an answer are one unit: on any failure, none is written.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ _WRITING: Final = "a change was written"
 
 
 def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> RequestResult:
-    """Carry out edit requests as one change, and return what their author is told."""
+    """Carry out edits as one change; return the words for their author."""
     ids = tuple(request.id for request in requests)
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
@@ -81,7 +80,7 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
 
 
 def _masked_writes(changes: ChangeSet) -> Iterator[Refusal]:
-    """Yield a refusal for each file into which the mark of a secret would be written, in the place of the secret."""
+    """Yield a refusal for each file that would get a secret's mask in its place."""
     for change in changes.changes:
         before, after = ((data or b"").decode("utf-8", "replace") for data in (change.before, change.after))
         if "«secret:" in after and not set(MARK.findall(after)) <= set(MARK.findall(before)):
@@ -95,7 +94,7 @@ def _masked_writes(changes: ChangeSet) -> Iterator[Refusal]:
 def propose_what_ran(
     context: TurnContext, request: ToolRequest, ran: RequestResult, changes: ChangeSet
 ) -> RequestResult:
-    """Propose what a contained command changed; what its result says comes first, then what became of that."""
+    """Propose a contained command's changes; the outcome follows its result."""
     note = f"{request.tool_name} wrote this in the sandbox; it is not in the project yet."
     outcome = carry_out_plan(context, (request,), Plan(changes, notes=(note,)), ())
     if outcome.kind != "gate":
@@ -113,7 +112,7 @@ def carry_out_plan(
     *,
     by_hand: bool = False,
 ) -> RequestResult:
-    """Judge a planned change, ask about it and write it. A person may overrule what is found in what is ``by_hand``."""
+    """Judge a planned change, ask and write. A person may overrule findings in what is ``by_hand``."""
     ids = tuple(request.id for request in requests)
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
     context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
@@ -153,7 +152,7 @@ def carry_out_plan(
 
 
 def propose_last_fixes(context: TurnContext) -> None:
-    """Propose to take out what nothing uses at the end of a task: unused imports that its steps left in."""
+    """Propose to remove unused imports left at the end of a task."""
     changes = context.gate.last_fixes(context.agent.name)
     if changes and context.wrote:
         note = "The task is done: what nothing uses is taken out."
@@ -174,9 +173,9 @@ def attended(approver: Approver) -> bool:
 
 
 def _shows_style(context: TurnContext) -> bool:
-    """Return whether a person is shown a change whose only findings are of style, to accept or not.
+    """Return whether a person may accept a change with findings of style only.
 
-    Where nobody writes the answer again, at once; else after it went back to the agent twice.
+    Where nobody rewrites the answer, at once; else after two returns to the agent.
     """
     if not attended(context.approver):
         return False
@@ -185,7 +184,6 @@ def _shows_style(context: TurnContext) -> bool:
 
 
 def _accepted(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """Return findings that are there to be accepted, each as a risk."""
     shown = findings[: limits.FINDINGS_TOLD]
     return tuple(f"{one.weight}: {one.path}:{one.line}: {one.rule} {one_line(one.message, 120)}" for one in shown)
 
@@ -216,7 +214,6 @@ def _is_empty(changes: ChangeSet) -> bool:
 def _write(
     context: TurnContext, ids: tuple[str, ...], agreed: Agreement[ChangeSet], planned: Plan, verdict: Verdict
 ) -> RequestResult:
-    """Write what was approved, and publish it as a step that can be undone."""
     started, asked = time.monotonic(), agreed.asked
     title = changes_in_words(agreed.approved.value.files()) + planned.label
     step, intent = StepFacts(context.session_id, title), ExecutionStarted(ids, asked.digest, asked.changes.files())
@@ -252,7 +249,7 @@ def _told(
 
 
 def _left_by_a_fault(context: TurnContext, changes: ChangeSet) -> Applied:
-    """Return what is on disk after a fault of ours while writing: all of the change, or nothing of it."""
+    """Return what is on disk after a fault while writing: all of the change, or nothing."""
     with suppress(*FAULT):  # the next start tries again
         recover(context.project)
     with suppress(WorkspaceError):
@@ -270,6 +267,5 @@ def _publish_step(context: TurnContext, applied: Applied, title: str) -> None:
 
 
 def _result(outcome: RequestResult, written: ChangeSet, started: float) -> ToolExecutionResult:
-    """Return the event of files that were written or (nothing in ``written``) were not."""
     ok, spent = outcome.ok or bool(written), ms_since(started)
     return ToolExecutionResult(ids=outcome.ids, ok=ok, text=outcome.text, changes=written.files(), duration_ms=spent)

@@ -1,4 +1,4 @@
-"""The project's tests, run on what is proposed before anybody is asked about it."""
+"""The project's tests on a proposal, before anybody is asked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN_CHARS: Final = 2_500
 
 
 class ProposedTests(Struct, frozen=True):
-    """How the tests went with a change in place: the last line that says so, and what they printed."""
+    """A test run with the change in place: its last line, and its output."""
 
     ok: bool
     summary: str
@@ -26,14 +26,14 @@ class ProposedTests(Struct, frozen=True):
     seconds: float
 
     def event(self) -> ToolExecutionResult:
-        """Return what the log has of it: a run of the tests that nobody asked for."""
+        """Return the log's event: a run that nobody asked for."""
         text = f"{self.summary}\n{self.output}"
         spent = self.seconds * 1000
         return ToolExecutionResult(ids=(), ok=self.ok, text=text, tool=RUN_TESTS.name, duration_ms=spent)
 
 
 def run_proposed_tests(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
-    """Run the project's tests on a change; None where they are not wanted, or there is nothing to run."""
+    """Run the project's tests on a change; ``None`` where unwanted or nothing can run."""
     if not _wanted(context):
         return None
     try:
@@ -49,7 +49,7 @@ def run_proposed_tests(context: TurnContext, changes: ChangeSet) -> ProposedTest
 
 
 def _wanted(context: TurnContext) -> bool:
-    """Return whether the tests are to run; where a person is there, they are asked once a session."""
+    """Return whether the tests are to run; a person is asked once a session."""
     if context.tests != "ask":
         return context.tests == "on"
     contained = context.contained

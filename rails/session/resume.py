@@ -1,7 +1,6 @@
-"""Where a session stands: a pure fold over its log.
+"""Where a session stands: a pure fold over its log, its only memory.
 
-Nothing but the log is remembered, so a session that was killed goes on from what the log says, and what
-was carried out is never carried out twice.
+What was carried out is never carried out twice.
 """
 
 from __future__ import annotations
@@ -48,22 +47,18 @@ HashOf = Callable[[str], "str | None"]
 
 
 class ResumeState(Struct, frozen=True):
-    """What a session was doing when its log ended.
+    """A session's state when its log ended.
 
-    ``tasks`` are all (agent, task) pairs, ``finished`` how many are over. ``messages`` is the running
-    conversation; ``pending`` is an answer whose consequences were not all carried out, ``done`` those that
-    were. ``seen`` is what the agent last saw of each file (path to SHA-256). ``codes`` are the kinds of
-    failure of each turn of the running agent on this step, oldest first; ``words`` what the last of them said, if it
-    failed; ``taken`` all its turns on this task; ``rung`` the escalation step that it is on.
+    ``finished`` of the ``tasks``, (agent, task) pairs, are over. ``pending`` is an answer not fully carried out,
+    ``done`` its results so far, ``begun`` its executions without one. ``seen`` maps path to SHA-256 as the agent last
+    saw it. On this step: ``codes``, kinds of failure of each turn, oldest first; ``words`` of the last, if failed;
+    ``rung``, the escalation step; ``taken``, all turns on this task.
 
-    ``handed`` is what the next agent is given; ``offered`` the hand-off file that was written of the
-    last one's result, and ``agreed`` whether it may go on. ``stopped`` and ``why`` are how the last
-    agent ended when it was not done; ``again`` is that a human wants it tried once more, with ``advice``.
-    ``answers`` counts the answers of each agent and model, ``used`` is each answer's model and usage, ``seconds``
-    the time that was worked; ``limits`` are the bounds that the session was started with; ``records`` are all of its
-    records, ``begun`` those of the last answer's executions that have no result. ``talking``: a person has said
-    something in a conversation, and the next message is that. ``measured`` is what the last prompt that was answered
-    took, ``asked_tokens`` what the last one was thought to take.
+    ``handed`` is the next agent's input; ``offered`` the hand-off file of the last result, ``agreed`` whether it may go
+    on. ``stopped`` and ``why``: how the last agent ended when not done; ``again``, with ``advice``: a human wants it
+    retried. ``answers`` count by agent and model, ``used`` is each answer's model and usage, ``seconds`` time worked.
+    ``talking``: the next message is a person's. ``measured`` is the last answered prompt's size, ``asked_tokens`` the
+    last one's estimate.
     """
 
     tasks: tuple[tuple[str, str], ...]
@@ -97,7 +92,7 @@ class ResumeState(Struct, frozen=True):
 
 
 def resume_state(records: Sequence[Record], hash_of: HashOf) -> ResumeState:
-    """Fold the records of a session. Raises UsageError when they do not begin with a session's start."""
+    """Fold the records of a session. Raises UsageError without a session's start."""
     state = _folded(records)
     for begun in state.begun.values():
         state = replace(state, done={**(state.done or {}), **_interrupted(begun, hash_of)})
@@ -125,7 +120,6 @@ def _folded(records: Sequence[Record]) -> ResumeState:
 
 
 def _after(state: ResumeState, record: Record) -> ResumeState:
-    """Return the state after a record within a session."""
     match record.event:
         case AgentEngage(first_message=first, stands_for=stands_for):
             fresh = _restarted(state, first, stands_for)
@@ -154,7 +148,6 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
 
 
 def _around(state: ResumeState, record: Record) -> ResumeState:
-    """Return the state after a record between turns."""
     match record.event:
         case AgentFinished(outcome=outcome):
             over = replace(state, pending=None, done={}, messages=(), offered="", agreed=False, handed="")
@@ -216,18 +209,17 @@ def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
 
 
 def answer_words(answer: Message) -> str:
-    """Return all of an answer, to tell whether the next one that fails is the same word for word."""
+    """Return all of an answer, to detect a repeated failing one."""
     return "\n".join((answer.text, *(call.arguments for call in answer.calls)))
 
 
 def _restarted(state: ResumeState, first_message: str, stands_for: int) -> ResumeState:
-    """A conversation begins, with one message that may stand for earlier answers."""
     first = Message("user", (TextPart(first_message),), stands_for)
     return replace(state, messages=(first,), pending=None, done={}, codes=(), words="")
 
 
 def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestResult]:
-    """What began and has no result: writing is checked against the disk, running is in doubt."""
+    """Return what has no result: writing is checked against the disk, running is in doubt."""
     ids, changes = begun.ids, begun.changes
     if not changes:
         return dict.fromkeys(ids, feedback.in_doubt(ids, begun.tool))
@@ -252,7 +244,7 @@ def _saw(event: ToolExecutionResult) -> dict[str, str]:
 
 
 def hashes_of(project: Path) -> HashOf:
-    """Return what reads the SHA-256 of a file of ``project``."""
+    """Return the reader of SHA-256s of ``project``'s files."""
 
     def hash_of(name: str) -> str | None:
         path = paths.parse_path(name)

@@ -1,7 +1,6 @@
-"""A run: one agent after the other, hand-offs, budgets. Its only memory is the log; resume reads it and goes on.
+"""A run: agents in order, hand-offs, budgets. Its only memory is the log, from which it resumes.
 
-``engage_agent`` keeps the name and the contract of the first AI-Rails, with ``previous_tool_output`` as
-the way back to the agent, and is a loop with budgets instead of a recursion (``rails.session.agent_loop``).
+``engage_agent`` keeps the first AI-Rails' name and contract, with ``previous_tool_output`` as the way back.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ _SHOWN_LINES = 12
 class Session(OpenSession):
     """One run over one project.
 
-    ``human`` answers between turns; ``None`` means that the approver stands for the person, and nothing is asked.
-    ``stronger_for`` gives the model that a role may escalate to, ``overseer`` is one that looks at every turn.
+    ``human`` answers between turns; ``None``: the approver stands for the person. ``stronger_for`` gives a role's
+    escalation model, ``overseer`` looks at every turn.
     """
 
     wait: Callable[[float], object] = time.sleep
@@ -70,7 +69,6 @@ class Session(OpenSession):
     modes: CheckModes = field(default=cast("CheckModes", None))
 
     def __post_init__(self) -> None:
-        """Start the clock of the session's budgets."""
         self.contained.human = self.human
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
@@ -90,7 +88,7 @@ class Session(OpenSession):
         )
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
-        """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
+        """Carry out the job, or its rest. Raises RailsError; the log then holds all that happened."""
         self.modes.check_rules((*RULES, "model"))
         if resumed:
             self.state.restore(resumed)
@@ -109,7 +107,7 @@ class Session(OpenSession):
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
     def _broken(self, error: BaseException, ending: Ending | None) -> Ending:
-        """Pause after a fault of ours between turns; one after the ``ending`` changes nothing of it."""
+        """Pause after an internal error between turns; one after the ``ending`` does not change it."""
         fault = fault_event("the session was closed" if ending else "the session went on", error)
         self.publish(fault)
         if ending:
@@ -118,7 +116,6 @@ class Session(OpenSession):
         return Ending("internal_error", f"{fault.message} {fault.error} {on}")
 
     def _chain(self, at: ResumeState) -> Ending:
-        """Run one agent after the other, from where the session stands."""
         if at.stopped:
             return Ending(outcome_for(at.stopped), at.why)
         ending, handed, step, back = self._before(), at.handed, at.finished, False
@@ -151,11 +148,9 @@ class Session(OpenSession):
         return ending
 
     def _last(self, kind: type[_Event]) -> _Event | None:
-        """Return the last event of a kind, None where there is none."""
         return next((one.event for one in reversed(self.state.records) if isinstance(one.event, kind)), None)
 
     def _before(self) -> Ending:
-        """Return how the last agent that an earlier run of the session finished had ended."""
         if last := self._last(AgentFinished):
             return Ending(outcome_for(last.outcome), last.message)
         return Ending("unchanged", "Nothing was left to do.")
@@ -169,10 +164,10 @@ class Session(OpenSession):
         step: int = 0,
         resumed: ResumeState | None = None,
     ) -> Ending:
-        """Let one agent work on one task until it is done, a budget is spent or it waits for a person.
+        """Let one agent work until it is done, a budget is spent or it waits for a person.
 
-        ``previous_tool_output`` is what came before: a plan, or what the agent before this one hands over.
-        ``step`` is the task's place in the job; ``resumed`` is where an interrupted run of it stands.
+        ``previous_tool_output`` is a plan or hand-off, ``step`` the task's place in the job, ``resumed`` an interrupted
+        run.
         """
         context = self.context(agent_role)
         work = AgentLoop(self.state, context, task, step)
@@ -193,29 +188,26 @@ class Session(OpenSession):
         return ending
 
     def _revise(self, reviewer: str, step: int) -> str:
-        """Send a review back to the agent before the reviewer; return what it is told."""
         why = f"{reviewer} did not pass this work. Correct what it finds, and nothing else."
         text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(step - 1))
         return self._steered(HumanSteered("handoff", "back", reviewer, text=text))
 
     def _steered(self, event: HumanSteered) -> str:
-        """Publish what goes on and return it as the log has it: the next agent gets nothing that is not masked."""
+        """Publish the next agent's input; return it masked, as logged."""
         kept = self.publish(event).event
         return kept.text or "" if isinstance(kept, HumanSteered) else ""
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
     def _result(self) -> str:
-        """Return the last agent's result as the log has it: what is written to a file is masked as the log is."""
+        """Return the last agent's result as logged, so that files are masked too."""
         last = self._last(AgentFinished)
         return (last.result if last else "") or ""
 
     def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
-        """Write the hand-off after ``step`` and let the human look at it; ``None`` when it waits for them.
+        """Write the hand-off after ``step`` and show it to the human; ``None`` while it waits, and whether it goes back.
 
-        With it, whether it goes back to the agent of ``step`` instead of on.
-
-        ``offered`` is the file that was written already, before an interruption: it may have been edited since.
+        ``offered`` was written before an interruption and may have been edited since.
         """
         sender, receiver = named(self.agents, self.job.tasks[step][0]), self.job.tasks[step + 1][0]
         files = self.state.handoffs
@@ -240,19 +232,16 @@ class Session(OpenSession):
         self.publish(Handoff(sender.name, receiver, file, handoffs.contract_of(sender), sha256(text.encode())))
 
     def _handed_to(self, step: int) -> str:
-        """Return what the agent of ``step`` was handed at first: the plan, or what the agent before it handed over."""
         if not step:
             return self.job.handed
         return self.state.handoffs.read(handoffs.next_name(step - 1, self.job.tasks[step][0]))
 
     def _difference(self) -> str:
-        """Return what the session has changed so far, as the log would keep it."""
         history = History(self.job.project)
         steps = in_effect(history.steps(self.log.session_id), undone=False)
         return self.log.masked("\n".join(history.restore_point(step).diff() for step in steps))
 
     def _hand_over_last(self) -> None:
-        """Write the last result of a chain, and the files that came of it, for the human."""
         step = len(self.job.tasks) - 1
         sender = named(self.agents, self.job.tasks[step][0])
         self._publish_handoff(sender, "human", self._write_result(step, sender, self._result()))
@@ -263,7 +252,7 @@ class Session(OpenSession):
                 self.state.handoffs.keep(f"{handoffs.final_name(step + 1)}/{name}", data)
 
     def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
-        """Return the hand-off's text once a human has agreed to it, or ``None``; or what goes back to its agent."""
+        """Return the hand-off's text once agreed, or ``None``; or what goes back to its agent."""
         files = self.state.handoffs
         by = ""
         if self.job.handoffs == "ask" and self.human is not None:
@@ -292,7 +281,6 @@ class Session(OpenSession):
         return self._steered(steered), answer == "back"
 
     def _told(self, sender: Agent, receiver: str, file: str, wrong: str, mode: Enforcement) -> None:
-        """Publish an alert about an input that is not what it must be and does not block."""
         last = self.state.records[-1]
         self.publish(
             OverseerAlert(
@@ -351,6 +339,6 @@ class Session(OpenSession):
 
 
 def where(project: Path, log: SessionLog) -> ResumeState:
-    """Return where an interrupted session stands. Raises LogError for a damaged log."""
+    """Return an interrupted session's state. Raises LogError for a damaged log."""
     recover(project)
     return resume_state(read_strict(log.path), hashes_of(project))

@@ -1,7 +1,7 @@
-"""Contained commands of one session: one layer over the project, one label, one yes of a human.
+"""A session's contained commands: one layer over the project, one label, one yes.
 
-A second command sees what the first left. What a command changed is proposed right after it ended, and takes the same
-path as every edit; once it is decided, the layer forgets it. What git ignores stays until the session ends.
+A command sees what the last one left. Its changes are proposed right after it and leave the layer once decided; what
+git ignores stays until the session ends.
 """
 
 from __future__ import annotations
@@ -45,9 +45,8 @@ _NO_TESTS: Final = (
 class ContainedRuns(Struct):
     """Runs commands for one session. ``label`` is found when first needed, and logged.
 
-    ``publish`` gets the event with the label; ``human`` is who may type the sentence, ``tests_agreed`` their yes to
-    tests of each proposal (None: not asked yet). ``time_left`` says how many seconds the session still has; no command
-    takes longer.
+    ``human`` may type the sentence; ``tests_agreed`` is their yes to tests of each proposal (``None``: not asked). No
+    command outlasts ``time_left``, in seconds.
     """
 
     project: Path
@@ -71,17 +70,17 @@ class ContainedRuns(Struct):
         return self.found
 
     def is_one(self, tool: str) -> bool:
-        """Whether a tool is one of those that run here."""
+        """Return whether a tool runs here."""
         return tool in (RUN_COMMAND.name, RUN_TESTS.name)
 
     def holds(self, definition: Definition | None) -> bool:
-        """Whether what a tool starts is to run in the sandbox."""
+        """Return whether the tool's program runs in the sandbox."""
         transport = definition.transport if definition else None
         own = isinstance(transport, Command | Mcp) and transport.contained
         return own or bool(definition and self.is_one(definition.tool_name))
 
     def notes(self, definition: Definition | None) -> tuple[str, ...]:
-        """Return what the card of a command says of the sandbox."""
+        """Return the sandbox lines of a command's card."""
         if definition is None or not self.holds(definition):
             return ()
         from rails.sandbox.places import named_on_card
@@ -100,9 +99,9 @@ class ContainedRuns(Struct):
         )
 
     def refused(self, tool: str) -> str:
-        """Return why a command is not run at all, "" where it may be asked about.
+        """Return why a command may not even be asked about, or "".
 
-        Where nothing contains it, a human has to type a sentence first, once for a session.
+        Uncontained, a human has to type a sentence once a session.
         """
         from rails.sandbox.values import NONE
 
@@ -122,7 +121,7 @@ class ContainedRuns(Struct):
         return "" if self.unlocked else f"{why} Only the user can switch it on. Nothing was run."
 
     def runners(self) -> Mapping[str, Callable[[Mapping[str, Json], Path], ToolResult]]:
-        """Return what runs the built-in tools, for ``Registry.with_runners``."""
+        """Return the built-in tools' runners, for ``Registry.with_runners``."""
         return {RUN_COMMAND.name: self._command, RUN_TESTS.name: self._tests}
 
     def run(
@@ -133,9 +132,9 @@ class ContainedRuns(Struct):
         on_output: Callable[[bytes], object] | None = None,
         on_error: Callable[[bytes], object] | None = None,
     ) -> Result:
-        """Run a command in the session's layer. Raises CheckError when it cannot be contained, or changed too much.
+        """Run a command in the session's layer. Raises CheckError when not containable or it changed too much.
 
-        With ``on_error`` it is a person's: errors stand apart, and it has our standard input unless that is a terminal.
+        With ``on_error``, a person's: errors apart, and our standard input unless that is a terminal.
         """
         from rails.sandbox.run import run
         from rails.sandbox.values import SandboxLimits, SandboxView
@@ -158,16 +157,16 @@ class ContainedRuns(Struct):
         return result
 
     def finds_tests(self) -> bool:
-        """Return whether the project says how it is tested, and tests are contained here."""
+        """Return whether the project names its tests and they are contained here."""
         from rails.sandbox.values import NONE
         from rails.tools.project_tests import command_for_tests
 
         return bool(command_for_tests(self.project)) and self.label.level != NONE
 
     def test(self, changes: ChangeSet) -> Result | None:
-        """Run the project's tests with ``changes`` in place, in a layer of their own; None where nothing can run.
+        """Run the project's tests with ``changes`` in their own layer; ``None`` without any.
 
-        None also where no test was found. Raises CheckError when they cannot be contained.
+        Raises CheckError when they cannot be contained.
         """
         from rails.sandbox.run import layer_for, run
         from rails.sandbox.values import SandboxLimits, SandboxView
@@ -184,7 +183,7 @@ class ContainedRuns(Struct):
         return None if found_none(ran.exit_code, ran.out) else ran
 
     def contain(self, call: ContainedCall) -> Result:
-        """Run the command of a definition in the session's layer. Raises RailsError as :meth:`run` does."""
+        """Run a definition's command in the session's layer. Raises RailsError as :meth:`run` does."""
         from rails.sandbox.run import run
         from rails.sandbox.values import SandboxLimits, SandboxView
 
@@ -194,7 +193,7 @@ class ContainedRuns(Struct):
         )
 
     def settle(self) -> None:
-        """Forget what was proposed: it is written, or nobody wants it."""
+        """Forget decided proposals."""
         try:
             if self._layer:
                 self._layer.drop()
@@ -250,7 +249,6 @@ class ContainedRuns(Struct):
         )
 
     def _words(self, tool: str, argv: Sequence[str], result: Result) -> list[str]:
-        """Say how it ended, what it printed and what became of what it left."""
         ran = f" ({' '.join((Path(argv[0]).name, *argv[1:]))})" if tool == RUN_TESTS.name else ""
         lines = [f"{tool}{ran}: {result.status}"]
         shown, left_out = head_and_tail(result.out.rstrip("\n"), limits.RESULT_CHARS * 3 // 4)
@@ -264,7 +262,7 @@ class ContainedRuns(Struct):
 
 
 def ran_contained(ids: tuple[str, ...], argv: Sequence[str], result: Result) -> ToolExecutionResult:
-    """Return the event of a command that a person ran by hand."""
+    """Return the event of a person's command."""
     text = "\n".join(
         (f"{' '.join(argv)}: {result.status}", head_and_tail(result.out + result.err, limits.RESULT_CHARS)[0])
     )

@@ -1,7 +1,7 @@
-"""What belongs to the protocols in text: files that are shown in full, and the lines an answer asks for more with.
+"""Text protocols: files shown in full, and the lines that ask for more.
 
-A model that is asked in text has no tools. It gets the files that its task names; it asks for others by ``SHOW path``
-alone on a line, deletes by ``DELETE path``, and says by ``CONTINUE`` that its change is not complete.
+Without tools a model gets the files its task names; alone on a line, ``SHOW path`` asks for others, ``DELETE path``
+deletes, ``CONTINUE`` says that its change is incomplete.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ _CHARS: Final = 40_000
 
 
 def _wished(prose: str, verb: str) -> tuple[str, ...]:
-    """Return the paths that the text of an answer outside of its blocks asks for, by ``SHOW`` or ``DELETE``."""
     paths = dict.fromkeys(path for wish, path in _WISH.findall(prose) if wish == verb)
     return tuple(islice(paths, _FILES))
 
@@ -45,7 +44,7 @@ def _wished(prose: str, verb: str) -> tuple[str, ...]:
 def with_deletions(
     context: TurnContext, found: ParsedAnswer | RequestResult, turn: int
 ) -> ParsedAnswer | RequestResult:
-    """Return the answer of a ``turn`` whose ``DELETE`` lines are requests as well, checked and asked about as such."""
+    """Return the answer with its ``DELETE`` lines as requests, checked and asked about as such."""
     if context.protocol not in IN_TEXT or isinstance(found, RequestResult):
         return found
     more = [
@@ -58,10 +57,9 @@ def with_deletions(
 def wishes_granted(
     context: TurnContext, prose: str, requests: Sequence[ToolRequest], outcomes: tuple[RequestResult, ...]
 ) -> tuple[tuple[RequestResult, ...], bool]:
-    """Return the outcomes of an answer with the files that it asked to see, and whether it was all of the work.
+    """Return the outcomes with the files asked for, and whether it was all of the work.
 
-    It was, where it held edits, they were made, and it asked for nothing besides but to see them: no further word is
-    needed.
+    It was, where its edits were made and it asked besides only to see them.
     """
     if context.protocol not in IN_TEXT:
         return outcomes, False
@@ -80,9 +78,9 @@ def wishes_granted(
 
 
 def unmapped(context: TurnContext, path: str) -> str:
-    """Return why a file is not on the map of the project that an agent gets; "" where it is.
+    """Return why a file is not on the agent's map of the project, or "".
 
-    A small model that is asked in text and reads that there are tests writes tests as well, three times the tokens.
+    A small model asked in text that sees tests writes tests too, at three times the tokens.
     """
     from rails.gate.weakened_tests import TEST_FILE  # needs ast, which an applied answer does without
 
@@ -93,10 +91,10 @@ def unmapped(context: TurnContext, path: str) -> str:
 def without_unseen(
     context: TurnContext, requests: Sequence[ToolRequest], refusals: Sequence[Refusal]
 ) -> Sequence[ToolRequest]:
-    """Return an answer's edits without whole files that would lose most of a text which the agent was never shown.
+    """Return an answer's edits without whole files that would lose most of a text the agent never saw.
 
-    Models that write whole files also make up tests which are there already; what they do know is not refused for it.
-    Nothing is returned where another edit is refused as well, or none is left.
+    Models that write whole files also invent tests that exist; the rest is not refused for it. Empty where another edit
+    is refused too, or none is left.
     """
     made_up = {refusal.path for refusal in refusals if refusal.code == "omission"} - context.seen.keys()
     if context.protocol not in IN_TEXT or not {refusal.path for refusal in refusals} <= made_up:
@@ -105,13 +103,13 @@ def without_unseen(
 
 
 def task_files(context: TurnContext, task: str, named: Sequence[str] = ()) -> ShownFiles:
-    """Return the files that a task names, and those ``named`` besides."""
+    """Return the files that a task names, and those ``named``."""
     words = (word.strip(".:!?*@") for word in _WORDS.findall(task[:_CHARS]))
     return ShownFiles(context, tuple(dict.fromkeys((*named, *words))))
 
 
 class ShownFiles:
-    """Files in full, each under its path, as far as there is room; ``left_out`` says why others are not shown."""
+    """Files in full by path, as room allows; ``left_out`` says why others are not."""
 
     def __init__(self, context: TurnContext, names: Sequence[str]) -> None:
         self.context = context
@@ -126,12 +124,11 @@ class ShownFiles:
                 self.left_out[name] = why
 
     def publish(self) -> None:
-        """Log what was shown: it is what the agent knows of these files."""
+        """Log what was shown: the agent's knowledge of these files."""
         for event in self._events:
             self.context.publish(event)
 
     def _take(self, path: WorkspacePath) -> str:
-        """Show a file, or return why not."""
         name, context = str(path), self.context
         if why := why_hidden(path) or Restrictions.of(context.project).reason(name) or unlisted(context, name):
             return why
@@ -165,7 +162,7 @@ class ShownFiles:
 
 
 def fenced(name: str, text: str) -> str:
-    """Return a file as an answer would write it: its path, and its lines in a fence that they do not close."""
+    """Return a file as an answer would write it, in a fence that its lines do not close."""
     fence = "```"
     while fence in text:
         fence += "`"

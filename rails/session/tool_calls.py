@@ -1,7 +1,6 @@
-"""From what was found in an answer to the requests that may go on, and words about the others.
+"""From an answer's calls to the requests that may go on, and words about the others.
 
-Each block of an answer is published exactly once (TOOL_BLOCK), in the order of the answer; its status as soon as
-its tool is known, although the block may still be coming.
+Each block is published once (TOOL_BLOCK), in order; its status as soon as its tool is known.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ BlockVerdict = Literal["passed", "corrected", "failed"]
 
 
 class CheckedCalls(Struct, frozen=True):
-    """Valid requests in the order of the answer, and an outcome for each one that is not."""
+    """Valid requests in the answer's order, and an outcome for each other."""
 
     requests: tuple[ToolRequest, ...]
     outcomes: tuple[RequestResult, ...]
 
 
 def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> CheckedCalls:
-    """Validate every request of an answer, in its order; correct where that is switched on."""
+    """Validate every request in order; correct where switched on."""
     for block in found.ignored[: limits.BLOCKS_TOLD]:
         context.publish(BlockIgnored(block.start, block.end, block.reason))
     requests: list[ToolRequest] = []
@@ -86,7 +85,6 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
 
 
 def _held_back(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> RequestResult:
-    """Refuse the requests of an answer that broke off, whole as each of them may be."""
     for one in found.requests:
         context.publish(_block(one, found.blocks.get(one.id), "failed"))
         message = f"The request of {one.tool_name!r} was not run: the answer stopped with '{answer.stop_reason}'."
@@ -96,10 +94,9 @@ def _held_back(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -
 
 
 def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
-    """Publish the status of requests whose tool and path are known, although their block may still be coming.
+    """Publish the status of requests with known tool and path, perhaps before their block ends.
 
-    Where the paths stand inside a list (``edits[]``), they are only known once the block is complete; then
-    the status is told again, with the first file and how many more there are.
+    Paths inside a list (``edits[]``) follow once the block is complete, as the first file and a count.
     """
     for signal in signals:
         if isinstance(signal, CallStarted):
@@ -119,7 +116,6 @@ def _status(context: TurnContext, request_id: str, tool: str, paths: Sequence[st
 
 
 def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
-    """Return the different paths inside the lists of a request that names none itself, in their order."""
     if any(name in raw.parameters for name in PATH_KEYS):
         return ()
     lists = [value for value in raw.parameters.values() if isinstance(value, list)]
@@ -129,7 +125,6 @@ def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
 
 
 def _block(item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: BlockVerdict) -> ToolBlock:
-    """Return the event of a block that is complete."""
     known = item if isinstance(item, RawRequest) else None
     path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
     inner = _inner_paths(known) if known else ()
@@ -169,13 +164,12 @@ def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequ
 
 
 def _place(found: ParsedAnswer, item: RawRequest | Refusal) -> tuple[bool, int]:
-    """Blocks by their place in the text; native calls, which have none, stay in their order after them."""
+    """Return the order: blocks by place, then native calls, which have none."""
     start, _ = found.blocks.get(item.id if isinstance(item, RawRequest) else item.request_id, (-1, -1))
     return start < 0, start
 
 
 def _quote(answer: ModelAnswer, found: ParsedAnswer, request_id: str) -> str:
-    """The block as the agent sent it, for the sentence that quotes it."""
     if place := found.blocks.get(request_id):
         return answer.message.text[slice(*place)]
     call_id = found.native_ids.get(request_id)

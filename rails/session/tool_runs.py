@@ -1,4 +1,4 @@
-"""A tool that looks or runs on its road: asked about where it has to be, run, and what it gave told."""
+"""A tool that looks or runs: asked about if necessary, run, its result told."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rails.tools.runners import dispatch
 
 
 def carry_out_tool(context: TurnContext, request: ToolRequest) -> RequestResult:
-    """Run a tool, after a human agreed where its definition, a rule or an echo of what the agent read wants it."""
+    """Run a tool, once a human agreed where its definition, a rule or an echo wants it."""
     account = ""
     if refused := context.contained.refused(request.tool_name):
         return feedback.denied((request.id,), refused)
@@ -88,10 +88,9 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
 
 
 def _asked(context: TurnContext, request: ToolRequest) -> ToolResult:
-    """Put the question of an agent to the person, and return what they answer.
+    """Put an agent's question to the person, and return the answer, or the agent's default.
 
-    Where nobody answers, the default that the agent named counts. Raises UnansweredError where it named none; the
-    question then stands open in the log, and is answered from there or asked again when the session goes on.
+    Raises UnansweredError without one; the question stays open in the log until the session resumes.
     """
     from rails.session.ask_user import Unattended, UserQuestion, answered, as_logged  # most turns ask nothing
 

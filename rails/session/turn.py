@@ -3,9 +3,8 @@
     ask the model ─▶ find its requests ─▶ validate each ─▶ look (reading tools)
                      ─▶ plan the edits ─▶ gate them ─▶ ask a human ─▶ write ─▶ run (executing tools)
 
-Whatever fails on the way becomes an :class:`~rails.session.feedback.RequestResult`, and all outcomes go back to the
-agent as one message: there is one way back. The stages know nothing of the log or of each other; this
-module calls them in order and publishes what happened.
+Every failure becomes an :class:`~rails.session.feedback.RequestResult`; all outcomes go back as one message. The stages
+know neither the log nor each other.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from rails.session.turn_context import TurnContext, ms_since
 
 
 class Turn(Struct, frozen=True):
-    """A finished turn: what the model said, the results, and the message it gets next.
+    """A finished turn: the answer, the results, and the next message.
 
-    ``reply`` is ``None`` when the answer asked for nothing: then, and where ``complete``, the agent is done.
+    Without a ``reply``, or where ``complete``, the agent is done.
     """
 
     answer: ModelAnswer
@@ -45,19 +44,19 @@ class Turn(Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is left to do: the answer was all of the work, or asked for what is so already."""
+        """Return whether nothing is left to do: all is done, or was so already."""
         return self.complete or {outcome.kind for outcome in self.outcomes} == {"same"}
 
     @property
     def aborted(self) -> bool:
-        """Whether the human ended the session."""
+        """Return whether the human ended the session."""
         return any(outcome.kind == "aborted" for outcome in self.outcomes)
 
 
 def take_turn(context: TurnContext, number: int, messages: Sequence[Message], tokens: int = 0, window: int = 0) -> Turn:
-    """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then.
+    """Ask the model once and carry out its requests. Raises ModelError; nothing is run then.
 
-    ``tokens`` is what the prompt is thought to take (0: nobody asked), ``window`` what prompt and answer may take.
+    ``tokens`` estimates the prompt (0: unknown), ``window`` bounds prompt and answer.
     """
     words = f"Asking {context.model.name}"
     if len(messages) == 1 and window < 2 * tokens:
@@ -86,9 +85,9 @@ def carry_out(
     messages: Sequence[Message] | None = None,
     done: Mapping[str, RequestResult] | None = None,
 ) -> Turn:
-    """Carry out a whole answer to ``messages``, if to any; what cannot be read has its outcome already.
+    """Carry out a whole answer; unreadable parts have their outcome already.
 
-    ``done`` is what a run before this did.
+    ``done`` holds an earlier run's results.
     """
     if isinstance(found, RequestResult):
         native = {call.id: call.id for call in answer.message.calls}
@@ -123,7 +122,7 @@ def _carried_out(
     before: Sequence[RequestResult],
     done: Mapping[str, RequestResult],
 ) -> list[RequestResult]:
-    """Look, then change, then run: what fails holds back what comes after it, apart from looking."""
+    """Look, change, run: a failure holds back what follows, apart from looking."""
     read, edits, runs = ([r for r in requests if r.effect == effect] for effect in ("read", "edit", "run"))
     outcomes = [done.get(r.id) or _guarded(context, (r,), partial(_carry_out_tool, context, r)) for r in read]
     if edits:
@@ -136,13 +135,12 @@ def _carried_out(
 def _reply(
     context: TurnContext, answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]
 ) -> Message:
-    """Return the one message that the agent gets; after a fault of ours, one that says no more than that."""
+    """Return the message for the agent; after an internal error, one that says only that."""
     reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
     return reply if isinstance(reply, Message) else feedback.after_fault(reply, native)
 
 
 def _listen(context: TurnContext, reader: AnswerReader, messages: Sequence[Message]) -> ModelAnswer:
-    """Stream the answer through the reader, and on to whoever shows it."""
     from rails.models.in_time import in_time
 
     stream = context.model.stream(system=context.system, messages=messages, tools=context.tools)
@@ -157,7 +155,6 @@ def _listen(context: TurnContext, reader: AnswerReader, messages: Sequence[Messa
 
 
 def _change(context: TurnContext, edits: Sequence[ToolRequest], *, failed: bool) -> RequestResult:
-    """Propose all edits of an answer as one change, unless something before it ``failed``."""
     if failed:
         ids = tuple(request.id for request in edits)
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
@@ -172,7 +169,6 @@ def _guarded(context: TurnContext, requests: Sequence[ToolRequest], step: Callab
 def _run_in_order(
     context: TurnContext, runs: Sequence[ToolRequest], before: Sequence[RequestResult]
 ) -> list[RequestResult]:
-    """Run tools one after the other until one fails."""
     outcomes: list[RequestResult] = []
     for request in runs:
         if not _all_ok((*before, *outcomes)):

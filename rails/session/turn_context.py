@@ -1,4 +1,4 @@
-"""What a turn stands on: one frozen value instead of a dozen parameters."""
+"""All that a turn needs, in one frozen value."""
 
 from __future__ import annotations
 
@@ -40,20 +40,15 @@ TestsMode = Literal["ask", "on", "off"]
 class TurnContext(Struct, frozen=True):
     """The context of a turn: the agent and its tools, the project, the approver, and where events go.
 
-    ``seen`` is what the agent last saw of each file (path to SHA-256), so that work that somebody else did
-    since is not overwritten; ``contents`` are those bytes by SHA-256, as far as they are at hand, so that both
-    can be merged. ``from_project`` names the tools whose definition comes from the project
-    itself: their approval says so. ``returned`` are the texts that its tools gave it, so that a call which only
-    repeats one of them is known. ``contained`` runs commands. ``protocol`` is how
-    the model is asked. ``on_text`` gets each piece of streamed text.
-    ``time_left`` says how many seconds the session still has. ``mask`` takes keys and passwords out of what the
-    agent is told. ``shown`` are the files that it has read, ``denied`` the
-    digests of what it was denied. ``tests`` is whether the project's
-    tests run on what it proposes, ``sent_back`` how often failing tests and style went back to it. ``given`` is what
-    its looks gave, by tool and parameters: the text's SHA-256, and how
-    often it was asked for. ``task`` is what the session was asked for. ``goes_on`` is whether the agent may follow up
-    what it writes. ``wrote`` are the requests that
-    wrote something. ``talks`` is whether a person talks to it, so that what they interrupt is kept.
+    ``seen`` maps path to SHA-256 as the agent last saw it, so that others' later work is not overwritten; ``contents``
+    keeps bytes by SHA-256 for a merge. ``from_project`` are the project's own tools: their approval says so.
+    ``returned`` are tools' texts, to detect a call that repeats one; ``given`` maps tool and parameters to the text's
+    SHA-256 and count.
+
+    ``mask`` takes keys and passwords out of the agent's words; ``shown`` are files read, ``denied`` digests. ``tests``:
+    the project's tests run on proposals; ``sent_back`` counts returns for tests and style. ``time_left`` is in seconds.
+    ``goes_on``: the agent may follow up its writes, requests in ``wrote``. ``talks``: a person converses, so what they
+    interrupt is kept.
     """
 
     project: Path
@@ -93,11 +88,11 @@ class TurnContext(Struct, frozen=True):
 
     @property
     def known(self) -> KnownFiles:
-        """What the agent knows of the files."""
+        """Return what the agent knows of the files."""
         return KnownFiles(self.seen, self.contents)
 
     def saw(self, path: str, digest: str) -> None:
-        """Take note of what the agent has just seen of a file; the oldest contents are forgotten beyond a bound."""
+        """Note what the agent saw of a file; beyond a bound the oldest contents go."""
         self.seen[path] = digest
         data = self._content(path)
         if data is None or sha256(data) != digest:
@@ -108,7 +103,7 @@ class TurnContext(Struct, frozen=True):
             del self.contents[next(iter(self.contents))]
 
     def gave(self, tool: str, parameters: str, text: str) -> int:
-        """Take note of what a look gave; return how often it had given just that before."""
+        """Note a look's result; return how often it was the same before."""
         known, times = self.given.get((tool, parameters), ("", -1))
         now = sha256(text.encode("utf-8", "surrogatepass"))
         times = times + 1 if known == now else 0
@@ -116,12 +111,12 @@ class TurnContext(Struct, frozen=True):
         return times
 
     def showed(self, text: str, origin: str) -> None:
-        """Take note of what a tool gave the agent."""
+        """Note what a tool gave the agent."""
         self.returned.add(text, origin)
 
     @property
     def author(self) -> Author:
-        """Whose changes the agent's are, for the gate."""
+        """Return the author of the agent's changes, for the gate."""
         return Author(self.task, self.agent.given_tests_only)
 
     def _content(self, name: str) -> bytes | None:
@@ -132,7 +127,7 @@ class TurnContext(Struct, frozen=True):
             return None
 
     def echo(self, request: ToolRequest) -> str:
-        """Return a doubt in words where the request stood in what the agent read, in any form; "" otherwise."""
+        """Return a doubt where the agent had read the request in any form, or ""."""
         if request.raw is None:
             return ""
         if origin := self.returned.origin(request.raw.raw):
@@ -141,7 +136,7 @@ class TurnContext(Struct, frozen=True):
         return f"{request.tool_name}: the parts of this call were together in {origin}." if origin else ""
 
     def based(self, request: ToolRequest) -> ToolRequest:
-        """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""
+        """Bind a request that replaces by place to the file as last seen."""
         path = request.parameters.get("file_path")
         known = self.seen.get(path, "") if isinstance(path, str) else ""
         tool = BUILTIN_TOOLS.get(request.tool_name)
@@ -157,7 +152,7 @@ def whole_answer(
     tools: Sequence[ToolSpec],
     time_left: Callable[[], float],
 ) -> ModelAnswer:
-    """Return what a model answers to a question besides its work. Raises ModelError and TimeUpError."""
+    """Return a model's answer to a side question. Raises ModelError and TimeUpError."""
     from rails.models.in_time import in_time  # an answer that is applied asks no model
 
     stream = model.stream(system=system, messages=messages, tools=tools)

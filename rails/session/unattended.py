@@ -1,4 +1,4 @@
-"""A session with nobody at hand, built of plain values: what a job brings, and nothing of the user or the machine."""
+"""An unattended session of plain values, without user or machine settings."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def _shipped_tools() -> Registry:
 def unattended_session(
     job: SessionJob, log: SessionLog, model: Model, config: Path, gate: Gate, *, prices: Mapping[str, Price]
 ) -> Session:
-    """Return a session whose approvals are the policy in ``config`` (without one: no) and whose log has begun.
+    """Return a session whose approvals are the policy in ``config`` (none: no) and whose log has begun.
 
-    Its agents are the shipped ones and those in ``config``, its tools the shipped ones: the project's own would need a
-    human's trust. Raises UsageError for an agent that there is not, or a policy that cannot be used.
+    Agents are shipped or in ``config``, tools shipped: the project's own need a human's trust. Raises UsageError for an
+    unknown agent or an unusable policy.
     """
     own = config / TEMPLATES
     agents = {**_shipped_agents(), **load_agents([own], trusted_folders=[own])}
