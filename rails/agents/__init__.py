@@ -1,9 +1,5 @@
-"""Role agents: a Markdown template becomes a role, and a role becomes the prompt that the model reads.
+"""Role agents: a Markdown template becomes a role, and a role the model's prompt.
 
-A template is a valid Claude Code subagent: YAML front matter with ``name``, ``description``, ``tools``,
-``model`` and ``maxTurns``, then the prompt. What is ours stands under the one key ``x-rails``.
-
-The system prompt is the template's text, the protocol (``agent_templates/_protocol.md``), the role's own
-tools with their schemas, and the role's guidance. It depends on nothing else, so that caches hold. Texts
-are joined, never substituted into each other: what is injected arrives byte for byte.
+A template is a valid Claude Code subagent with our fields under ``x-rails``. The system prompt depends only on the
+template, the protocol and the role's tools, so caches hold; texts are joined, never substituted into each other.
 """

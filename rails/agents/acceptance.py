@@ -1,8 +1,6 @@
-"""A project's own agent templates are read and accepted by a human before an agent runs with them.
+"""A project's own agent templates run only after a human read and accepted them.
 
-A template decides what a model reads and which tools it may ask for, and a project may come from anywhere. The
-acceptance is bound to the file's bytes and kept where the tool definitions' is (``rails.trust.record``), under
-``agent:NAME``: a changed file is a new question.
+The acceptance is bound to the file's bytes and kept in ``rails.trust.record`` under ``agent:NAME``.
 """
 
 from __future__ import annotations
@@ -16,17 +14,17 @@ from rails.trust.record import TrustRecord, file_for_review
 
 
 def key_of(agent: Agent) -> str:
-    """Return the name under which an acceptance is kept; no tool's name has a colon."""
+    """Return the key of an acceptance; no tool's name has a colon."""
     return f"agent:{agent.name}"
 
 
 def pending_agents(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
-    """Return the agents that nobody has accepted as they are now, by name."""
+    """Return the agents not accepted as they are now, by name."""
     return tuple(agents[name] for name in sorted(agents) if not agents[name].trusted)
 
 
 def trust_question(agent: Agent, trust: TrustRecord) -> str:
-    """Return all that a human should see before accepting: what it replaces, the change, and the whole file."""
+    """Return what a human should see before accepting: what it replaces, the change, the whole file."""
     first = [f"The agent {agent.name} as this project wants it ({agent.source})"]
     if agent.replaces:
         first.append(f"It takes the place of {_whose(agent.replaces)} {agent.name}.")
@@ -39,19 +37,19 @@ def trust_question(agent: Agent, trust: TrustRecord) -> str:
 
 
 def accept_agent(agent: Agent, trust: TrustRecord) -> None:
-    """Record that a human accepted this template as it is now. Raises UsageError when it cannot be recorded."""
+    """Record the acceptance of this template's bytes. Raises UsageError when it cannot be recorded."""
     trust.accept(key_of(agent), agent.digest, agent.text)
 
 
 def trust_state_of(agent: Agent, trust: TrustRecord | None = None) -> str:
-    """Say whether the agent may run: "trusted", "changed since trusted" or "not trusted"."""
+    """Say "trusted", "changed since trusted" or "not trusted"."""
     if agent.trusted:
         return "trusted"
     return "changed since trusted" if trust and trust.accepted_text(key_of(agent)) else "not trusted"
 
 
 def untrusted_agent_error(agent: Agent) -> UsageError:
-    """Return the error for an agent that nobody has accepted."""
+    """Return the error for an unaccepted agent."""
     instead = f" {_whose(agent.replaces).capitalize()} {agent.name} is not used in its place." if agent.replaces else ""
     return UsageError(
         f"The agent {agent.name} is a template of this project ({one_line(agent.source, 200)}), and nobody has "

@@ -1,7 +1,6 @@
-"""Front matter: the small part of YAML in which a text means what it shows.
+"""Front matter: strings, whole numbers, true, false, lists and maps of YAML.
 
-PyYAML's safe loader keeps the last of two equal keys, turns ``no`` into false and ``12:30:45`` into a number,
-and builds values that refer to themselves. Here there are strings, whole numbers, true, false, lists and maps;
+PyYAML's safe loader keeps the last of equal keys and turns ``no`` into false and ``12:30:45`` into a number; here
 anchors, aliases, tags and duplicate keys are refused before anything is built.
 """
 
@@ -52,9 +51,9 @@ def front_matter_values(text: str, source: str) -> dict[str, Json]:
 
 
 def plain_lines(text: str) -> dict[str, Json] | None:
-    """Return what lines of ``key: words`` say, one level of them below a key, as YAML has it; None for all else.
+    """Return lines of ``key: words``, at most one level nested, as YAML reads them; ``None`` for all else.
 
-    Most templates have no more, and PyYAML takes longer to import than applying a small answer.
+    Most templates have no more, and importing PyYAML takes longer than applying a small answer.
     """
     found: dict[str, Json] = {}
     inner: dict[str, Json] | None = None
@@ -74,14 +73,13 @@ def plain_lines(text: str) -> dict[str, Json] | None:
 
 
 def _scalar(text: str) -> Json:
-    """Return a scalar that is not in quotes: only true, false and decimal integers are not text."""
     if text in ("true", "false"):
         return text == "true"
     return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else text
 
 
 def _refuse_tricks(text: str, source: str) -> None:
-    """Look at the events before anything is built: aliases can explode, tags can construct."""
+    """Check the events before anything is built: aliases can explode, tags can construct."""
     import yaml
 
     depth = 0
@@ -97,7 +95,6 @@ def _refuse_tricks(text: str, source: str) -> None:
 
 
 def _plain(node: yaml.Node, source: str, depth: int) -> Json:
-    """Build plain values from YAML nodes; only true, false and decimal integers are not text."""
     import yaml
 
     if isinstance(node, yaml.MappingNode):

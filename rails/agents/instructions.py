@@ -1,9 +1,7 @@
-"""A project's own instructions to agents: its ``AGENTS.md`` (or ``CLAUDE.md``), and its skills.
+"""A project's instructions to agents: the nearest ``AGENTS.md`` up to the repository's, else ``CLAUDE.md``; and its skills.
 
-The nearest ``AGENTS.md`` counts, from the project folder up to the repository's; ``CLAUDE.md`` where there is none. A
-skill is a folder with a ``SKILL.md`` that has a description (https://agentskills.io/specification): agents get the
-description and read the file when they need it. A project may come from anywhere, so nothing of it is in a prompt
-before a human has accepted it as it is; a changed one is a new question (``rails.trust.record``).
+A skill is a folder with a ``SKILL.md`` with a description (https://agentskills.io/specification), which agents read
+when needed. Nothing is in a prompt before a human accepted its present bytes (``rails.trust.record``).
 """
 
 from __future__ import annotations
@@ -34,9 +32,9 @@ _FOLLOW: Final = "The user has read and accepted {}. Follow it where it does not
 
 
 class Instructions(Struct, frozen=True):
-    """A project's instructions: where they are, relative to the project, their text and the digest of the file.
+    """Instructions: their path relative to the project, text and the file's digest.
 
-    ``description`` is that of a skill.
+    ``description`` is a skill's.
     """
 
     name: str
@@ -46,21 +44,21 @@ class Instructions(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The name under which an acceptance is kept."""
+        """The key of an acceptance."""
         return f"instructions:{self.name}"
 
     def question(self, trust: TrustRecord) -> str:
-        """Return all that a human should see before accepting."""
+        """Return what a human should see before accepting."""
         first = f"{self.name} {_ASKED[bool(self.description)]}:"
         return printable("\n".join((first, "", *file_for_review(trust.accepted_text(self.key), self.text))))
 
     def accept(self, trust: TrustRecord) -> None:
-        """Record that a human accepted them as they are. Raises UsageError when it cannot be recorded."""
+        """Record the acceptance of these bytes. Raises UsageError when it cannot be recorded."""
         trust.accept(self.key, self.digest, self.text)
 
 
 def find_instructions(project: Path) -> Instructions | None:
-    """Return the nearest instructions for work in ``project``, ``None`` where there are none that can be read."""
+    """Return the nearest readable instructions for work in ``project``, or ``None``."""
     project = project.resolve()
     up = [project, *project.parents]
     root = next((number for number, folder in enumerate(up) if (folder / ".git").exists()), 0)
@@ -73,7 +71,7 @@ def find_instructions(project: Path) -> Instructions | None:
 
 
 def _read(file: Path, root: Path) -> bytes | None:
-    """Return what is in a file below ``root``, through a link too if that stays there."""
+    """Return a file's bytes, through a link only if it stays below ``root``."""
     try:
         if not file.resolve().is_relative_to(root) or not file.is_file():
             return None
@@ -84,7 +82,7 @@ def _read(file: Path, root: Path) -> bytes | None:
 
 
 def find_skills(project: Path) -> Iterator[Instructions]:
-    """Yield the project's skills, by their places; a file without a description is none."""
+    """Yield the project's skills by place; each needs a description."""
     project = project.resolve()
     for pattern in _SKILLS:
         for file in islice(sorted(project.glob(pattern)), _MOST_SKILLS):
@@ -98,13 +96,13 @@ def find_skills(project: Path) -> Iterator[Instructions]:
 
 
 def unaccepted(project: Path, trust: TrustRecord) -> list[Instructions]:
-    """Return the instructions and skills that wait for a human to accept them."""
+    """Return the instructions and skills not accepted yet."""
     found = (find_instructions(project), *find_skills(project))
     return [one for one in found if one and one.digest not in trust.digests()]
 
 
 def instructions_text(project: Path, trust: TrustRecord) -> str:
-    """Return what an agent's prompt has of the project's instructions: nothing before a human accepted them."""
+    """Return the project's accepted instructions for an agent's prompt."""
     known = trust.digests()
     parts = []
     found = find_instructions(project)

@@ -1,4 +1,4 @@
-"""What a role's final answer must look like, for whoever works with it next."""
+"""The required form of a role's final answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VERDICT: Final = re.compile(r"(?<![\w-])(?:FAIL|NEEDS_REVISION|PASS)(?![\w-])")
 
 
 class _Validation(msgspec.Struct):
-    """What counts of a validation result (``contracts/validation_result.schema.json``)."""
+    """The fields read of ``contracts/validation_result.schema.json``."""
 
     failed_tests: list[Any]
     quality_checks: dict[str, bool]
@@ -31,16 +31,16 @@ class _Validation(msgspec.Struct):
 
 
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
-    """Return every way in which an agent's final answer is not what its role's answer must be.
+    """Return every way in which a final answer breaks its role's contract.
 
-    The contract is headings (a Markdown heading of any level outside code blocks, with or without a number
-    before it), a JSON Schema (the answer's last ```` ```json ```` block, or the whole answer), or both.
+    That is headings (Markdown, any level outside code blocks, numbered or not), a JSON Schema (for the last ````
+    ```json ```` block, or the whole answer), or both.
     """
     return (*_lacking(agent, text), *_not_satisfied(agent, text), *_without_verdict(agent, text))
 
 
 def verdict_of(agent: Agent, text: str) -> str:
-    """Return the verdict of a reviewer's answer, the strictest that it names; "" where there is none."""
+    """Return a review's verdict, the strictest it names, or ""."""
     if not agent.gives_verdict:
         return ""
     plain, block = "\n".join(_outside_fences(text)), json_of(text)
@@ -51,7 +51,7 @@ def verdict_of(agent: Agent, text: str) -> str:
 
 
 def _of_validation(text: str) -> str:
-    """Return the verdict that a validation result comes to: it names none, but what failed and what a person said."""
+    """Return a validation result's verdict, from its failures and a person's words."""
     try:
         value = msgspec.json.decode(text, type=_Validation)
     except msgspec.MsgspecError:
@@ -100,7 +100,7 @@ def _not_satisfied(agent: Agent, text: str) -> tuple[Refusal, ...]:
 
 
 def structured_answer(text: str, schema: Mapping[str, Json]) -> Json:
-    """Return the JSON value that an answer is, or that its last JSON block holds. Raises ValueError."""
+    """Return the JSON value of an answer or its last JSON block. Raises ValueError."""
     value = parse_document(json_of(text)).value
     if faults := answer_faults(schema, value):
         raise ValueError(f"the answer has another form: {faults[0].detail}")
@@ -108,7 +108,7 @@ def structured_answer(text: str, schema: Mapping[str, Json]) -> Json:
 
 
 def json_of(text: str) -> str:
-    """Return the last JSON block of ``text``, or all of it when there is none."""
+    """Return the last JSON block of ``text``, or all of it."""
     blocks = re.findall(r"^ {0,3}```json[ \t]*\n(.*?)^ {0,3}```[ \t]*$", text, re.DOTALL | re.MULTILINE | re.IGNORECASE)
     return str(blocks[-1]) if blocks else text
 

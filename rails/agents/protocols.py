@@ -1,4 +1,4 @@
-"""Which protocol a model is asked in: as somebody says, or by a table that ships as data (``protocols.toml``)."""
+"""The protocol for a model: as chosen, or by ``protocols.toml``."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ OTHERWISE: Final[Mapping[Protocol, Protocol]] = {
 
 
 class ProtocolChoice(Struct, frozen=True):
-    """A protocol, and in words for a person why it is this one."""
+    """A protocol and its reason, in words."""
 
     protocol: Protocol
     why: str
 
 
 def choose(wanted: str, provider: str, name: str, *, local: bool) -> ProtocolChoice:
-    """Return the protocol for the model ``name`` of ``provider``; ``wanted`` is one of ``PROTOCOLS``."""
+    """Return the protocol for ``provider``'s model ``name``; ``wanted`` is one of ``PROTOCOLS``."""
     if wanted != PROTOCOLS[0]:
         return ProtocolChoice(wanted, "as asked for")  # type: ignore[arg-type]
     if not provider:
@@ -44,7 +44,7 @@ def choose(wanted: str, provider: str, name: str, *, local: bool) -> ProtocolCho
 
 
 def billions(name: str) -> float | None:
-    """Return how many billions of parameters a model's name says it has, or None if it says nothing."""
+    """Return the billions of parameters in a model's name, or ``None``."""
     found = _SIZE.search(name.rpartition("/")[2])
     return float(found[1]) if found else None
 

@@ -68,17 +68,13 @@ TemplateOrigin = Literal["shipped", "user", "project"]
 
 
 class Agent(Struct, frozen=True):
-    """A role. ``tools`` is ``None`` when the role may use all that the definitions allow it.
+    """A role. ``tools`` is ``None`` when it may use all that the definitions allow.
 
-    ``model`` is the subagent's model as Claude Code reads it; ``runs_on`` is ours (``PROVIDER:NAME``), and
-    ``stronger`` the one that may take over when attempts run out; ``""`` means the session's and none.
-    ``body`` is the template's text; ``source`` is the file. ``max_attempts`` bounds failures in a row.
-    ``headings`` are the Markdown headings that the role's final answer must have, ``schema`` what its JSON must
-    satisfy. ``given_tests_only``: it changes no test that its task does not name; ``gives_verdict``: its answer is a
-    review. ``aliases`` are further names, ``dialects`` the wire formats that its model writes.
-    ``shown`` are the built-in tools that it is told of (``None``: all that it may use), ``protocol`` how it is asked.
-    ``digest`` is the SHA-256 of the whole file, ``text``; ``trusted`` is whether a human has accepted exactly that, or
-    need not.
+    ``model`` is Claude Code's field; ``runs_on`` (``PROVIDER:NAME``) and ``stronger``, for when attempts run out, are
+    ours ("": the session's, none). ``max_attempts`` bounds failures in a row. The final answer needs ``headings`` and
+    JSON of ``schema``. ``given_tests_only``: it changes only tests that its task names; ``gives_verdict``: a review.
+    ``dialects`` are its model's wire formats, ``shown`` the visible built-in tools (``None``: all). ``digest`` is the
+    SHA-256 of the file; ``trusted``: a human accepted exactly that, or need not.
     """
 
     name: str
@@ -108,7 +104,7 @@ class Agent(Struct, frozen=True):
 
 
 class Agents(dict[str, Agent]):
-    """Agents by name. ``left_out`` has a sentence for each template that cannot be used, by each name it may mean."""
+    """Agents by name; ``left_out`` has a sentence for each name an unusable template may mean."""
 
     def __init__(self, agents: Mapping[str, Agent], left_out: Mapping[str, str]) -> None:
         super().__init__(agents)
@@ -116,20 +112,19 @@ class Agents(dict[str, Agent]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is left out, each once."""
+        """The templates left out, each once."""
         return tuple(dict.fromkeys(self.left_out.values()))
 
 
 def load_agents(
     folders: Sequence[Path], *, trusted: Collection[str] = (), trusted_folders: Collection[Path] = (), only: str = ""
 ) -> Agents:
-    """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
+    """Load every ``*.md`` of ``folders`` without a leading ``_``; later folders override.
 
-    ``trusted_folders`` are the user's own, where no agent can write; ``trusted`` are digests of templates
-    that a human has read and accepted (``rails.agents.acceptance``). A template from anywhere else, except a shipped
-    one, is loaded as not trusted: it may not run. A folder that does not exist is skipped. Where a file has the name
-    ``only``, no other file is read; an alias is looked for in all. A template that cannot be used is left out, and so
-    is another one of its name. Raises DefinitionError for a shipped one.
+    ``trusted_folders`` are the user's, which no agent can write; ``trusted`` are digests that a human accepted. Others,
+    except shipped ones, may not run. A missing folder is skipped. A file named ``only`` is read alone; an alias is
+    looked for in all. An unusable template is left out, with others of its name. Raises DefinitionError for a shipped
+    one.
     """
     agents: dict[str, Agent] = {}
     left_out: dict[str, str] = {}
@@ -161,7 +156,6 @@ def load_agents(
 
 
 def _leave_out(file: Path, error: DefinitionError, agents: dict[str, Agent], left_out: dict[str, str]) -> None:
-    """Take away what a broken template may mean, and say so."""
     gone = [name for name in agents if name in _claimed(file)]
     with_it = "".join(f", and with it {name}" for name in gone if name != file.stem)
     left_out |= dict.fromkeys((file.stem, *gone), f"the agent {one_line(file.stem)} is left out{with_it}: {error}")
@@ -170,7 +164,7 @@ def _leave_out(file: Path, error: DefinitionError, agents: dict[str, Agent], lef
 
 
 def _claimed(file: Path) -> set[str]:
-    """Return the agents that a broken template may mean: it may be there to allow one less than another file does."""
+    """Return the agents that a broken template may mean: it may allow less than another file does."""
     try:
         named = _NAMES.findall(read_ordinary(file, limits.DEFINITION_BYTES))
     except OSError:
@@ -187,7 +181,7 @@ def _origin(folder: Path, trusted_folders: Collection[Path]) -> TemplateOrigin:
 def named(agents: Mapping[str, Agent], name: str) -> Agent:
     """Return the agent with this name, title or alias ("planner", "Planning Agent"). Raises UsageError.
 
-    A file's own name comes first, so that an alias never takes another agent's place.
+    A file's own name comes first: no alias takes its place.
     """
     slug = role_slug(name)
     found = agents.get(name) or agents.get(slug)
@@ -204,7 +198,7 @@ def named(agents: Mapping[str, Agent], name: str) -> Agent:
 def read_template(file: Path, most: int = limits.DEFINITION_BYTES, not_done: str = "It is not used.") -> str:
     """Return an ordinary file of at most ``most`` bytes as text.
 
-    Raises DefinitionError, whose end is ``not_done``.
+    Raises DefinitionError that ends with ``not_done``.
     """
     try:
         data = read_ordinary(file, most)
@@ -218,14 +212,14 @@ def read_template(file: Path, most: int = limits.DEFINITION_BYTES, not_done: str
 
 
 class _Output(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The contract of a role's final answer."""
+    """A final answer's contract."""
 
     headings: tuple[str, ...] = ()
     schema: str | dict[str, Any] | None = None
 
 
 class _Ours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands under ``x-rails``."""
+    """The ``x-rails`` fields."""
 
     aliases: _Names = ()
     dialects: _Names = ()
@@ -241,7 +235,7 @@ class _Ours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Front(msgspec.Struct, frozen=True):
-    """The front matter's fields that are read; a template can only lower a bound."""
+    """The front matter's fields; a template can only lower a bound."""
 
     name: Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9]+(-[a-z0-9]+){0,8}\Z")]
     description: Annotated[str, msgspec.Meta(pattern=r"\S")]
@@ -289,7 +283,6 @@ def read_agent(text: str, source: str) -> Agent:
 
 
 def _checked(raw: dict[str, Json], source: str) -> _Front:
-    """Return the fields of a front matter. Raises DefinitionError that names the first key which is wrong."""
     ours = raw.get("x-rails")
     _check_keys(raw, _KNOWN_KEYS, f"{source}: the key", "Put it under x-rails.")
     _check_keys(ours if isinstance(ours, dict) else {}, _Ours.__struct_fields__, f"{source}: the key of x-rails", "")
@@ -313,7 +306,7 @@ def _check_keys(raw: Mapping[str, Json], known: Collection[str], what: str, othe
 
 
 def _names(value: _Names, source: str) -> tuple[str, ...]:
-    """Return a list of names, which may be one text with commas, as Claude Code allows. Raises DefinitionError."""
+    """Return names of a list or, as Claude Code allows, a text with commas. Raises DefinitionError."""
     items = value.split(",") if isinstance(value, str) else value
     names = tuple(item.strip() for item in items if item.strip())
     if wrong := next((name for name in names if not _NAME.fullmatch(name)), ""):
@@ -322,7 +315,7 @@ def _names(value: _Names, source: str) -> tuple[str, ...]:
 
 
 def _schema(value: str | dict[str, Json] | None, source: str) -> Mapping[str, Json] | None:
-    """Return the JSON Schema of an answer: a map, JSON in a block of text, or that of the name of a shipped one."""
+    """Return a JSON Schema given as a map, as JSON text, or by a shipped one's name."""
     place = f"{source}: x-rails.output.schema"
     if isinstance(value, str):
         if (shipped := _CONTRACTS / f"{value.strip()}.schema.json") in _CONTRACTS.glob("*.schema.json"):

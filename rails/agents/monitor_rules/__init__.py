@@ -1,1 +1,1 @@
-"""The overseer's rules: patterns in a session's log that a person should look at."""
+"""The overseer's rules: log patterns for a person to look at."""

@@ -1,4 +1,4 @@
-"""What the overseer says: alerts about records, with the fields of the original AI-Rails."""
+"""Alerts about records, with the original AI-Rails' fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IssueType = Literal["Boundary Violation", "Security Risk", "Quality Issue", "Oth
 
 
 def alert_in_words(alert: OverseerAlert) -> str:
-    """Return the alert in the form of the original AI-Rails."""
+    """Return the alert in the original AI-Rails' form."""
     lines = [
         "OVERSEER ALERT",
         f"Severity: {alert.severity}",
@@ -45,7 +45,7 @@ def alert(
     recommendation: str,
     prompt: str = "",
 ) -> OverseerAlert:
-    """Return an alert about ``record``; its evidence is cut to a line."""
+    """Return an alert about ``record``; evidence is cut to a line."""
     return OverseerAlert(
         severity,
         record.agent_role,
@@ -68,6 +68,6 @@ _ASKED: Final = 300
 
 
 def asked_of(request: RawRequest) -> str:
-    """Return a request as one text: its tool and its parameters, of long ones the beginning and a digest."""
+    """Return a request's tool and parameters as text; long ones by beginning and digest."""
     text = f"{request.tool_name} {json.dumps(request.parameters, sort_keys=True)}"
     return text if len(text) <= _ASKED else f"{text[:_ASKED]} {sha256(text.encode())}"

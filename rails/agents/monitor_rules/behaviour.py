@@ -1,4 +1,4 @@
-"""Rules about how an agent works: loops, cycles, stalling, what it makes up."""
+"""Rules about how an agent works: loops, cycles, stalling, inventions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _CYCLE: Final = 3
 
 
 def repeated_failures() -> WatchRule:
-    """The same refusal or finding again: one alert when it becomes a habit, one when it is a loop.
+    """The same refusal or finding again: one alert as a habit, one as a loop.
 
-    An agent that restarts, with a page of what failed, is counted again.
+    A restarted agent is counted again.
     """
     counts: Counter[tuple[str, str]] = Counter()
 
@@ -64,7 +64,7 @@ def _failure_texts(event: Event) -> Iterator[str]:
 
 
 def repeated_requests() -> WatchRule:
-    """The same request again although nothing was changed since: after a change, looking again makes sense."""
+    """The same request again without a change between."""
     counts: Counter[tuple[str, str]] = Counter()
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -91,7 +91,7 @@ def repeated_requests() -> WatchRule:
 
 
 def oscillation() -> WatchRule:
-    """A file that goes A, B, A, B (or A, B, C twice): fixes undo each other. What it was at first counts too."""
+    """A file that goes A, B, A, B (or A, B, C twice), its first state included."""
     states: dict[str, list[str | None]] = defaultdict(list)
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -125,7 +125,7 @@ def _cycles(history: Sequence[str | None]) -> bool:
 
 
 def invented_results(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """A tool's result that stands in the agent's own answer."""
+    """A tool's result in the agent's own answer."""
     if not isinstance(event, LlmResponse):
         return
     found = patterns.invented(event.text)
@@ -142,7 +142,7 @@ def invented_results(record: Record, event: Event) -> Iterator[OverseerAlert]:
 
 
 def stalling() -> WatchRule:
-    """Answer after answer, and nothing that worked; it is said once the last of them has failed, too."""
+    """Answer after answer without success, told once the last one failed."""
     since: defaultdict[str, list[int]] = defaultdict(list)
     told: dict[str, int] = {}
 

@@ -1,10 +1,7 @@
 """The overseer: rules over a session's records that say when a human should look.
 
-Covered: the same failure or request again and again, a file going back and forth between states, tools outside the
-role, paths outside the project and files with secrets, commands that destroy or download and run, credentials, results
-that steer an agent or that it wrote itself, an agent that stalls.
-Not covered: whether the work is any good. A rule that breaks is itself an alert, so that silence always means that
-every rule has looked.
+They see repetition, boundaries crossed, dangerous commands, credentials, steering texts and stalling, not whether the
+work is good. A broken rule is itself an alert, so silence means that every rule looked.
 """
 
 from __future__ import annotations
@@ -35,13 +32,13 @@ RULES: Mapping[str, Callable[[], WatchRule]] = {
 
 
 class Watch:
-    """Looks at a session's records as they come, each of them once."""
+    """Looks at each record of a session once."""
 
     def __init__(self) -> None:
         self._looks = {name: rule() for name, rule in RULES.items()}
 
     def take(self, record: Record) -> list[OverseerAlert]:
-        """Return the alerts that a record gives rise to."""
+        """Return a record's alerts."""
         found: list[OverseerAlert] = []
         for name, look in tuple(self._looks.items()):
             try:
@@ -54,7 +51,7 @@ class Watch:
 
 
 def watch(records: Sequence[Record]) -> tuple[OverseerAlert, ...]:
-    """Return every alert that the rules find in a session, in the order of the records that show them."""
+    """Return all alerts of a session, in the order of its records."""
     watching = Watch()
     return tuple(alert for record in records for alert in watching.take(record))
 

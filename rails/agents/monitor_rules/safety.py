@@ -1,4 +1,4 @@
-"""Rules about what must not happen: boundaries, dangerous commands, credentials, texts that steer."""
+"""Rules about boundaries, dangerous commands, credentials, steering texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SCRIPTS: Final = (".sh", ".bash", ".zsh", ".ps1", ".bat", ".cmd")
 
 
 def out_of_role() -> WatchRule:
-    """Tools that the role may not use: a warning each, and critical when it is a habit."""
+    """Tools outside the role: a warning each, critical as a habit."""
     counts: Counter[str] = Counter()
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -51,7 +51,7 @@ def out_of_role() -> WatchRule:
 
 
 def forbidden_places() -> WatchRule:
-    """A path that leads out of the project, or to secrets and keys; each path once."""
+    """A path out of the project, or to secrets and keys; each once."""
     told: set[tuple[str, str]] = set()
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -86,7 +86,7 @@ def _place_of(raw: str) -> str:
 
 
 def dangerous_commands(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """A command that does damage, in what a tool is to run; or a text too long to be looked at."""
+    """A harmful command in a tool's input, or a text too long to check."""
     if not isinstance(event, McpRequestFormulated):
         return
     tool, parameters = event.request.tool_name, event.request.parameters
@@ -116,7 +116,7 @@ def dangerous_commands(record: Record, event: Event) -> Iterator[OverseerAlert]:
 
 
 def _dangerous_files(record: Record, parameters: Mapping[str, Json]) -> Iterator[OverseerAlert]:
-    """In most files a dangerous word is text; in one that something else runs it is a command."""
+    """In most files a dangerous word is text; in one that something runs it is a command."""
     path = next((value for key in _PATH_KEYS if isinstance(value := parameters.get(key), str)), "")
     written = {key: value for key, value in parameters.items() if key not in ("old_string", *_PATH_KEYS)}
     found = next((hit for text in patterns.texts_of(written) if (hit := patterns.danger(text))), None)
@@ -137,7 +137,7 @@ def _is_run_by_others(raw: str) -> bool:
 
 
 def credentials(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """Only the beginning is shown, or the log's mark: an alert must not spread what it warns of."""
+    """A credential, shown by its beginning or the log's mark: an alert must not spread it."""
     match event:
         case LlmResponse(text=text, calls=calls):
             own, texts = True, [text, *patterns.texts_of(to_json(calls))]
@@ -158,7 +158,7 @@ def credentials(record: Record, event: Event) -> Iterator[OverseerAlert]:
 
 
 def instructions_in_results(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """A text from outside that speaks to the agent."""
+    """A text from outside that addresses the agent."""
     if not isinstance(event, ToolExecutionResult):
         return
     found = patterns.instruction(event.text)
