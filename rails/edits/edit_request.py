@@ -25,7 +25,7 @@ class EditRequest(Struct, frozen=True):
 
     ``occurrence``: the n-th place, from 1. ``near_line``: the place nearest to it. ``expected_count``: all places, if
     exactly so many. ``handle``: a place that an earlier refusal offered. ``ignore_case``, ``regex``: see
-    :mod:`rails.edits.regex_search`. ``validate_after``: a text that the file must have afterwards.
+    :mod:`rails.edits.match`. ``validate_after``: a text that the file must have afterwards.
     ``keep_placeholder``: what looks like left-out code is meant; a human decides. ``whole_lines``: ``old`` is lines,
     as in a patch. ``below``: lines of the file, in order, under which it is meant.
     """

@@ -1,10 +1,8 @@
 """Match strategies: where an edit's search text is in a file, and what exactly is to be written there.
 
-Pure: a text and a request in, spans or a refusal out. Seven strategies, from exact to loose. The first by
-which the text is found at all must find it once (or as often as the request says); looser ones are
-then never asked. Loose strategies only locate: what is written is the file's own lines where the request
-leaves a line alone, and the request's text at the file's indentation where it does not. There is no strategy
-that compares by edit distance: a stale name must not overwrite a living one.
+Pure. The first strategy that finds the text at all must find it once (or as often as requested). Loose ones only
+locate: unchanged lines stay the file's own, new ones get its indentation. None compares by edit distance: a stale name
+must not overwrite a living one.
 
     1  exact, anywhere in a line            5  lines at another indentation (learned map)
     2  the same with other line ends        6  lines with equal tokens, four of them at least
@@ -35,7 +33,7 @@ _LISTED: Final = 5  # ambiguous places that are listed
 
 
 class Match(Struct, frozen=True):
-    """Where the edit goes: disjoint spans in file order, the strategy, and what a reader should know."""
+    """Where the edit goes: disjoint spans in file order, the strategy, and notes for the reader."""
 
     strategy: int
     spans: tuple[Replacement, ...]
@@ -45,7 +43,7 @@ class Match(Struct, frozen=True):
 
 
 class Miss(Struct, frozen=True):
-    """Why the edit goes nowhere: code, words, the last strategy tried, the nearest places, the next step."""
+    """Why the edit was not placed: code, message, last strategy, nearest places, next step."""
 
     code: str
     message: str
@@ -58,7 +56,7 @@ class Miss(Struct, frozen=True):
 
 
 def locate(view: View, wanted: EditRequest) -> Match | Miss:
-    """Find where ``wanted`` goes in ``view``, or say why it goes nowhere."""
+    """Find where ``wanted`` goes in ``view``."""
     if not wanted.old:
         return Miss("format", "old_string is empty.", "Quote the text to replace; write_file writes a whole file.", 0)
     if wanted.old == wanted.new:
@@ -75,7 +73,7 @@ def locate(view: View, wanted: EditRequest) -> Match | Miss:
 
 
 def _below(view: View, named: Sequence[str], found: FoundPlaces) -> FoundPlaces | Miss:
-    """Keep the first place at or below the lines that a patch names; one for each place of the outermost of them."""
+    """Keep the first place at or below the lines that a patch names, for each place of the outermost of them."""
     starts = {-1}
     for depth, words in enumerate(named):
         places = _named_lines(view, words)
@@ -93,13 +91,13 @@ def _below(view: View, named: Sequence[str], found: FoundPlaces) -> FoundPlaces 
 
 
 def _named_lines(view: View, words: str) -> list[int]:
-    """Return the lines that are these words, or where there is none, that begin with them: ``class A`` of its ``:``."""
+    """Return the lines that are these words, else those that begin with them: ``class A`` of its ``:``."""
     lines = [(n, line.strip()) for n, line in enumerate(view.lines)]
     return [n for n, line in lines if line == words] or [n for n, line in lines if line.startswith(words)]
 
 
 def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, str]]:
-    """Yield the request as it came, then with a copied fence or copied line numbers taken off."""
+    """Yield the request as sent, then without a copied fence or line numbers."""
     yield wanted, ""
     if wanted.old.startswith("\ufeff") and len(wanted.old) > 1:
         unmarked = replace(wanted, old=wanted.old[1:], new=wanted.new.removeprefix("\ufeff"))
@@ -118,7 +116,7 @@ def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, st
 
 
 def _by_pattern(view: View, wanted: EditRequest) -> Match | Miss:
-    """Find by regular expression or without regard to case; the same rules say which places are meant."""
+    """Find by regular expression or ignoring case, with the same rules on which places are meant."""
     try:
         found = pattern_matches(view, wanted)
     except SearchPatternError as error:
@@ -193,7 +191,7 @@ def _choose(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, .
 
 
 def _near(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, ...] | Miss:
-    """Use ``near_line`` where one place is clearly nearer than all others: half as far at most."""
+    """Use ``near_line`` where one place is at most half as far as all others."""
     if wanted.near_line is not None:
         line = wanted.near_line
         far = sorted((abs(line_at(view, found, place) - line), place) for place in found.at)
@@ -259,7 +257,7 @@ def _stale_handle(wanted: EditRequest) -> Miss:
 
 
 def _accepted(view: View, wanted: EditRequest) -> Match | Miss | None:
-    """Apply an edit at a place that an earlier refusal offered and that was accepted by its handle."""
+    """Return the place that an earlier refusal offered and that was accepted by its handle."""
     if not wanted.handle:
         return None
     for candidate in nearest_places(view, flatten(wanted.old), flatten(wanted.new)):
@@ -308,7 +306,7 @@ class SearchPatternError(Exception):
 
 
 class PatternMatch(Struct, frozen=True):
-    """One match: flat offsets, and what takes its place."""
+    """One match: flat offsets and the replacement."""
 
     start: int
     end: int
@@ -316,9 +314,9 @@ class PatternMatch(Struct, frozen=True):
 
 
 def pattern_matches(view: View, wanted: EditRequest) -> list[PatternMatch]:
-    """Return every match in file order, empty ones left out. Raises SearchPatternError.
+    """Return every non-empty match in file order. Raises SearchPatternError.
 
-    A regular expression is of RE2's dialect, in linear time (:mod:`rails.data_formats.regex`). The replacement knows
+    A regular expression is RE2's dialect, in linear time (:mod:`rails.data_formats.regex`). The replacement knows
     ``$1`` to ``$99``, ``$&`` and ``$$``; without a regular expression it is literal.
     """
     old, new = flatten(wanted.old), flatten(wanted.new)

@@ -1,12 +1,8 @@
-"""Three-way merge on lines that cannot misplace anything: both sides' changes, or a conflict.
+r"""Three-way merge on lines that cannot misplace anything: both sides' changes, or a conflict.
 
-Pure. The three texts are cut at lines that each of them has exactly once, in the same order. Between two such lines,
-where one side differs from the base, its piece is taken, byte for byte. Where both do, each change reaches as far as
-repeated lines let it slide, and a line of the base has to lie between the two: else it is a conflict. No alignment is
-guessed, so there is nothing that a repeated line could lead astray.
-
-Covered: bytes whose lines end in ``\\n`` (UTF-8 and other supersets of ASCII). Not covered: that two changes
-in different places contradict each other in meaning; the checks and a human look at the result.
+Pure. The texts are cut at lines that each has exactly once, in the same order. If both sides changed a piece, each
+change reaches as far as repeated lines let it slide, and a line of the base has to lie between the two. No alignment
+is guessed. Covered: bytes whose lines end in ``\n``. Not covered: changes that contradict each other in meaning.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from rails.core.diff import line_diff
 
 
 class Merged(Struct, frozen=True):
-    """Both sides' changes. ``kept`` are the lines of ``ours``, from 1, that differ from the base: (first, last).
+    """Both sides' changes. ``kept``: the (first, last) lines of ``ours``, from 1, that differ from the base.
 
     Where ours only lacks lines, ``last`` is one less than ``first``.
     """
@@ -30,14 +26,14 @@ class Merged(Struct, frozen=True):
 
 
 class Conflict(Struct, frozen=True):
-    """Both sides changed the same place: lines ``first_line`` to ``last_line`` of ours, from 1."""
+    """Both sides changed lines ``first_line`` to ``last_line`` of ours, from 1."""
 
     first_line: int
     last_line: int
 
 
 def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflict:
-    """Return ``ours`` with what ``theirs`` changed in ``base``, or the first place where both changed."""
+    """Return ``ours`` with the changes of ``theirs``, or the first conflict."""
     sides = tuple(_lines(data) for data in (base, ours, theirs))
     cuts = [*_anchors(*sides), tuple(len(lines) for lines in sides)]
     out: list[bytes] = []
@@ -61,39 +57,39 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflict:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Split after every ``\\n`` and nowhere else."""
+    r"""Split after every ``\n`` and nowhere else."""
     pieces = data.split(b"\n")
     return [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
 def _apart(old: list[bytes], one: list[bytes], other: list[bytes]) -> list[bytes]:
-    """Return a piece with both sides' changes where a line of the base lies below one's and above the other's."""
+    """Return a piece with both changes if a line of the base lies between them."""
     end, start = _extent(old, one)[1], _extent(old, other)[0]
     return one[: len(one) - len(old) + end] + old[end:start] + other[start:] if end < start else []
 
 
 def _extent(old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
-    """Return from where to where a piece may have been changed, wherever repeated lines let the change slide."""
+    """Return the range that may have changed, wherever repeated lines let the change slide."""
     return sorted((_alike(old, new), len(old) - _alike(old[::-1], new[::-1])))
 
 
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    """Count the lines that both begin with."""
+    """Count the equal lines at the start."""
     shortest = min(len(one), len(other))
     return next((n for n in range(shortest) if one[n] != other[n]), shortest)
 
 
 def _changed(old: Sequence[bytes], our: Sequence[bytes], start: int) -> tuple[int, int]:
-    """Return the lines that differ, without those that both pieces begin and end with."""
+    """Return the range that differs, without common first and last lines."""
     head = _alike(old, our)
     tail = min(_alike(old[::-1], our[::-1]), min(len(old), len(our)) - head)
     return start + head + 1, start + len(our) - tail
 
 
 def _anchors(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    """Return the places (in all three) of lines that are in each text once, and in the same order.
+    """Return the places (in all three) of lines that each text has once, in the same order.
 
-    As many as there can be; lines that moved drop out.
+    As many as possible; lines that moved drop out.
     """
     counts = [Counter(lines) for lines in (base, ours, theirs)]
     single = {line for line, count in counts[0].items() if count == 1 and counts[1][line] == counts[2][line] == 1}

@@ -1,4 +1,4 @@
-"""The nearest places, when no strategy finds the text. They are shown and can be accepted by handle, never applied.
+"""The nearest places of a text that no strategy finds: shown, and accepted by handle, never applied by themselves.
 
 Bounded: lines are compared by an index first, and only the best windows are measured.
 """
@@ -27,8 +27,8 @@ _LINE_CHARS: Final = 400
 class Candidate(Struct, frozen=True):
     """A place that may be meant. Lines are 1-based; ``likeness`` is 0 to 1.
 
-    ``line`` and ``column`` are where file and search text first differ, with both sides made visible
-    (``·`` blank, ``→`` tab). ``handle`` is valid as long as the file stays as it is.
+    ``line`` and ``column``: where file and search text first differ, both with visible blanks (``·``, tab ``→``).
+    ``handle`` is valid until the file changes.
     """
 
     handle: str
@@ -43,13 +43,13 @@ class Candidate(Struct, frozen=True):
 
 
 def handle_for(view: View, first_line: int, last_line: int, old: str, new: str) -> str:
-    """Return the name of one place for one edit; it changes with the file and with the edit."""
+    """Return a place's handle, which depends on the file and the edit."""
     facts = "\0".join((view.digest, str(first_line), str(last_line), old, new))
     return "h" + hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def visible(line: str) -> str:
-    """Return a line with its leading and trailing blanks made visible."""
+    """Return a line with visible leading and trailing blanks."""
     body = line.strip()
     if not body:
         return one_line(line.replace("\t", "→").replace(" ", "·"), 120)
@@ -58,7 +58,7 @@ def visible(line: str) -> str:
 
 
 def nearest_places(view: View, old: str, new: str) -> tuple[Candidate, ...]:
-    """Return the best places for ``old``, best first; none if nothing is alike."""
+    """Return the best places for ``old``, best first."""
     wanted = old.removesuffix("\n").split("\n")
     starts = _votes(view.lines, wanted) or _by_likeness(view.lines, wanted)
     found = [_measure(view, start, wanted, old, new) for start in starts]
@@ -67,7 +67,7 @@ def nearest_places(view: View, old: str, new: str) -> tuple[Candidate, ...]:
 
 
 def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Let each line of the search text that the file has vote for where the block would start."""
+    """Let each line that the file has vote for the block's start."""
     index: dict[str, list[int]] = defaultdict(list)
     keys = {without_spaces(line) for line in wanted} - {""}
     for number, line in enumerate(lines):
@@ -82,7 +82,7 @@ def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Find the lines most like the longest line of the search text, in so many lines of the file."""
+    """Find the lines most like the search text's longest line, in a bounded number of lines."""
     offset, probe = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
     probe = probe.strip()[:_LINE_CHARS]
     words, scored = set(tokens(probe)), []

@@ -1,4 +1,4 @@
-"""From a refused edit to places that a human may accept: each tried out, so that its diff can be shown."""
+"""From a refused edit to places that a human may accept, each with its diff."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ _MOST: Final = 10
 
 
 def place_choices(requests: Sequence[ToolRequest], planned: Plan, project: Path) -> tuple[PlaceChoice, ...]:
-    """Return an offer for each refusal of ``planned``; none at all if some refusal has no place to offer.
-
-    The edits of an answer are written together or not at all, so a part of them is of no use.
+    """Return an offer for each refusal; none if some refusal has no place, as an answer is written entirely or not at
+    all.
     """
     missed = planned.misses[:_MOST]
     if len(missed) != len(planned.refusals):
@@ -33,7 +32,7 @@ def place_choices(requests: Sequence[ToolRequest], planned: Plan, project: Path)
 
 
 def with_choice(requests: Sequence[ToolRequest], offer: PlaceChoice, handle: str) -> list[ToolRequest]:
-    """Return ``requests`` with the edit of ``offer`` sent to the place that ``handle`` names."""
+    """Return ``requests`` with the edit of ``offer`` sent to the place of ``handle``."""
     return [request if request.id != offer.request_id else _placed(request, offer.edit, handle) for request in requests]
 
 
@@ -58,7 +57,7 @@ def _edits(request: ToolRequest) -> Iterator[tuple[int, Mapping[str, Json]]]:
 
 
 def _places(edit: ToolRequest, miss: Miss, project: Path) -> Iterator[CandidatePlace]:
-    """Yield the candidates that are this edit's: a handle is bound to the file and to the edit's texts."""
+    """Yield this edit's candidates: a handle is bound to the file and the edit's texts."""
     for one in miss.candidates:
         tried = plan([replace(edit, parameters={**edit.parameters, "handle": one.handle})], project)
         if not tried.refusals:

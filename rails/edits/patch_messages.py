@@ -1,4 +1,4 @@
-"""A refused edit in the words of who sent it as a patch or a named file, and knows of no tool and no parameter."""
+"""Refusals in the words of a sender of patches or files, who knows no tools and parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS: Final = (
 
 
 def in_chat_words(code: str, message: str, hint: str) -> tuple[str, str]:
-    """Return the message and the hint of a refusal without the words of tool calls."""
+    """Return a refusal's message and hint without the words of tool calls."""
     hint = _HINTS.get(code, hint)
     for pattern, words in _WORDS:
         message, hint = (re.sub(pattern, words, text) for text in (message, hint))

@@ -1,9 +1,8 @@
-"""A literal match that begins or ends inside a line: which line ends it covers, and where its further lines stand.
+"""A literal match that begins or ends inside a line: which line endings it covers, and how its lines are indented.
 
-A search text that ends in a line end means whole lines, so a new text without one does not join the line below. One
-that begins within the blanks of a line was sent with less indentation than the file has: what follows its first line
-is either as far left as that (``shifted``) or as it shall be (as sent). The reading that is laid out as code is, is
-taken; where both are or neither is, nothing is.
+A search text that ends in a line ending means whole lines. If it begins within a line's blanks, the lines after its
+first are either as far left as that (``shifted``) or as sent: whichever is laid out like code; if both or neither is,
+nothing is written.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Piece = tuple[int, int, str]
 
 
 def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
-    """Return what to write for a match at ``start``; ``None`` where it is unclear how far its lines are indented."""
+    """Return what to write for a match at ``start``; None if its indentation is unclear."""
     old, new, end = found.old, found.new, start + len(found.old)
     begin = view.flat.rfind("\n", 0, start) + 1
     before = view.flat[begin:start]
@@ -44,7 +43,7 @@ def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
 
 
 def _is_shown(before: str, old: str, new: str) -> bool:
-    """Whether each new line below the first is at least as deep as one of those that the search text has."""
+    """Say whether each new line below the first is as deep as some line below the search text's first."""
     were, lines = old.split("\n"), new.split("\n")
     shown = (before + indent(were[0]), *(indent(line) for line in were[1:] if line.strip()))
     added = (n for block in line_diff(were, lines).changed for n in range(max(1, block.new_start), block.new_end))
@@ -52,7 +51,7 @@ def _is_shown(before: str, old: str, new: str) -> bool:
 
 
 def _of_two(view: View, sent: Piece, begin: int) -> Piece | None:
-    """Choose between a text as sent and one shifted to the line that is replaced."""
+    """Choose between a text as sent and one shifted to the replaced line."""
     start, end, new = sent
     line_end = view.flat.find("\n", end)
     tail = view.flat[end : line_end if line_end >= 0 else None]

@@ -1,12 +1,9 @@
 """Lazy rewrites: "rest of the code unchanged" in place of the code, and files that lost their lines.
 
-Judged by the file's language: a spread (``...rest``) is code in JavaScript, ``(rest items)`` in Lisp, and
-``# Unchanged`` is a heading in Markdown.
-
-Covered: a line that is nothing but such a sentence, in the comment syntax of any common language or between dots or
-brackets, in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Chinese, Japanese or Korean;
-a comment by itself that is nothing but dots; and a rewrite that drops more than 30 % of a file of ten lines or more.
-Not covered: other languages, sentences of one's own invention, and prose that merely talks about the rest of the code.
+Judged by the file's language: ``...rest`` is code in JavaScript, ``# Unchanged`` a heading in Markdown. Covered: a
+line with only such a sentence, in any common comment syntax or between dots or brackets, in English, German, French,
+Spanish, Portuguese, Italian, Dutch, Polish, Russian, Chinese, Japanese or Korean; a comment of dots; a rewrite that
+drops more than 30 % of ten lines or more.
 """
 
 from __future__ import annotations
@@ -115,9 +112,9 @@ _SMALL: Final = 10
 
 
 def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
-    """Return line number (from 1) and text of a line of ``new`` that stands for left-out code, or ``None``.
+    """Return the number (from 1) and text of a line of ``new`` that stands for left-out code, or None.
 
-    A line that ``old`` has as well is the author's own and does not count. ``path`` tells the language.
+    A line that ``old`` has too does not count. ``path`` gives the language.
     """
     lower = new.lower()
     suffix = path.rpartition(".")[2].lower()
@@ -175,6 +172,6 @@ def _is_phrase(text: str) -> bool:
 
 
 def lost_lines(old: str, new: str) -> tuple[int, int] | None:
-    """Return how many of how many lines a rewrite drops, when that is suspiciously many."""
+    """Return how many of how many lines a rewrite drops, if suspiciously many."""
     before, after = (sum(1 for line in text.splitlines() if line.strip()) for text in (old, new))
     return (before - after, before) if before >= _SMALL and before - after > before * _LOST else None

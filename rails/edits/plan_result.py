@@ -1,4 +1,4 @@
-"""The plan of an answer's edit requests: the value that planning gives."""
+"""The result of planning an answer's edit requests."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 class Plan(Struct, frozen=True):
     """The plan of the requests. If there are refusals, ``changes`` is empty.
 
-    ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation correction (rung 5)").
-    ``misses`` are the refusals' facts in full: strategies, candidates, handles. ``fuzzy`` are files with an edit at a
-    place that was only alike and was accepted by its handle, ``merged`` files whose changes were put beside somebody
-    else's, made since the agent read them.
+    ``notes``: what the diff does not show. ``misses``: the refusals' strategies, candidates and handles. ``fuzzy``:
+    files with an edit at a place accepted by its handle. ``merged``: files merged with changes made since the agent
+    read them.
     """
 
     changes: ChangeSet
@@ -36,7 +35,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why a human should look at where the changes went, in sentences."""
+        """Return why a human should look at where the changes went."""
         return (
             *(
                 f"Fuzzy match in {path}: the agent's text is not there; it goes to a similar place."
@@ -48,7 +47,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What a step's title says of it: how its place was found, where that was not plain."""
+        """Return how the place was found, for a step's title, or ""."""
         words = [word for word, files in (("fuzzy match", self.fuzzy), ("merged", self.merged)) if files]
         return f" ({', '.join(words)})" if words else ""
 

@@ -1,4 +1,4 @@
-"""One writer at a time: the project's lock, and the state folder that it lies in."""
+"""One writer at a time: the project's lock, and its state folder."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LOCK_SECONDS: Final = limits.PROJECT_LOCK_SECONDS
 
 @contextmanager
 def locked(workspace: Workspace) -> Iterator[None]:
-    """Hold the project's write lock; wait a while for another holder, then say who it is.
+    """Hold the project's write lock; wait for another holder, then fail with its name.
 
-    A git that records a step gets the descriptor too, so that the lock outlives us as long as git writes.
+    A git that records a step gets the descriptor too, so that the lock lasts as long as git writes.
     """
     folder = state_folder(workspace)
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -49,7 +49,7 @@ def _wait_for(descriptor: int) -> None:
 
 
 def state_folder(workspace: Workspace) -> int:
-    """Return the open ``.rails/journal``; make it, and ``.rails/.gitignore``, where missing."""
+    """Return the open ``.rails/journal``; make it, and ``.rails/.gitignore``, if missing."""
     try:
         state = workspace.make_folder(STATE)
         if ".gitignore" not in workspace.names(STATE):

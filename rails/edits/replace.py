@@ -1,7 +1,7 @@
-"""Writing: what takes the place of a located text, in the file's own form.
+"""What takes the place of a located text, in the file's own form.
 
-Lines that the request leaves alone stay as the file has them, blanks, punctuation and line ends
-included; new lines get the file's indentation through the learned map and the line ends around them.
+Unchanged lines keep their blanks, punctuation and line endings; new ones get indentation through the learned map and
+the line endings around them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rails.edits.text_view import View, indent
 
 
 class Replacement(Struct, frozen=True):
-    """A piece of the file's text, from ``start`` to ``end`` (characters), and what takes its place."""
+    """What replaces the file's characters ``start`` to ``end``."""
 
     start: int
     end: int
@@ -30,7 +30,7 @@ class Replacement(Struct, frozen=True):
 
 
 def replacement_at(view: View, found: FoundPlaces, place: int) -> Replacement | None:
-    """Return what to write at one place; ``None`` where a new line's indentation is unclear."""
+    """Return what to write at one place; None if a new line's indentation is unclear."""
     return _piece_span(view, found, place) if isinstance(found, TextPlaces) else _block_span(view, found, place)
 
 
@@ -40,7 +40,7 @@ def line_at(view: View, found: FoundPlaces, place: int) -> int:
 
 
 def lines_at(view: View, found: FoundPlaces, place: int) -> tuple[int, int]:
-    """Return the first and the last line of a place, from 1."""
+    """Return the first and last line of a place, from 1."""
     first = line_at(view, found, place)
     return first, first + (found.old.count("\n") if isinstance(found, TextPlaces) else len(found.old) - 1)
 
@@ -59,7 +59,7 @@ def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement | None
 
 
 def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
-    """Write a replacement into a file with several kinds of line end: each line keeps its own."""
+    """Keep each line's ending in a file with several kinds."""
     index = view.line_of(start) - 1
     old, new = found.old.split("\n"), found.new.split("\n")
     real = [(text, view.real_line(index + n)[1]) for n, text in enumerate(old)]
@@ -67,7 +67,7 @@ def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
 
 
 def _block_span(view: View, found: LinePlaces, start: int) -> Replacement | None:
-    """Return what to write over the lines at ``start``; ``None`` if a new line's indentation is unclear."""
+    """Return what to write over the lines at ``start``; None if a new line's indentation is unclear."""
     stop = start + len(found.old)
     real = [view.real_line(number) for number in range(start, stop)]
     begin = view.real(view.starts[start])
@@ -110,7 +110,7 @@ def _weave(
     translate: Callable[[str, bool], str],
     eol: str,
 ) -> str:
-    """Return the new lines, those that the request left alone as the file has them, line ends included."""
+    """Return the new lines; unchanged ones as the file has them, line endings included."""
     out: list[tuple[str, str]] = []
     for equal, i1, i2, j1, j2 in line_diff(old, new).blocks:
         if equal:
@@ -123,7 +123,7 @@ def _weave(
 
 
 class Stage(Struct):
-    """A text and the disjoint spans that this answer wants changed in it, in file order."""
+    """A text and the disjoint spans to replace, in file order."""
 
     coded: Decoded
     view: View
@@ -131,7 +131,7 @@ class Stage(Struct):
 
 
 def line_replacement(view: View, line: int, last: int, text: str, count: int) -> Replacement:
-    """Return the span of whole lines; ``text`` gets the file's line ends and a final one where lines follow."""
+    """Return the span of whole lines; ``text`` gets the file's line endings, and a final one where lines follow."""
     body = text.replace("\r\n", "\n")
     start = len(view.text) if line > count else view.real(view.starts[line - 1])
     if last >= len(view.lines):
@@ -147,9 +147,9 @@ def line_replacement(view: View, line: int, last: int, text: str, count: int) ->
 
 
 def replace_all(stage: Stage) -> bytes:
-    """Return the bytes with every span replaced, and prove that nothing else has changed.
+    """Return the bytes with every span replaced.
 
-    Raises WorkspaceError if it has: that would be a fault of ours, and nothing is written then.
+    Raises WorkspaceError if anything else changed: a fault of ours.
     """
     text, pieces, gaps, at = stage.view.text, [], [], 0
     for span in stage.spans:
@@ -164,7 +164,7 @@ def replace_all(stage: Stage) -> bytes:
 
 
 def _prove(stage: Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, int]]) -> None:
-    """Compare the bytes outside the spans, before and after. Raises WorkspaceError: then it is our fault."""
+    """Compare the bytes outside the spans. Raises WorkspaceError if they differ."""
     coded, text, spans = stage.coded, stage.view.text, stage.spans
     old_at = new_at = 0
     for number, (start, end) in enumerate(gaps):

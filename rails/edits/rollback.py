@@ -1,7 +1,6 @@
-"""What an interrupted change set left behind, file by file, and how every file is put back as it was.
+"""What an interrupted change set left behind, and how every file is put back (:mod:`rails.edits.swap`).
 
-Each file goes its way as in :mod:`rails.edits.swap`. Bytes that are neither the old nor the new ones are somebody
-else's work and are never overwritten.
+Bytes that are neither the old nor the new ones are never overwritten.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ _KEPT: Final = {OTHER: "An earlier save of", BEFORE: "The old text of"}
 
 
 def file_states(workspace: Workspace, journal: Journal) -> list[State]:
-    """Return what is there now for each file. Raises OSError if that cannot be said."""
+    """Return each file's current state. Raises OSError."""
     return [look(workspace, entry) for entry in journal.entries]
 
 
 def is_complete(found: Sequence[State]) -> bool:
-    """Whether the whole change set is on disk, apart from what somebody else wrote over it since."""
+    """Say whether the change set is entirely on disk, apart from what somebody else overwrote since."""
     ours = [state for state in found if state.now == AFTER and state.slot != OTHER]
     later = [state for state in found if state.was_after]
     return len(ours) + len(later) == len(found) and (bool(ours) or any(state.slot for state in later) or not found)
@@ -41,9 +40,9 @@ def tidy(workspace: Workspace, journal: Journal) -> None:
 
 
 def roll_back(workspace: Workspace, journal: Journal) -> tuple[list[str], list[str]]:
-    """Put every file of ``journal`` back as it was. Raises OSError if the disk refuses.
+    """Put every file back as it was, except those that somebody else wrote. Raises OSError.
 
-    What somebody else wrote is left alone. Returns what a person should know: what was done, and what was kept where.
+    Returns what a person should know: what was done, and what was kept where.
     """
     done = any(state.now == AFTER for state in file_states(workspace, journal))
     states = [put_back(workspace, entry) for entry in reversed(journal.entries)][::-1]
@@ -67,8 +66,8 @@ def left_alone(states: Sequence[State]) -> list[str]:
 def clear(workspace: Workspace, states: Sequence[State], *, old_too: bool = True) -> list[str]:
     """Remove what waits beside the files, and sync their folders. Raises OSError.
 
-    What somebody saved there is kept and, where ``old_too``, old bytes that lie under somebody else's. Returns a
-    sentence for each.
+    What somebody saved there is kept and, if ``old_too``, old bytes beside somebody else's. Returns a sentence for
+    each.
     """
     kept, touched = [], {}
     for state in states:

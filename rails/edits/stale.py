@@ -1,8 +1,6 @@
-"""A file that somebody changed since the agent read it: put both sides' changes together, or say what is there.
+"""A file that changed since the agent read it: merge both sides (:mod:`rails.edits.merge`), or refuse.
 
-Where it is known what the agent read, its requests are applied to that and merged with the file as it is
-(:mod:`rails.edits.merge`). Where it is not known, or both changed the same place, the request is refused
-with the lines as they are now.
+A refusal (the agent's version is unknown, or both changed the same place) quotes the current lines.
 """
 
 from __future__ import annotations
@@ -25,25 +23,25 @@ _PLACES: Final = 5  # of somebody's changes that a note names
 
 
 class KnownFiles(Struct, frozen=True):
-    """What the agent knows of the files: ``seen`` is the SHA-256 by path, ``contents`` the bytes by SHA-256."""
+    """What the agent read: ``seen`` is the SHA-256 by path, ``contents`` the bytes by SHA-256."""
 
     seen: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
 
     def base(self, given: str) -> bytes | None:
-        """Return the one text whose hash begins with ``given``, if it can be merged."""
+        """Return the one text whose hash begins with ``given``, if mergeable."""
         fitting = [data for digest, data in self.contents.items() if digest.startswith(given)]
         return fitting[0] if len(fitting) == 1 and can_merge(fitting[0]) else None
 
 
 def can_merge(data: bytes) -> bool:
-    """Whether ``data`` is text whose bytes can be cut at ``\\n``."""
+    r"""Say whether ``data`` is text that can be cut at ``\n``."""
     coded = decode_text(data)
     return coded is not None and not coded.encoding.startswith(("utf-16", "utf-32"))
 
 
 def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
-    """Return the file as it is (``ours``) with the agent's changes (``theirs``). Raises Problem where they meet."""
+    """Merge the file as it is (``ours``) with the agent's changes (``theirs``). Raises Problem where they meet."""
     from rails.edits.merge import Merged, merge3
 
     found = merge3(base, ours, theirs)
@@ -66,7 +64,7 @@ def kept_note(kept: Sequence[tuple[int, int]]) -> str:
 
 
 def as_it_is_now(data: bytes, wanted: EditRequest) -> str:
-    """Say where the text to replace is in the file now, or which lines come nearest."""
+    """Say where the text to replace is now, or which lines come nearest."""
     coded = decode_text(data)
     if coded is None:
         return ""

@@ -1,7 +1,4 @@
-"""The match strategies in order: the first one (:mod:`rails.edits.match`) that finds a text at all.
-
-Strategies only locate. Every comparison is linear in the file, whatever is in it.
-"""
+"""The match strategies in order (:mod:`rails.edits.match`). They only locate, each comparison linear in the file."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ FoundPlaces = TextPlaces | LinePlaces
 
 
 def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
-    """Return the places of the first strategy that has any, or ``None``."""
+    """Return the places of the first strategy that has any."""
     old, new = flatten(wanted.old), flatten(wanted.new)
     exact = text_places(old, view.flat, PLACES)
     if wanted.whole_lines:
@@ -69,7 +66,7 @@ def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
 
 
 def _whole_line(view: View, wanted: EditRequest, old: str, at: Sequence[int]) -> Sequence[int]:
-    """Return the one place where an indented text is whole lines, where there is one; else all places."""
+    """Return the one place where an indented text is whole lines, else all places."""
     if wanted.is_counted or old[0] not in " \t" or len(at) < 2:
         return at
     whole = [start for start in at if _is_lines(view.flat, start, old)]
@@ -77,7 +74,7 @@ def _whole_line(view: View, wanted: EditRequest, old: str, at: Sequence[int]) ->
 
 
 def _is_lines(flat: str, start: int, old: str, *, indented: bool = False) -> bool:
-    """Whether ``old`` is whole lines at ``start``; ``indented``: or all of them but the first one's indentation."""
+    """Say whether ``old`` is whole lines at ``start``; ``indented``: except the first one's indentation."""
     before, end = flat[flat.rfind("\n", 0, start) + 1 : start], start + len(old)
     begins = not before or (indented and not before.strip() and old[0] != "\n")
     return begins and (old[-1] == "\n" or flat[end : end + 1] in ("\n", ""))
@@ -102,7 +99,7 @@ def _inside_a_line(view: View, old: str, new: str) -> FoundPlaces | None:
 
 
 def as_lines(old: str, new: str) -> LinePlaces:
-    """Take both texts as lines; the final line ends are dropped together."""
+    """Split both texts into lines, without the final line endings of both."""
     if not old.endswith("\n"):
         return LinePlaces(0, (), tuple(old.split("\n")), tuple(new.split("\n")))
     lines = tuple(old[:-1].split("\n"))
@@ -110,7 +107,7 @@ def as_lines(old: str, new: str) -> LinePlaces:
 
 
 def _climb_lines(view: View, block: LinePlaces) -> FoundPlaces | None:
-    """Strategies 3 to 6."""
+    """Try strategies 3 to 6."""
     for strategy, key in _KEYS:
         at = line_places(block.old, view.lines, key, PLACES)
         if strategy == 5:
@@ -123,7 +120,7 @@ def _climb_lines(view: View, block: LinePlaces) -> FoundPlaces | None:
 
 
 def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
-    """Strategy 7: drop the blank lines at both ends of the search text, and the same of the replacement."""
+    """Try strategy 7: drop blank lines at both ends of the search text, and the same of the replacement."""
     lines = block.old
     head = next(n for n, line in enumerate(lines) if line.strip())
     tail = next(n for n, line in enumerate(reversed(lines)) if line.strip())
@@ -159,7 +156,7 @@ _KEYS: Final[tuple[tuple[int, Callable[[str], Hashable]], ...]] = (
 
 
 def _token_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]:
-    """Keep the places whose every line has the same tokens, if there are enough tokens to mean it."""
+    """Keep the places whose every line has the same tokens, if enough."""
     wanted = [tokens(line) for line in block.old]
     if sum(len(line) for line in wanted) < _MIN_TOKENS:
         return []
@@ -178,7 +175,7 @@ def _token_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]
 
 
 def _mapped_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]:
-    """Keep the places where the indentation has the same structure; of very many, only the first are asked."""
+    """Keep the places with the same indentation structure, of a bounded number."""
     return [
         start
         for number, start in enumerate(at)
@@ -187,7 +184,7 @@ def _mapped_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int
 
 
 def map_at(view: View, start: int, block: LinePlaces) -> indents.IndentMap | None:
-    """Return the indentation map of a block at a line index, learned from the lines there."""
+    """Return the indentation map of a block at a line index."""
     window = view.lines[start : start + len(block.old)]
     near = view.lines[max(0, start - 1_000) : start + 1_000]
     return indents.learn_indent(block.old, window, (*block.old, "", *(block.new or ())), near)

@@ -1,14 +1,12 @@
-"""The one way in which a file of the project is replaced, made or removed, on every road.
+"""The one way in which a file of the project is replaced, made or removed.
 
-A write, one that is taken back, recovery, undo and redo all end here. A file has a slot, a name beside it that
-nobody else uses, and the two exchange what they hold in one call of the system; either may hold nothing. What came
-out of the file then waits in the slot and is looked at. If somebody saved it meanwhile, it is exchanged back. Only the
-slot is ever removed, and only when it holds bytes that the journal has; what else is in it is kept for a person.
+A file has a slot, a name beside it that nobody else uses; the two are exchanged in one system call, and what came out
+is looked at: a save made meanwhile is exchanged back. Only the slot is ever removed, and only if the journal has its
+bytes. Covered: a save, link, folder or deletion in place of the file before any call.
 
-Covered: a save, in place or by rename, a link or a folder in place of the file, or its deletion, before any call.
-Not covered: a program that goes on writing into a file that it opened before. Where the system cannot exchange (macOS,
-some network disks), a file that is replaced is away for an instant. Where it can neither do that, nor rename without
-replacing, nor make a second name, a file that somebody makes at the very instant in which one is made is replaced.
+Not covered: a program that goes on writing into a file it opened before. Where the system cannot exchange (macOS, some
+network disks), a replaced file is away for an instant; where it also has no exclusive rename or hard links, a file
+made at the same instant is overwritten.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ _TRIES: Final = 8
 
 
 class State(Struct, frozen=True):
-    """What a file's name and its slot hold now, in the words above; ``folder`` is ``None`` if it is not there."""
+    """What a file's name and its slot hold now; ``folder`` is None if it does not exist."""
 
     entry: Entry
     folder: int | None
@@ -46,17 +44,17 @@ class State(Struct, frozen=True):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether somebody else wrote or deleted the file."""
+        """Say whether somebody else wrote or deleted the file."""
         return self.now in (OTHER, GONE)
 
     @property
     def was_after(self) -> bool:
-        """Whether our bytes were in place before somebody else wrote others, as far as the slot shows."""
+        """Say whether somebody else overwrote our bytes, as far as the slot shows."""
         return self.is_foreign and self.slot in (EMPTY, TWIN, BEFORE)
 
 
 def look(workspace: Workspace, entry: Entry) -> State:
-    """Return what is there now. Raises OSError if that cannot be said: then nothing is decided."""
+    """Return the current state. Raises OSError if that is unknown."""
     try:
         folder = workspace.folder(entry.path.parts[:-1])
     except UnsafeFileError:
@@ -92,18 +90,18 @@ def _held(workspace: Workspace, entry: Entry, name: str, folder: int) -> tuple[s
 
 
 def put_forward(workspace: Workspace, entry: Entry) -> State:
-    """Let the file hold what it holds after the change, unless somebody else's is there. Raises OSError."""
+    """Put the file's new content in place, unless somebody else's is there. Raises OSError."""
     return _bring(workspace, entry, AFTER)
 
 
 def put_back(workspace: Workspace, entry: Entry) -> State:
-    """Let the file hold what it held before the change, unless somebody else's is there. Raises OSError."""
+    """Put the file's old content back, unless somebody else's is there. Raises OSError."""
     tidy(workspace, entry)
     return _bring(workspace, entry, BEFORE)
 
 
 def _bring(workspace: Workspace, entry: Entry, wanted: str) -> State:
-    """Exchange name and slot while what waits belongs in the file; the last look is returned."""
+    """Exchange name and slot while the slot's content belongs in the file; return the last state."""
     for _ in range(_TRIES):
         state = look(workspace, entry)
         if wanted == BEFORE:
@@ -116,7 +114,7 @@ def _bring(workspace: Workspace, entry: Entry, wanted: str) -> State:
 
 
 def _belongs(state: State, wanted: str) -> bool:
-    """Whether what waits in the slot belongs in the file: somebody's save over ours, and what is wanted."""
+    """Say whether the slot's content belongs in the file: somebody's save over ours, or what is wanted."""
     if state.slot == OTHER:
         return state.now != OTHER
     if state.is_foreign or state.now == wanted:
@@ -126,7 +124,7 @@ def _belongs(state: State, wanted: str) -> bool:
 
 
 def _with_old_bytes(workspace: Workspace, state: State) -> State:
-    """Fill the slot with the old bytes, from the journal, where they are needed and no longer there."""
+    """Fill the slot with the journal's old bytes if they are needed and missing."""
     entry, folder = state.entry, state.folder
     if folder is None or state.now != AFTER or state.slot in (BEFORE, OTHER):
         return state
@@ -140,7 +138,7 @@ def _with_old_bytes(workspace: Workspace, state: State) -> State:
 def write_slot(
     workspace: Workspace, entry: Entry, folder: int, data: bytes, mode: int, *, owner: tuple[int, int] | None = None
 ) -> None:
-    """Write a file into the slot, whole and synced or not at all. Raises OSError."""
+    """Write the slot's file, synced, entirely or not at all. Raises OSError."""
     write_new(workspace.disk, entry.slot + PART, folder, data, mode, owner=owner)
     workspace.disk.rename(entry.slot + PART, entry.slot, folder)
 
@@ -159,7 +157,7 @@ def _exchange(workspace: Workspace, state: State, folder: int) -> None:
 
 
 def tidy(workspace: Workspace, entry: Entry) -> None:
-    """Finish what was interrupted between two calls: a slot half written, an exchange in three steps."""
+    """Finish an interruption between two calls: a half-written slot, an exchange in three steps."""
     state, disk, out = look(workspace, entry), workspace.disk, entry.slot + _OUT
     if state.folder is None:
         return
@@ -187,7 +185,7 @@ def _moved(workspace: Workspace, old: str, new: str, folder: int) -> bool:
 
 
 def keep(workspace: Workspace, entry: Entry, name: str, folder: int) -> str:
-    """Move what waits at ``name`` beside the file to where a person finds it. Returns the place, from the project."""
+    """Move ``name`` beside the file for a person to find. Return the place, from the project."""
     target = workspace.make_folder(_RECOVERED)
     first = f"{entry.slot.removeprefix('.ai-rails-')}-{entry.path.name[-50:]}"
     for kept in (first, *(f"{number}-{first}" for number in range(2, _TRIES))):

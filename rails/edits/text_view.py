@@ -1,7 +1,6 @@
-"""A file's text as the match strategies look at it: line ends made equal, with the way back to the real offsets.
+"""A file's text as the match strategies compare it: equal line endings, with a map to the real offsets.
 
-Also what each strategy compares two texts by: trailing blanks, typographic punctuation, indentation,
-tokens. Everything here is linear in the text.
+Everything is linear in the text.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ _CLUSTER: Final = lazy(f"[\0-\x7f]+(?!{_MARKS})|[\u1100-\u1112][\u1161-\u1175][\
 
 
 class View:
-    """``text`` with every line end as ``\\n`` (``flat``), and the map from flat to real offsets.
+    r"""``text`` with every line ending as ``\n`` (``flat``), and the map from flat to real offsets.
 
-    A lone carriage return ends a line only in a file that has no ``\\n`` at all.
+    A lone carriage return ends a line only in a file without any ``\n``.
     """
 
     def __init__(self, text: str) -> None:
@@ -52,7 +51,7 @@ class View:
             self.flat = text.replace("\r\n", "\n")
 
     def real(self, offset: int) -> int:
-        """Return the offset into ``text`` for an offset into ``flat``."""
+        """Return the offset into ``text`` for one into ``flat``."""
         return offset + bisect_left(self._shifts, offset) if self._shifts else offset
 
     @cached_property
@@ -62,12 +61,12 @@ class View:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines of ``flat`` without their ends; a final newline ends in an empty last line."""
+        """Return the lines of ``flat`` without endings; a final newline gives an empty last line."""
         return self.flat.split("\n")
 
     @cached_property
     def starts(self) -> list[int]:
-        """The flat offset at which each line starts."""
+        """Return each line's flat offset."""
         starts, offset = [], 0
         for line in self.lines:
             starts.append(offset)
@@ -81,7 +80,7 @@ class View:
         return self.flat.count("\n", 0, offset) + 1
 
     def real_line(self, index: int) -> tuple[str, str]:
-        """Return line ``index`` (from 0) as it is in the file, and its line end ("" for the last)."""
+        """Return line ``index`` (from 0) as in the file, and its ending ("" for the last)."""
         start = self.starts[index]
         if index + 1 == len(self.lines):
             return self.lines[index], ""
@@ -90,25 +89,25 @@ class View:
 
     @cached_property
     def eol(self) -> str:
-        """The most frequent line end; ``\\n`` where there is none."""
+        r"""Return the most frequent line ending, or ``\n``."""
         if "\n" not in self.text:
             return "\r" if "\r" in self.text else "\n"
         return "\r\n" if len(self._shifts) * 2 > self.flat.count("\n") else "\n"
 
     @property
     def mixed(self) -> bool:
-        """Whether the file has several kinds of line end."""
+        """Say whether the file has several kinds of line ending."""
         return 0 < len(self._shifts) < self.flat.count("\n")
 
 
 def flatten(text: str) -> str:
-    """Return ``text`` with ``\\r\\n`` as ``\\n``, and without half of a line end after it."""
+    r"""Return ``text`` with ``\r\n`` as ``\n``, and without half a line ending after it."""
     flat = text.replace("\r\n", "\n")
     return flat.removesuffix("\r") or flat
 
 
 def text_places(needle: str, hay: str, limit: int) -> list[int]:
-    """Return where ``needle`` starts in ``hay``, overlapping places included, at most ``limit``."""
+    """Return where ``needle`` starts in ``hay``, overlaps included, at most ``limit``."""
     found: list[int] = []
     at = hay.find(needle)
     while at >= 0 and len(found) < limit:
@@ -118,7 +117,7 @@ def text_places(needle: str, hay: str, limit: int) -> list[int]:
 
 
 def apart(starts: Sequence[int], width: int) -> list[int]:
-    """Return those of ``starts`` that do not overlap the one taken before, from the left."""
+    """Return ``starts`` without overlaps, from the left."""
     kept: list[int] = []
     for start in starts:
         if not kept or start >= kept[-1] + width:
@@ -127,10 +126,9 @@ def apart(starts: Sequence[int], width: int) -> list[int]:
 
 
 def line_places(needle: Sequence[str], hay: Sequence[str], key: Callable[[str], Hashable], limit: int) -> list[int]:
-    """Return the line indexes where ``needle`` starts in ``hay``, lines compared by ``key``.
+    """Return the line indexes where ``needle`` starts in ``hay``, compared by ``key``.
 
-    Each different needle line becomes one character and the search is the built-in one, which is
-    linear whatever the input: a hundred thousand almost equal lines cost no more than any others.
+    Each different needle line becomes one character, so that the built-in search keeps this linear for any input.
     """
     letters: dict[Hashable, str] = {}
     for line in needle:
@@ -156,7 +154,7 @@ def folded_line(text: str) -> str:
 
 
 def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """Return :func:`folded_line` of ``text``, and for each of its characters, and its end, the offset in ``text``."""
+    """Return :func:`folded_line` of ``text``, and the offset in ``text`` of each of its characters and its end."""
     if text.isascii():
         return text, range(len(text) + 1)
     pieces: list[str] = []
@@ -169,15 +167,15 @@ def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
 
 
 def indent(line: str) -> str:
-    """Return the blanks a line starts with."""
+    """Return a line's leading blanks."""
     return line[: len(line) - len(line.lstrip())]
 
 
 def tokens(line: str) -> tuple[str, ...]:
-    """Return a line as words and single symbols; what a space more or less does not change."""
+    """Return a line's words and symbols, which spacing does not change."""
     return tuple(_TOKEN.findall(folded_line(line)))
 
 
 def without_spaces(line: str) -> str:
-    """Return a line without any blank: equal for all lines with equal tokens, and much cheaper."""
+    """Return a line without blanks: equal if the tokens are equal, and much cheaper."""
     return "".join(folded_line(line).split())
