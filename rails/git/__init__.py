@@ -1,1 +1,1 @@
-"""What is asked of git, with nothing of the judged repository run."""
+"""Questions to git; nothing of the judged repository is run."""

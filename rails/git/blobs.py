@@ -1,4 +1,4 @@
-"""Whether files have the content that git knows them by, without git: no filter, flag or time stamp decides."""
+"""Whether files have the content of git's objects, without git: no filter, flag or time stamp decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHUNK: Final = 1 << 20
 
 
 def has_content(project: Path, place: Path, name: str) -> bool:
-    """Whether a file of the project, which is no link, has the bytes of an object, up to line ends. Raises OSError."""
+    """Say whether a file (no link) has the bytes of an object, up to line endings. Raises OSError."""
     folder = place.parent.resolve()
     if not folder.is_relative_to(project):
         return False
@@ -41,7 +41,7 @@ def _large(file: Iterable[bytes], size: int, name: str) -> bool:
 
 
 def name_of(data: bytes, like: str) -> str:
-    """Return the name that git gives to a content, in the kind of hash that ``like`` is."""
+    """Return git's name for a content, in the hash algorithm of ``like``."""
     digest = _hash(like)
     digest.update(b"blob %d\0" % len(data) + data)
     return digest.hexdigest()

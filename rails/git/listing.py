@@ -1,7 +1,6 @@
-"""What git knows of a project's paths: tracked, at a revision, ignored and why. Nothing of the repository is run.
+"""What git knows of a project's paths: tracked, at a revision, ignored and why.
 
-No content of the work tree is compared by git: that would run the filters that a repository names, and believe the
-flags and the times of its index.
+Git compares no content of the work tree: that would run a repository's filters and trust its index's flags and times.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _ENTRIES: Final = ("ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")
 
 
 class Tracked(Struct, frozen=True):
-    """An entry of a tree or of the index: its mode, its object, and whether the work tree need not hold it."""
+    """An entry of a tree or the index: mode, object, and whether the work tree may lack it."""
 
     mode: str
     object: str
@@ -44,7 +43,7 @@ class Tracked(Struct, frozen=True):
 
 
 def indexed_files(project: Path) -> dict[str, Tracked]:
-    """Return what is in the index, by path from ``project``."""
+    """Return the index, by path from ``project``."""
     found = {}
     for entry in _split(_git(project, "ls-files", "-t", "-s", "-z")):
         facts, _, path = entry.partition("\t")
@@ -54,19 +53,19 @@ def indexed_files(project: Path) -> dict[str, Tracked]:
 
 
 def indexed_by_name(project: Path, names: Collection[str]) -> list[str]:
-    """Return the paths in the index that have one of ``names``, in any folder."""
+    """Return the paths in the index with one of ``names``, in any folder."""
     wanted = {os.fsencode(name) for name in names}
     paths = _git(project, "ls-files", "-z").split(b"\0")
     return [os.fsdecode(path) for path in paths if path[path.rfind(b"/") + 1 :] in wanted]
 
 
 def untracked(project: Path) -> list[str]:
-    """Return what is in no commit and not ignored; a repository within the project with ``/`` at its end."""
+    """Return the files neither committed nor ignored; a nested repository ends in ``/``."""
     return _split(_git(project, "ls-files", "-o", "--exclude-standard", "-z"))
 
 
 def files_at(project: Path, revision: str) -> dict[str, Tracked]:
-    """Return the files of ``project`` at ``revision``. Raises UsageError for a revision that there is not."""
+    """Return the files of ``project`` at ``revision``. Raises UsageError for an unknown revision."""
     found = {}
     for entry in _split(_git(project, "ls-tree", "-r", "-z", "--end-of-options", revision, what=revision)):
         facts, _, path = entry.partition("\t")
@@ -76,18 +75,18 @@ def files_at(project: Path, revision: str) -> dict[str, Tracked]:
 
 
 def differing(project: Path, revision: str) -> list[str]:
-    """Return the files that differ from ``revision`` and those that no commit has, by path from ``project``.
+    """Return the files that differ from ``revision`` and untracked ones, by path from ``project``.
 
-    What the index holds to be unchanged by its times is believed, by its flags is not.
+    The index's times are trusted, its flags are not.
     """
     return _differing(project, _git(project, *_changed(revision)), _git(project, *_ENTRIES))
 
 
 class DiffersNow:
-    """What differs from the last commit: git is asked when this is made, and looks while the caller does other things.
+    """The differences from the last commit; git works while the caller does other things.
 
-    ``base`` is what takes the place of a last commit where there is none. Raises UsageError without a repository,
-    CheckError where git cannot be started.
+    ``base`` replaces a missing last commit. Raises UsageError without a repository, CheckError if git cannot be
+    started.
     """
 
     def __init__(self, project: Path, base: str) -> None:
@@ -95,7 +94,7 @@ class DiffersNow:
         self._asked = [_Asked(project, *words) for words in (_named("HEAD"), _changed("HEAD"), _ENTRIES)]
 
     def read(self) -> tuple[str, list[str]]:
-        """Return the last commit (or ``base``) and the files, as :func:`differing` does. Raises as that does."""
+        """Return the last commit (or ``base``) and the files; like :func:`differing`."""
         named, changed, entries = self._asked
         try:
             head = named.said().decode().strip()
@@ -106,7 +105,7 @@ class DiffersNow:
         return head, _differing(self._project, changed.said(), entries.said())
 
     def close(self) -> None:
-        """End git where nobody has read what it says."""
+        """End git if :meth:`read` was not called."""
         for asked in self._asked:
             asked.close()
 
@@ -130,7 +129,7 @@ def _holds(project: Path, path: str, name: str) -> bool:
 
 
 def merge_base(project: Path, revision: str) -> str:
-    """Return the commit at which ``revision`` and HEAD parted; ``revision`` itself where there is none."""
+    """Return the common ancestor of ``revision`` and HEAD, or ``revision`` itself."""
     try:
         return _git(project, "merge-base", "--end-of-options", revision, "HEAD").decode().strip() or revision
     except UsageError:
@@ -143,7 +142,7 @@ def changed_between(project: Path, revision: str, other: str) -> list[str]:
 
 
 def commit_of(project: Path, revision: str) -> str:
-    """Return the name of a revision's commit, "" where there is no such commit."""
+    """Return a revision's commit, or ""."""
     try:
         return _git(project, *_named(revision)).decode().strip()
     except UsageError:
@@ -151,18 +150,18 @@ def commit_of(project: Path, revision: str) -> str:
 
 
 def knows(project: Path, revision: str) -> bool:
-    """Whether there is such a commit."""
+    """Say whether there is such a commit."""
     return bool(commit_of(project, revision))
 
 
 def ignored(project: Path) -> list[str]:
-    """Return what git ignores: files, and folders (with ``/``) in which it ignores everything."""
+    """Return ignored files, and entirely ignored folders (with ``/``)."""
     words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
     return _split(_git(project, *words))
 
 
 def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, tuple[Path, str]]:
-    """Return the file and the pattern in it by which each path is ignored."""
+    """Return the ignore file and pattern of each ignored path."""
     root, _ = repository(project)
     data = "\0".join(paths).encode("utf-8", "surrogateescape")
     words = _split(_git(project, "check-ignore", "-v", "-z", "--stdin", "--no-index", data=data, nothing=1))
@@ -170,27 +169,27 @@ def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, tuple[Path, str
 
 
 def own_ignore_files(project: Path) -> tuple[Path, Path]:
-    """Return the files of patterns that a user keeps in no commit; they need not exist."""
+    """Return the user's uncommitted ignore files; they may not exist."""
     _, folder = repository(project)
     return shared_folder(folder).resolve() / "info" / "exclude", Path(_own_ignores())
 
 
 def changed_pattern(pattern: str, before: bytes | None, now: bytes) -> bool:
-    """Whether a pattern of an ignore file may not have held with what the file had ``before``."""
+    """Say whether a pattern may not have been in effect ``before``."""
     sides = [list(map(str.rstrip, (data or b"").decode("utf-8", "replace").splitlines())) for data in (before, now)]
     was, are = (_exceptions(side, pattern) for side in sides)
     return was is None or are is None or not was <= are
 
 
 def _exceptions(lines: Sequence[str], pattern: str) -> set[str] | None:
-    """Return the exceptions that stand behind a pattern, where they count; ``None`` where there is no such pattern."""
+    """Return the effective exceptions after a pattern; None if there is no such pattern."""
     if pattern not in lines:
         return None
     return {line for line in lines[len(lines) - lines[::-1].index(pattern) :] if line.startswith("!")}
 
 
 def without_exceptions(project: Path, before: Mapping[str, bytes | None]) -> Iterator[str]:
-    """Yield the folders (with ``/``) whose ignore file, by its name, has not every exception any more that it had."""
+    """Yield the folders (with ``/``) whose ignore file lost an exception."""
     for name, was in before.items():
         file = project / name
         now = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
@@ -215,7 +214,7 @@ def _git(project: Path, *words: str, data: bytes = b"", what: str = "", nothing:
 
 
 class _Asked:
-    """A question that git works on. Raises UsageError without a repository, CheckError where git cannot be run."""
+    """A running git. Raises UsageError without a repository, CheckError if git fails to start."""
 
     def __init__(self, project: Path, *words: str) -> None:
         self._words, (self._root, folder) = words, repository(project)
@@ -226,7 +225,7 @@ class _Asked:
             raise CheckError(str(error)) from error
 
     def said(self, data: bytes = b"", what: str = "", nothing: int = 0) -> bytes:
-        """Return what git prints; ``nothing`` is how it ends where there is nothing to say."""
+        """Return git's output; ``nothing`` is the exit status of no output."""
         try:
             code, out, err = finish_git(self._process, data)
         except WorkspaceError as error:
@@ -238,13 +237,12 @@ class _Asked:
         return out
 
     def close(self) -> None:
-        """End it, if it was not heard."""
         if self._process.returncode is None:
             programs.kill_tool(self._process)
 
 
 @cache
 def _own_ignores() -> str:
-    """Return the file with what the user has git ignore everywhere."""
+    """Return the user's global ignore file."""
     home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return str(Path(home) / "git" / "ignore")

@@ -1,4 +1,4 @@
-"""git itself, run with everything off that a repository or its environment can make it execute."""
+"""git, run without anything that a repository or environment can make it execute."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def run_git(
     *,
     keep: Sequence[int] = (),
 ) -> tuple[int, bytes, str]:
-    """Run git in ``folder`` with ``data`` as its input. Returns the exit status, the output and the error text.
+    """Run git with ``data`` as input. Return exit status, output and error text.
 
-    ``keep`` are descriptors that stay open in git until it ends. Raises WorkspaceError if git cannot be run.
+    ``keep``: descriptors that stay open in git. Raises WorkspaceError if git cannot be run.
     """
     return finish_git(start_git(arguments, folder, environment, keep=keep), data)
 
@@ -74,7 +74,7 @@ def run_git(
 def start_git(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *, keep: Sequence[int] = ()
 ) -> programs.ToolProcess:
-    """Start git as :func:`run_git` does, for :func:`finish_git`. Raises WorkspaceError if it cannot be started."""
+    """Start git, for :func:`finish_git`. Raises WorkspaceError."""
     options = [word for pair in _OVERRIDES for word in ("-c", pair)]
     if Path(_git_program()).resolve().is_relative_to(folder.resolve()):
         raise WorkspaceError(f"git would be {_git_program()}, which is inside {folder}. It was not run.")
@@ -85,7 +85,7 @@ def start_git(
 
 
 def finish_git(process: programs.ToolProcess, data: bytes = b"") -> tuple[int, bytes, str]:
-    """Return what :func:`run_git` does of a git that was started. Raises WorkspaceError."""
+    """Return :func:`run_git`'s result for a started git. Raises WorkspaceError."""
     with _told():
         ran = programs.finish_tool(process, _git_program(), data, timeout=_GIT_SECONDS, most=_OUTPUT)
     return ran.code, ran.out, ran.err.decode("utf-8", "replace")
@@ -100,7 +100,7 @@ def _told() -> Iterator[None]:
 
 
 def git_library() -> ModuleType:
-    """Return GitPython. Its import runs git: ours, not one that a folder of the caller's holds."""
+    """Return GitPython. Its import runs git: ours, not one of the current folder."""
     os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = _git_program()
     import git
 
@@ -109,7 +109,7 @@ def git_library() -> ModuleType:
 
 @cache
 def _git_program() -> str:
-    """Return the absolute path of git, found once: the system's, else one of the absolute folders of PATH."""
+    """Return git's absolute path: the system's, else from PATH's absolute folders."""
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
     found = programs.first_program("git", [*os.defpath.split(os.pathsep), *folders])
     if found is None:

@@ -1,4 +1,4 @@
-"""The content that files had at a git revision, read without running anything of the repository's."""
+"""The content of files at a git revision; nothing of the repository's is run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 
 def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-    """Return each path's bytes at ``revision`` (or in the :data:`INDEX`), ``None`` where it had no such file.
+    """Return each path's bytes at ``revision`` (or in the :data:`INDEX`), or None.
 
-    Raises UsageError when there is no repository or no such revision, CheckError when git fails.
+    Raises UsageError without a repository or revision, CheckError when git fails.
     """
     root, git_dir = repository(project)
     prefix = project.resolve().relative_to(root).as_posix()
@@ -45,7 +45,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
 
 
 def repository(project: Path) -> tuple[Path, Path]:
-    """Return the work tree and git folder that ``project`` belongs to."""
+    """Return the work tree and git folder of ``project``."""
     for folder in (project.resolve(), *project.resolve().parents):
         entry = folder / ".git"
         if entry.is_dir():
@@ -57,13 +57,13 @@ def repository(project: Path) -> tuple[Path, Path]:
 
 
 def shared_folder(folder: Path) -> Path:
-    """Return the git folder that all work trees of a repository share: ``folder``, or what it names."""
+    """Return the git folder shared by all work trees."""
     common = folder / "commondir"
     return (folder / common.read_text(encoding="utf-8").strip()).resolve() if common.is_file() else folder
 
 
 def index_in_use(project: Path) -> dict[str, str]:
-    """Return the variable that names the index of a commit that git makes just now (``commit -a``), if it does."""
+    """Return the variable with the index of a commit in progress (``commit -a``), if any."""
     if not (named := os.environ.get("GIT_INDEX_FILE", "")):
         return {}
     root, folder = repository(project)
@@ -72,7 +72,7 @@ def index_in_use(project: Path) -> dict[str, str]:
 
 
 def read_objects(out: bytes, count: int) -> list[bytes | None]:
-    """Read the answers of ``git cat-file --batch``: a header line, then the object and a newline."""
+    """Read the output of ``git cat-file --batch``: a header line, the object, a newline."""
     found: list[bytes | None] = []
     at = 0
     for _ in range(count):
@@ -92,7 +92,7 @@ def read_objects(out: bytes, count: int) -> list[bytes | None]:
 
 
 def ignored(project: Path, names: Collection[str]) -> set[str]:
-    """Return which of these paths git ignores (a folder's ends in ``/``); none where there is no repository."""
+    """Return the ignored paths (a folder's ends in ``/``); none without a repository."""
     from rails.git.program import CLEAN, run_git
 
     try:

@@ -1,4 +1,4 @@
-"""A work tree of one commit that shares the objects of a repository and nothing else: no references, no settings."""
+"""A work tree of one commit that shares only a repository's objects: no references, no settings."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 
 
 class JobTree(Struct, frozen=True):
-    """A work tree, the bare store that it belongs to, and the commit that it began with."""
+    """A work tree, its bare store, and its first commit."""
 
     folder: Path
     store: Path
     commit: str
 
     def diff(self, paths: Sequence[str], *, tracked: bool) -> str:
-        """Return the unified diff of these paths against the commit, with binary content, ignored ones too.
+        """Return the unified diff of these paths, binary and ignored ones too.
 
-        Where all are ``tracked``, and few, git needs no index for it.
+        Where all are ``tracked``, and few, git needs no index.
         """
         if not paths:
             return ""
@@ -50,10 +50,9 @@ class JobTree(Struct, frozen=True):
 
 
 def work_tree(repository: Path, commit: str, place: Path) -> JobTree:
-    """Make a work tree of ``commit`` below ``place``, which has to be empty and is the caller's to remove.
+    """Make a work tree of ``commit`` in the empty folder ``place``, which the caller removes.
 
-    Nothing that the repository names is run: neither its hooks nor its filters are settings of the new store. Raises
-    UsageError where there is no such repository or commit.
+    The repository's hooks and filters are not run. Raises UsageError for an unknown repository or commit.
     """
     objects = objects_of(repository)
     commit = commit if _FULL.fullmatch(commit) else commit_named(repository, commit)
@@ -72,7 +71,7 @@ def work_tree(repository: Path, commit: str, place: Path) -> JobTree:
 
 
 def objects_of(repository: Path) -> Path:
-    """Return the folder with a repository's objects. Raises UsageError where ``repository`` is none."""
+    """Return a repository's object folder. Raises UsageError if it is none."""
     linked = repository / ".git"  # a file where this is a work tree of another repository
     own = linked.read_text("utf-8").removeprefix("gitdir:").strip() if linked.is_file() else ".git"
     for folder in (repository / own, repository):
@@ -83,7 +82,7 @@ def objects_of(repository: Path) -> Path:
 
 
 def commit_named(repository: Path, revision: str) -> str:
-    """Return the full name of a commit. Raises UsageError where there is none of that name."""
+    """Return a commit's full name. Raises UsageError if it is unknown."""
     objects_of(repository)
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     try:

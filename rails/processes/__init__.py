@@ -1,1 +1,1 @@
-"""The one place that starts trusted programs: by absolute path, with a clean environment and limits."""
+"""The only code that starts trusted programs: absolute path, clean environment, limits."""

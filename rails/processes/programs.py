@@ -1,8 +1,7 @@
-"""Programs that the gate runs: where they are, which version, and how they are started and stopped.
+"""Programs that the gate runs: where they are, their versions, starting and stopping.
 
-A tool comes from the environment AI-Rails itself runs in, by absolute path: never from a ``PATH`` or a
-folder that an agent can write to. It gets a built environment, a working directory outside the
-workspace, a time limit that kills its whole process group, and a bound on what it may print.
+A tool is run by absolute path from AI-Rails' own environment, with a built environment, a working directory outside
+the workspace, a time limit for its process group and a limit on its output.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ ToolProcess: TypeAlias = "subprocess.Popen[bytes]"
 
 
 class Tool(Struct, frozen=True):
-    """A program that can be run: its name, how a command line with it starts, and its version."""
+    """A program: name, command line start, version."""
 
     name: str
     argv: tuple[str, ...]
@@ -41,7 +40,7 @@ class Tool(Struct, frozen=True):
 
 
 class ToolRun(Struct, frozen=True):
-    """A program that ended: exit code, what it printed."""
+    """A finished program: exit code and output."""
 
     code: int
     out: bytes
@@ -49,13 +48,13 @@ class ToolRun(Struct, frozen=True):
 
     @property
     def complaint(self) -> str:
-        """The last lines of standard error on one line, for a message."""
+        """Return the last lines of standard error as one line."""
         return one_line(" ".join(self.err[-600:].decode(errors="replace").split()), 300)
 
 
 @cache
 def find_ruff() -> Tool | None:
-    """Return the ruff of our own environment, or ``None`` when it is not installed."""
+    """Return our own environment's ruff, or None."""
     name = "ruff.exe" if os.name == "nt" else "ruff"
     for folder in _scripts():
         binary = folder / name
@@ -65,13 +64,12 @@ def find_ruff() -> Tool | None:
 
 
 def first_program(name: str, folders: Sequence[str]) -> str | None:
-    """Return the first program of this name; ``shutil.which`` would bring three libraries of compression along."""
+    """Return the first program of this name; ``shutil.which`` would import three compression libraries."""
     files = (Path(folder, name) for folder in folders if folder)
     return next((str(file) for file in files if file.is_file() and os.access(file, os.X_OK)), None)
 
 
 def _scripts() -> Iterator[Path]:
-    """Yield where the programs of our own environment are."""
     beside = Path(sys.executable).parent
     if sys.prefix != sys.base_prefix:  # in a virtual environment that is the same place
         yield beside
@@ -83,15 +81,15 @@ def _scripts() -> Iterator[Path]:
 
 @cache
 def find_module(name: str) -> Tool | None:
-    """Return the Python tool ``name`` of our own environment, run isolated (``python -I``), or ``None``."""
+    """Return our own environment's Python tool, run isolated (``python -I``), or None."""
     version = version_of(name)
     return Tool(name, (sys.executable, "-I", "-m", name), version) if version else None
 
 
 def version_of(distribution: str) -> str:
-    """Return an installed distribution's version from its folder's name ("" if there is none).
+    """Return a distribution's version from its folder's name, or "".
 
-    ``importlib.metadata`` says the same and costs ten times the time of a cold ruff to import.
+    ``importlib.metadata`` takes ten times a cold ruff's time to import.
     """
     for folder in _packages():
         # Path.glob would compile a pattern.
@@ -108,7 +106,6 @@ def version_of(distribution: str) -> str:
 
 
 def _packages() -> Iterator[Path]:
-    """Yield the folders of our own environment's packages."""
     if sys.prefix != sys.base_prefix and os.name != "nt":
         yield Path(sys.prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
     import sysconfig
@@ -117,7 +114,7 @@ def _packages() -> Iterator[Path]:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment a tool gets: built from nothing, so that no key or ``PYTHON*`` leaks in."""
+    """Return a tool's environment, built from nothing: no key or ``PYTHON*`` leaks in."""
     base = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
     for name in ("TMPDIR", "SYSTEMROOT"):
         if name in os.environ:
@@ -126,7 +123,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def run_attached(argv: Sequence[str], folder: str = "", timeout: float | None = None) -> int:
-    """Run what a person asked for on their own terminal, as themselves; return its exit code. Raises CheckError."""
+    """Run a person's command on their terminal, as themselves; return its exit code. Raises CheckError."""
     try:
         return subprocess.run(list(argv), check=False, cwd=folder or None, timeout=timeout).returncode
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -135,7 +132,7 @@ def run_attached(argv: Sequence[str], folder: str = "", timeout: float | None = 
 
 
 def exit_code(process: ToolProcess, seconds: float) -> int | None:
-    """Return how a process ended; ``None`` when it does not end within this time."""
+    """Return the exit code, or None after ``seconds``."""
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -150,9 +147,9 @@ def outside() -> str:
 def start_tool(
     argv: Sequence[str], *, cwd: str = "", extra: Mapping[str, str] | None = None, keep: Sequence[int] = ()
 ) -> subprocess.Popen[bytes]:
-    """Start a tool in a process group of its own, with pipes. Raises CheckError if it cannot be started.
+    """Start a tool in its own process group, with pipes. Raises CheckError.
 
-    ``keep`` are descriptors that stay open in the tool: a lock that it is to hold as long as it runs.
+    ``keep``: descriptors that stay open in the tool, such as a lock.
     """
     try:
         return subprocess.Popen(
@@ -170,7 +167,7 @@ def start_tool(
 
 
 def kill_tool(process: subprocess.Popen[bytes]) -> None:
-    """Kill a tool and every process of its group, and wait for it."""
+    """Kill a tool's process group, and wait for it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if os.name == "nt":
             process.kill()
@@ -193,10 +190,10 @@ def run_tool(
     extra: Mapping[str, str] | None = None,
     keep: Sequence[int] = (),
 ) -> ToolRun:
-    """Run a tool to its end with ``data`` on standard input.
+    """Run a tool to its end with ``data`` as input.
 
-    Raises CheckError if it cannot be started, runs longer than ``timeout`` seconds (``CHECK_SECONDS``
-    unless told) or prints more than ``most`` bytes; no process of its group is left then.
+    Raises CheckError if it cannot be started, exceeds ``timeout`` (default ``CHECK_SECONDS``) or prints more than
+    ``most`` bytes; no process of its group is left then.
     """
     return finish_tool(start_tool(argv, cwd=cwd, extra=extra, keep=keep), argv[0], data, timeout=timeout, most=most)
 
@@ -204,7 +201,7 @@ def run_tool(
 def finish_tool(
     process: ToolProcess, program: str, data: bytes = b"", *, timeout: float | None = None, most: int = _OUTPUT
 ) -> ToolRun:
-    """Return what a tool that was started has to say, as :func:`run_tool` does. Raises CheckError."""
+    """Return :func:`run_tool`'s result for a started tool. Raises CheckError."""
     timeout = limits.CHECK_SECONDS if timeout is None else timeout
     try:
         out, err = _pump(process, data, Path(program).name, timeout=timeout, most=most)
@@ -216,7 +213,7 @@ def finish_tool(
 def _pump(
     process: subprocess.Popen[bytes], data: bytes, name: str, *, timeout: float, most: int
 ) -> tuple[bytes, bytes]:
-    """Write and read until the process closed both outputs and has ended."""
+    """Write and read until both outputs are closed and the process ended."""
     stdin, stdout = pipes(process)
     stderr = process.stderr or stdout
     deadline = time.monotonic() + timeout
@@ -256,7 +253,7 @@ def _pump(
 
 
 def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    """Return the input and output of a process that :func:`start_tool` started."""
+    """Return the input and output of a started tool."""
     if process.stdin is None or process.stdout is None:
         raise CheckError("A tool was started without pipes.")
     return process.stdin, process.stdout
