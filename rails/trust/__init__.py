@@ -1,1 +1,1 @@
-"""What of a project a human has read and accepted, by digest."""
+"""What a human accepted of a project, by digest."""

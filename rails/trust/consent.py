@@ -1,7 +1,7 @@
-"""Whether a human agreed to what a project would have the gate execute, by one digest of all of it.
+"""Whether a human agreed to what a project would have the gate execute, by one digest.
 
-``gate-trust.json`` in the user's configuration folder: ``{FOLDER: DIGEST}``. What is in the digest is
-``rails.gate.support.executed_config``'s business.
+``gate-trust.json`` in the user's configuration folder: ``{FOLDER: DIGEST}``; its parts:
+``rails.gate.support.executed_config``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FILE: Final = "gate-trust.json"
 
 
 def agreed_digest(project: Path) -> str:
-    """What a human agreed to, "" for nothing. A record that cannot be read is no agreement."""
+    """Return the agreed digest, or "", also for an unreadable record."""
     try:
         return str(read_record(config_folder() / _FILE).get(str(project.resolve())) or "")
     except (OSError, ValueError, RecursionError):
@@ -25,7 +25,7 @@ def agreed_digest(project: Path) -> str:
 
 
 def give_consent(project: Path, digest: str) -> None:
-    """Record that a human agrees. Raises UsageError when it cannot be recorded; nothing is agreed to then."""
+    """Record the agreement. Raises UsageError if that fails."""
     file = config_folder() / _FILE
     try:
         write_record(file, {**read_record(file), str(project.resolve()): digest})

@@ -1,10 +1,7 @@
-"""What a human has read and accepted of a project, by digest: one small file in the user's configuration folder.
+"""What a human accepted of a project, by digest: a file in the user's configuration folder, where no agent can write.
 
-A text that decides what runs (a tool's definition, an agent's template, a linter's configuration that is a program)
-counts only after somebody accepted it, and a changed text is a new question: an acceptance is bound to the digest,
-not to the name. No agent can write into the user's configuration folder.
-
-``trust.json``, version 1: ``{"v": 1, "projects": {FOLDER: {NAME: {"digest", "accepted_at", "text"}}}}``.
+A text that decides what runs counts only once accepted, and not after a change. ``trust.json``, version 1: ``{"v": 1,
+"projects": {FOLDER: {NAME: {"digest", "accepted_at", "text"}}}}``.
 """
 
 from __future__ import annotations
@@ -30,15 +27,15 @@ class TrustRecord:
         self._project = str(project.resolve())
 
     def digests(self) -> frozenset[str]:
-        """Digests of everything that is accepted. Raises UsageError for a damaged record."""
+        """Return all accepted digests. Raises UsageError for a damaged record."""
         return frozenset(str(entry.get("digest", "")) for entry in self._entries().values())
 
     def accepted_text(self, name: str) -> str:
-        """The text that was accepted last under ``name``, or an empty one. Raises UsageError."""
+        """Return the text last accepted, or "". Raises UsageError."""
         return str(self._entries().get(name, {}).get("text", ""))
 
     def accept(self, name: str, digest: str, text: str) -> None:
-        """Record that a human accepted ``text`` under ``name``. Raises UsageError; nothing is accepted then."""
+        """Record an acceptance. Raises UsageError; nothing is accepted then."""
         entry: dict[str, Json] = {
             "digest": digest,
             "accepted_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -47,7 +44,7 @@ class TrustRecord:
         self._change({**self._entries(), name: entry})
 
     def forget(self, name: str) -> bool:
-        """Take an acceptance back; whether there was one. Raises UsageError."""
+        """Remove an acceptance; say whether there was one. Raises UsageError."""
         entries = dict(self._entries())
         if entries.pop(name, None) is None:
             return False
@@ -78,7 +75,7 @@ class TrustRecord:
 
 
 def file_for_review(before: str, text: str) -> list[str]:
-    """Lines that show a file to the person who may accept it: what changed since ``before``, then all of it."""
+    """Return lines to review: the changes since ``before``, then the entire file."""
     lines = ["The whole file:", text.rstrip("\n")]
     if before:
         from rails.core.diff import unified
@@ -89,7 +86,7 @@ def file_for_review(before: str, text: str) -> list[str]:
 
 
 def read_record(file: Path) -> dict[str, Json]:
-    """The JSON object in ``file``, empty where there is no file. Raises OSError, ValueError for anything else."""
+    """Return the JSON object in ``file``, empty if it does not exist. Raises OSError, ValueError."""
     try:
         value = json.loads(file.read_text("utf-8", "surrogatepass"), object_pairs_hook=_without_doubles)
     except FileNotFoundError:
@@ -100,7 +97,7 @@ def read_record(file: Path) -> dict[str, Json]:
 
 
 def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """An object whose keys occur once: of two entries for one name, nobody could say which was meant."""
+    """Refuse double keys: nobody could say which was meant."""
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("a key occurs twice in one object")
@@ -108,7 +105,7 @@ def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def write_record(file: Path, value: Mapping[str, Json]) -> None:
-    """Let ``file``, or what it links to, hold ``value``. Raises OSError, also where somebody changes it meanwhile."""
+    """Write ``value`` to ``file``, or what it links to. Raises OSError, also for a concurrent change."""
     from rails.core.user_files import UserFile
 
     text = json.dumps(value, ensure_ascii=False, indent=1)
