@@ -51,7 +51,7 @@ class ContextReduced(EventWithWords, frozen=True):
 
 
 class LlmResponse(EventWithWords, frozen=True, kw_only=True):
-    """The model's whole answer. ``prose`` is its text without the calls; a saved answer has neither prose nor duration."""
+    """The model's whole answer. ``prose`` is its text without the calls; a saved answer lacks prose and duration."""
 
     TYPE: ClassVar[str] = "LLM_RESPONSE"
     DURABLE: ClassVar[bool] = True
