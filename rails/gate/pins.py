@@ -1,7 +1,6 @@
-"""What a project takes from elsewhere and holds less tightly than before: pins, hashes, addresses, locks.
+"""Looser pins, hashes, addresses and locks of dependencies; ``pins.toml`` names files and forms.
 
-``pins.toml`` names the files and the forms. A file that is new held nothing before, and one that does not parse is a
-finding of another check.
+A new file held nothing before; one that does not parse is left to other checks.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _Pins = dict[tuple[str, str], list[str]]
 
 
 def findings(sides: Sequence[tuple[str, bytes | None, bytes | None]]) -> Iterator[Finding]:
-    """Yield a warning for each pin that got looser; ``sides`` are path, content before and after."""
+    """Yield a warning for each looser pin; ``sides`` are path, content before and after."""
     for path, before, after in sides:
         if not before or before == after or not re.fullmatch(_FILES, path, re.I):
             continue
@@ -51,7 +50,7 @@ def findings(sides: Sequence[tuple[str, bytes | None, bytes | None]]) -> Iterato
 
 
 def _looser(path: str, before: bytes, after: bytes | None) -> Iterator[tuple[str, str]]:
-    """Yield the name of what is looser, and a sentence about it."""
+    """Yield each looser name with a message."""
     if after is None:
         if _LOCK.fullmatch(path):
             yield "", "The lock file is taken away."
@@ -71,7 +70,7 @@ def _looser(path: str, before: bytes, after: bytes | None) -> Iterator[tuple[str
 
 
 def _pins(path: str, data: bytes) -> _Pins:
-    """Return how each name is held; an address, a switch or a guard is its own name. Raises what a parser does."""
+    """Return how each name is held; an address, switch or guard is its own name. Raises the parser's errors."""
     found: _Pins = {}
     rows = [(kind, pattern) for kind, files, pattern in _ROWS if re.fullmatch(files, path, re.I)]
     for line in islice(_lines(path.lower(), data.decode("utf-8-sig")), _LINES):
@@ -84,13 +83,13 @@ def _pins(path: str, data: bytes) -> _Pins:
 
 
 def _held(kind: str, pins: Sequence[str]) -> int:
-    """Return a place in the list of how tight: of several places the loosest, of one entry the tightest."""
+    """Return the index in the list of tightness: the loosest of several places, the tightest of one entry."""
     counts = min if kind == "entry" else max
     return counts(next(n for n, (_, one) in enumerate(_TIGHTNESS) if re.search(one, pin)) for pin in pins)
 
 
 def _lines(path: str, text: str) -> Iterator[str]:
-    """Yield the lines of a text, or those that stand for data. Raises what a parser does."""
+    """Yield the text's lines, or lines for its data. Raises the parser's errors."""
     if path.endswith((".json", "pipfile.lock")):
         yield from _flat(json.loads(text), "")
     elif path.endswith((".toml", ".lock", "pipfile")) and not path.endswith("yarn.lock"):
@@ -105,7 +104,7 @@ def _lines(path: str, text: str) -> Iterator[str]:
 
 
 def _flat(value: object, above: str) -> Iterator[str]:
-    """Yield ``key > key = line``; an item of a list is called by its name or address, else by its number."""
+    """Yield ``key > key = line``; list items by name or address, else number."""
     if isinstance(value, dict) and value:
         for key, part in value.items():
             yield from _flat(part, f"{above} > {key}" if above else str(key))

@@ -1,9 +1,4 @@
-"""The kinds of files that there are: every module of ``rails.gate.kinds`` that has a ``KIND``.
-
-A check receives which files changed (both texts) and answers with what it found in them, before and
-after, with what it repaired, and with what it could not check. What is *new* is decided in one place,
-``rails.gate.baseline``; nothing here compares.
-"""
+"""The kinds of files: every module of ``rails.gate.kinds`` with a ``KIND``."""
 
 from __future__ import annotations
 
@@ -42,9 +37,9 @@ CHECKS: Final[Mapping[str, Kind]] = {
 
 
 def checks_for(path: str, data: bytes = b"") -> list[str]:
-    """Return the names of the checks for ``path``; at least one for every file.
+    """Return the checks for ``path``, at least one.
 
-    ``data`` is the file's content, which a kind may claim: a script without an ending, a workflow in JSON.
+    A kind may claim ``data``: a script without an ending, a workflow in JSON.
     """
     claimed = _claimed(path, data)
     if claimed is not None:

@@ -1,4 +1,4 @@
-"""What ruff resolves its settings to, before a change of them and after it: ``ruff check --show-settings``."""
+"""ruff's resolved settings before and after a change: ``ruff check --show-settings``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES: Final = frozenset({"pyproject.toml", "ruff.toml", ".ruff.toml"})
 
 
 def ask_no_less(project: Path, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> bool:
-    """Whether by ruff's own account every file is asked as much as before. ``files`` are both sides of what changed."""
+    """Say whether by ruff's account no file is checked less. ``files`` are the changed ones' sides."""
     folders = {path.rpartition("/")[0] for path in files} | {""}
     try:
         old = _settings(project, folders, {path: before for path, (before, _) in files.items()})
@@ -29,7 +29,7 @@ def ask_no_less(project: Path, files: Mapping[str, tuple[bytes | None, bytes | N
 def _settings(
     project: Path, folders: Iterable[str], files: Mapping[str, bytes | None]
 ) -> dict[str, dict[str, set[str]]]:
-    """Return what ruff resolves for a file in each folder. Raises CheckError, OSError."""
+    """Return ruff's settings for a file in each folder. Raises CheckError, OSError."""
     from rails.processes import programs
 
     tool = programs.find_ruff()
@@ -56,7 +56,6 @@ def _settings(
 
 
 def _resolved(text: str) -> dict[str, set[str]]:
-    """Return each setting with its lines."""
     found: dict[str, set[str]] = {}
     key = ""
     for line in text.splitlines():

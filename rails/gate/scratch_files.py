@@ -1,7 +1,7 @@
-"""Where temporary files may be: in a folder ``scratch/``. A new one elsewhere is a finding.
+"""Temporary files belong in a folder ``scratch/``; a new one elsewhere is a finding.
 
-A name says so by what editors, patches and agents leave (``x.py.bak``, ``x~``, ``tmp.py``); that it is a copy
-(``x_old.py``, ``x copy.py``) it only says beside what it is a copy of. Words within a name say nothing.
+Names tell by editors', patches' and agents' habits (``x.py.bak``, ``x~``, ``tmp.py``); a copy (``x_old.py``, ``x
+copy.py``) only beside its original.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _COPIES: Final = (
 
 
 def misplaced(created: Iterable[str], stands: Callable[[str], bool]) -> Iterator[Finding]:
-    """Yield a finding for each new file that is temporary by its name and is in no scratch folder.
+    """Yield a finding for each new temporary file outside scratch folders.
 
-    ``stands`` says whether the project has a file with the change.
+    ``stands`` says whether the changed project has a file.
     """
     for path in created:
         *folders, name = path.split("/")

@@ -1,4 +1,4 @@
-"""The elements of HTML: whether all that are opened are closed again."""
+"""HTML elements: whether all are closed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MarkupFault = tuple[int, int, str]
 
 
 class Elements(HTMLParser):
-    """Reads a page; what is open and what closes nothing are its ``faults``."""
+    """Reads a page; ``faults`` are unclosed elements and stray closing tags."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)

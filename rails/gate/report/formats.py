@@ -1,4 +1,4 @@
-"""A verdict in the formats of other programs: SARIF 2.1.0, GitHub annotations, JUnit XML, rdjson."""
+"""A verdict as SARIF 2.1.0, GitHub annotations, JUnit XML or rdjson."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW
 
 
 def sarif(verdict: Verdict) -> str:
-    """Return SARIF 2.1.0 (OASIS standard with errata 01): one run, checks that did not run as notifications."""
+    """Return SARIF 2.1.0 (OASIS, errata 01): one run, skipped checks as notifications."""
     rules = sorted({finding.rule for finding in verdict.findings})
     driver: Json = {
         "name": "AI-Rails",
@@ -107,7 +107,7 @@ def _uri(path: str) -> str:
 
 
 def github(verdict: Verdict) -> str:
-    """Return GitHub Actions workflow commands, one annotation on each line."""
+    """Return GitHub Actions workflow commands, one per line."""
     lines = [_annotation(finding) for finding in verdict.findings]
     for miss in verdict.not_checked:
         kind = "error" if miss.required else "notice"
@@ -133,7 +133,7 @@ def _property(text: str) -> str:
 
 
 def junit(verdict: Verdict) -> str:
-    """Return JUnit XML: a test case for each file with findings or misses, and one for the verdict."""
+    """Return JUnit XML: a test case per file with findings or misses, and the verdict's."""
     cases = list(_cases(verdict))
     failures = sum(1 for case in cases if "<failure" in case)
     errors = sum(1 for case in cases if "<error" in case)

@@ -43,7 +43,7 @@ _NAMED: Final = 3
 
 
 def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
-    """Return the verdict as the JSON object that ``ai-rails gate --format json`` prints."""
+    """Return the object that ``ai-rails gate --format json`` prints."""
     return {
         "verdict": verdict.status,
         "findings": [{name: getattr(f, name) for name in _SHOWN} for f in verdict.findings],
@@ -58,7 +58,7 @@ def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
 
 
 def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool = False) -> str:
-    """Return the verdict as one of :data:`FORMATS`. ``explain`` adds to the text what ran and with which rules.
+    """Return the verdict as one of :data:`FORMATS`; ``explain`` adds tools and rules to text.
 
     Raises UsageError for an unknown form.
     """
@@ -75,7 +75,7 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
 
 
 def as_explanation(verdict: Verdict) -> str:
-    """Return what ran: each check's version, files, answers already known, time, whose rules, and the command."""
+    """Return what ran: each check's version, files, cached answers, time, rules and command."""
     head = ("check", "version", "files", "known", "ms", "rules", "command")
     rows = [
         head,
@@ -104,9 +104,9 @@ def as_explanation(verdict: Verdict) -> str:
 
 
 def verdict_as_text(verdict: Verdict, colour: bool = False) -> str:
-    """Return the verdict for a person: findings by file with their source line, fixes, what was not checked.
+    """Return findings by file with source lines, fixes, and what was not checked.
 
-    Everything quoted passes :func:`rails.core.text.printable`; ``colour`` adds ANSI colours.
+    Quotes pass :func:`rails.core.text.printable`; ``colour`` adds ANSI colours.
     """
     paint = _Paint(colour)
     parts = list(_grouped(verdict, paint))
@@ -149,7 +149,7 @@ def _one(finding: Finding, paint: _Paint) -> Iterator[str]:
 
 
 def _quoted(finding: Finding, line: str, paint: _Paint) -> Iterator[str]:
-    """Show the source line and carets under the place; escapes before it move the carets along."""
+    """Show the source line and carets, moved along by escapes."""
     start = max(0, finding.column - 1)
     first = max(0, start - _WIDTH // 2) if len(line) > _WIDTH else 0
     window = line[first : first + _WIDTH].replace("\t", " ")
@@ -168,7 +168,7 @@ def _fixed(verdict: Verdict) -> Iterator[str]:
 
 
 def _not_checked(verdict: Verdict) -> Iterator[str]:
-    """What decides first; what many files have in common is said once, with some of their names."""
+    """What decides first; a reason shared by many files is printed once, with some names."""
     alike: dict[tuple[bool, str], dict[str, list[str]]] = {}
     for miss in verdict.not_checked:
         alike.setdefault((not miss.required, miss.reason), {}).setdefault(miss.path, []).append(miss.check)
@@ -201,10 +201,9 @@ def _summary(verdict: Verdict) -> str:
 
 
 def window(finding: Finding, text: str, *, around: int = 3, most: int = 40) -> str:
-    """Return the numbered lines of ``text`` around a finding, its own line marked with ``>``.
+    """Return the numbered lines of ``text`` around a finding, its own marked ``>``.
 
-    The enclosing function or class where that is at most ``most`` lines long, else ``around`` lines on
-    each side. Lines are numbered as in ``text``, which must be the text the finding speaks of.
+    The enclosing function or class of at most ``most`` lines, else ``around`` lines each side.
     """
     lines = split_lines(text)
     if lines and lines[-1] == "":
@@ -237,7 +236,7 @@ _ENDS: Final = (")", "}", "]")
 
 
 def _enclosing(lines: list[str], line: int, most: int) -> tuple[int, int] | None:
-    """Find the function or class around ``line`` by indentation, which also works for broken code."""
+    """Find the function or class around ``line`` by indentation, even in broken code."""
     indent = _indent(lines[line - 1]) if lines[line - 1].strip() else 1_000
     if lines[line - 1].lstrip().startswith(_STARTS):
         return _block(lines, line, most)

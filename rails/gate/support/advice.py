@@ -1,4 +1,4 @@
-"""Names and sentences that are data: one sentence on what to do for a rule, files that tools read."""
+"""Advice per rule and lists of file names, kept as data."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def name_list(key: str) -> tuple[str, ...]:
 
 
 def remedy_of(rule: str) -> str:
-    """Return what to do about a finding of a rule that remains, empty where there is nothing to say."""
+    """Return what to do about a rule's finding, or ""."""
     return str(_table()["remedies"].get(rule, ""))

@@ -1,9 +1,8 @@
-"""Biome of the project's own ``node_modules``, asked about text that is not on disk.
+"""Biome of the project's ``node_modules``, on text that is not on disk.
 
-Biome's linter has no report for standard input, so a text is put into a scratch folder with the project's
-configuration beside it. Its configuration is data: JSON, and GritQL patterns. The platform's binary is run,
-not the Node script around it, which costs seven times as much. The JSON report (experimental, says Biome
-itself) is read strictly: a shape that is not known is "not checked".
+Its linter's report excludes standard input, so texts go into a scratch folder with the configuration (data: JSON,
+GritQL). The platform's binary runs: the Node script around it takes seven times as long. The experimental JSON report
+is read strictly; an unknown shape is "not checked".
 """
 
 from __future__ import annotations
@@ -51,16 +50,16 @@ _FORMAT_CANARY: Final = b"const  x = {a:1}\n"
 
 
 class BiomeTools(NodeTools):
-    """Biome for what the project does not have ESLint or Prettier for."""
+    """Biome, for what the project has no ESLint or Prettier for."""
 
     @property
     def linter(self) -> str:  # type: ignore[override]
-        """ESLint where the project has it, too."""
+        """ESLint if the project has it, too."""
         return "eslint" if self.config.eslint else "biome"
 
     @property
     def formatter_name(self) -> str:  # type: ignore[override]
-        """Prettier where the project has it, too."""
+        """Prettier if the project has it, too."""
         return "prettier" if self.config.prettier else "biome format"
 
     @property
@@ -69,7 +68,7 @@ class BiomeTools(NodeTools):
         return "biome"
 
     def version(self, tool: str) -> str:
-        """Return the version of a tool ("" when it isn't there)."""
+        """Return a tool's version, "" if missing."""
         return self._version if tool.startswith("biome") else super().version(tool)
 
     @cached_property
@@ -86,7 +85,7 @@ class BiomeTools(NodeTools):
 
     @cached_property
     def _binary(self) -> str:
-        """The platform's binary. Raises CheckError when it is not installed."""
+        """The platform's binary. Raises CheckError if not installed."""
         machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), "arm64")
         system = {"darwin": "darwin", "win32": "win32"}.get(sys.platform, "linux")
         for name in (f"cli-{system}-{machine}", f"cli-{system}-{machine}-musl"):
@@ -98,7 +97,6 @@ class BiomeTools(NodeTools):
         raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
 
     def _parsed(self, path: str, data: bytes, text: str) -> Finding | None:
-        """Return what Biome's parser stops at, in its words."""
         try:
             reported = self._reported(path, data)
         except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
@@ -112,7 +110,7 @@ class BiomeTools(NodeTools):
         return replace(found, message=words, remedy=remedy).as_finding(path, "biome")
 
     def excused(self, data: bytes) -> bool:
-        """Whether a comment excuses the whole file from the linter."""
+        """Say whether a comment excuses the whole file from the linter."""
         return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
 
     def lint(self, path: str, data: bytes) -> Findings:
@@ -138,7 +136,7 @@ class BiomeTools(NodeTools):
         return self._format(path, data)
 
     def same_program(self, path: str, one: str, other: str) -> bool:
-        """Whether the formatter makes the same of both."""
+        """Say whether both format to the same text."""
         if self.config.prettier:
             return super().same_program(path, one, other)
         try:
@@ -147,14 +145,14 @@ class BiomeTools(NodeTools):
             return False
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
-        """Say what of the project's configuration was not honoured."""
+        """Return the ignored parts of the project's configuration."""
         return super().left_out(path) if self.config.eslint else ()
 
     # -- asking -----------------------------------------------------------------------------------
 
     @cached_property
     def _beside(self) -> tuple[tuple[str, bytes], ...]:
-        """Biome's configuration at the top of the project and what it names, with their content."""
+        """The top-level configuration of Biome and the files it names, with content."""
         found: dict[str, bytes] = {}
         for name in (*_CONFIGS, *_BESIDE):
             if data := config_files.read_config_file(self.context.project / name):
@@ -197,7 +195,7 @@ class BiomeTools(NodeTools):
         return found
 
     def _laid_out(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        """Put files into the scratch folder; installed packages are linked, for what configuration extends."""
+        """Write the files; link installed packages, which configuration may extend."""
         for name, data in files.items():
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -223,7 +221,7 @@ class BiomeTools(NodeTools):
         return ran.out.encode()
 
     def _run(self, folder: str, words: Sequence[str], data: bytes = b"") -> Result:
-        """Run Biome contained: it sees the scratch folder and the project's packages. Raises CheckError."""
+        """Run Biome contained, with the scratch folder and the packages visible. Raises CheckError."""
         packages = (self.context.home or self.context.project) / "node_modules"
         view = SandboxView(Path(folder), None, (Path(self._binary), *own_packages(packages)))
         bounds = SandboxLimits(seconds=limits.CHECK_SECONDS, output=_OUTPUT)
@@ -234,7 +232,6 @@ class BiomeTools(NodeTools):
 
 
 def _complaint(ran: Result) -> str:
-    """Return the last words on standard error."""
     return one_line(" ".join(ran.err[-600:].split()), 300)
 
 
@@ -266,7 +263,7 @@ class _Report(Struct):
 
 
 def _diagnostic(item: _Item) -> Diagnostic:
-    """Return what Biome reports. Raises msgspec.ValidationError for a kind that is not known."""
+    """Return Biome's diagnostic. Raises msgspec.ValidationError for an unknown kind."""
     if not item.category.startswith(("lint/", "parse", "suppressions/", "assist/", "plugin")):
         raise msgspec.ValidationError(item.category)
     rule = SYNTAX if item.category.startswith("parse") else item.category.removeprefix("lint/")

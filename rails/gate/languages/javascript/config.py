@@ -1,4 +1,4 @@
-"""What a project wants for its JavaScript and TypeScript, read as data: nothing of it is executed here."""
+"""The JavaScript and TypeScript configuration of a project, read as data and never executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\])*+"?|'(?:\\.|[^'\\])*+'?)|/\*.*
 
 
 class PrettierSettings(Struct, frozen=True):
-    """Prettier's configuration for files of one folder. ``code`` names what is a program, or would load one."""
+    """Prettier's configuration in one folder. ``code`` names a program, or what would load one."""
 
     folder: str = ""
     code: str = ""
@@ -34,7 +34,7 @@ class PrettierSettings(Struct, frozen=True):
 
 
 class ScriptSettings(Struct, frozen=True):
-    """Which tools the project's files ask for. ``eslint_code`` names configuration at its top that is a program."""
+    """The tools that the project configures. ``eslint_code`` is a top-level configuration program."""
 
     project: Path
     eslint: bool
@@ -43,7 +43,7 @@ class ScriptSettings(Struct, frozen=True):
     biome: bool
 
     def eslint_for(self, path: str) -> str:
-        """Return the configuration of ESLint nearest to ``path``, ``""`` where there is none."""
+        """Return the ESLint configuration nearest to ``path``, or ``""``."""
         for folder in reversed(folders_to(path)):
             try:
                 names = sorted(entry.name for entry in (self.project / folder).iterdir())
@@ -54,7 +54,7 @@ class ScriptSettings(Struct, frozen=True):
         return ""
 
     def prettier_near(self, path: str) -> PrettierSettings:
-        """Return Prettier's configuration nearest to ``path``. Raises CheckError when it cannot be understood."""
+        """Return Prettier's nearest configuration. Raises CheckError if it is unreadable."""
         for folder in reversed(folders_to(path)):
             for name in _PRETTIER:
                 config = _prettier_in(self.project / folder, name)
@@ -65,7 +65,7 @@ class ScriptSettings(Struct, frozen=True):
         return PrettierSettings()
 
     def prettier_options(self, path: str, nearest: PrettierSettings) -> dict[str, Json]:
-        """Return Prettier's options for ``path``, with what the EditorConfig files on the way say."""
+        """Return Prettier's options for ``path``, with those from EditorConfig."""
         options = {**_editorconfig(self.project, path), **_layout(nearest.config)}
         for fits, more in _overrides(nearest.config):
             if fits(path.removeprefix(nearest.folder)):
@@ -74,12 +74,12 @@ class ScriptSettings(Struct, frozen=True):
 
 
 def folders_to(path: str) -> list[str]:
-    """Return the folders on the way to ``path``, each with its slash, the project's first."""
+    """Return the parent folders of ``path``, each with a slash, the project's first."""
     return ["", *(path[: at + 1] for at, sign in enumerate(path) if sign == "/")]
 
 
 def read_script_settings(project: Path) -> ScriptSettings:
-    """Read the project's files. Raises CheckError when one of them cannot be understood."""
+    """Read the project's files. Raises CheckError for an unreadable one."""
     try:
         names = sorted(entry.name for entry in project.iterdir())
     except OSError as error:
@@ -97,7 +97,7 @@ def read_script_settings(project: Path) -> ScriptSettings:
 
 
 def _prettier_in(folder: Path, name: str) -> Json:
-    """Return what one of Prettier's files says: an object, or something else where it is or names a program."""
+    """Return a Prettier file's content: an object, or something else if it is or names a program."""
     data = config_files.read_config_file(folder / name)
     if not data:
         return None
@@ -113,7 +113,7 @@ def _layout(config: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _overrides(config: Mapping[str, Json]) -> Iterator[tuple[Callable[[str], bool], Mapping[str, Json]]]:
-    """Yield whether each override is for a path, from the folder of the configuration, and its options."""
+    """Yield each override's test for paths (from the configuration's folder) and options."""
     overrides = config.get("overrides")
     for item in overrides if isinstance(overrides, list) else ():
         if isinstance(item, dict) and isinstance(options := item.get("options"), dict):
@@ -130,7 +130,7 @@ def _fits(within: tuple[str, ...], without: tuple[str, ...], path: str) -> bool:
 
 
 def _editorconfig(project: Path, path: str) -> dict[str, Json]:
-    """Return what Prettier takes from the EditorConfig files on the way to ``path``, the nearest last."""
+    """Return Prettier's options from the EditorConfig files above ``path``, the nearest last."""
     options: dict[str, Json] = {}
     for folder in folders_to(path):
         applies = False
@@ -159,7 +159,7 @@ def _of_editorconfig(key: str, value: str) -> dict[str, Json]:
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """Whether a glob of Prettier's matches: without a slash it is for the name in any folder."""
+    """Match a glob of Prettier's: without a slash it is for names in any folder."""
     choices = re.search(r"\{([^{}]*)\}", pattern)
     if choices:
         return any(
@@ -176,7 +176,7 @@ def _object(data: bytes, name: str) -> Mapping[str, Json]:
 
 
 def _read(data: bytes, name: str) -> Json:
-    """Return what JSON, JSON5 or YAML says. Raises CheckError."""
+    """Read JSON, JSON5 or YAML. Raises CheckError."""
     import yaml
 
     try:

@@ -1,8 +1,7 @@
-"""ESLint and Prettier of the project, or of the user's own tool folder, kept warm in one Node process.
+"""ESLint and Prettier of the project or the user's tool folder, warm in one Node process.
 
-Configuration that is a program (``eslint.config.js``, ``prettier.config.js``, plugins) is not executed
-unless the person who runs AI-Rails says that the project may run code. Without it ESLint looks for errors only,
-and the verdict says so.
+Configuration programs (``eslint.config.js``, plugins) run only if the person allows the project's code. Without that
+ESLint looks for errors only, which the verdict reports.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install 
 
 
 class NodeTools:
-    """The JavaScript tools for one project and one state of its configuration."""
+    """The JavaScript tools for one project and state of its configuration."""
 
     parser: str = "node"
     linter: str = "eslint"
@@ -68,7 +67,7 @@ class NodeTools:
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
-        """The Node process. Raises CheckError when there is no Node.js."""
+        """The Node process. Raises CheckError without Node.js."""
         kept = self.context.resources.get("node")
         if isinstance(kept, node_worker.NodeWorker):
             if kept.alive and kept.packages == self.may_run:
@@ -84,15 +83,15 @@ class NodeTools:
 
     @cached_property
     def may_run(self) -> bool:
-        """Whether what the project has installed may be executed: contained, or because a human agreed to it."""
+        """Say whether installed packages may run: contained, or agreed to by a person."""
         return self.context.trusted or label().level > NONE
 
     def missing(self, tool: str) -> str:
-        """Say why there is no such tool."""
+        """Say why a tool is missing."""
         return f"{tool} is not installed; {_INSTALL}" if self.may_run else f"{tool} of the project {NOT_EXECUTED}"
 
     def version(self, tool: str) -> str:
-        """Return the version of "node", "eslint" or "prettier" ("" when it isn't there)."""
+        """Return the version of "node", "eslint" or "prettier", "" if missing."""
         try:
             about = self.worker.about.get(tool)
         except CheckError:
@@ -100,7 +99,7 @@ class NodeTools:
         return str(about.get("version")) if isinstance(about, dict) else str(about or "")
 
     def syntax(self, path: str, data: bytes) -> Finding | None:
-        """Return what keeps the file from being parsed."""
+        """Return the parse error."""
         text = plain_text(data)
         if text is None:
             raise NotCheckedError("it is not UTF-8 text")
@@ -111,7 +110,6 @@ class NodeTools:
         return self._parsed(path, data, text)
 
     def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
-        """Return what the parser stops at."""
         try:
             answer = self.worker.ask({"op": "syntax", "path": self._place(path), "text": text})
         except CheckError:
@@ -129,7 +127,7 @@ class NodeTools:
         return Finding(path, line, column, RULE, words, "node", end_line=line, end_column=column, remedy=remedy)
 
     def excused(self, data: bytes) -> bool:
-        """Whether a comment excuses the whole file from ESLint."""
+        """Say whether a comment excuses the whole file from ESLint."""
         return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
 
     def lint(self, path: str, data: bytes) -> Findings:
@@ -160,7 +158,7 @@ class NodeTools:
         return wanted
 
     def same_program(self, path: str, one: str, other: str) -> bool:
-        """Whether Prettier makes the same of both texts."""
+        """Say whether Prettier formats both to the same text."""
         try:
             return self._prettier(path, one.encode()) == self._prettier(path, other.encode())
         except (CheckError, NotCheckedError):
@@ -175,7 +173,7 @@ class NodeTools:
         return ()
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
-        """Say that the project's own ESLint configuration was not executed."""
+        """Report the project's ESLint configuration if it was not executed."""
         config, own = self._eslint_config(path)
         if not config or own:
             return ()
@@ -186,11 +184,11 @@ class NodeTools:
         return (("eslint", words),)
 
     def _own(self, path: str) -> bool:
-        """Whether the project's own ESLint configuration counts for ``path``, which is a program."""
+        """Say whether the project's own ESLint configuration, a program, applies to ``path``."""
         return self._eslint_config(path)[1]
 
     def _eslint_config(self, path: str) -> tuple[str, bool]:
-        """Return the configuration of ESLint for ``path`` and whether it may run. Only ESLint 10 has nested ones."""
+        """Return the ESLint configuration and whether it may run. Only ESLint 10 has nested ones."""
         folder = path.rpartition("/")[0]
         if folder not in self._eslint_configs:
             found, own = self.config.eslint_code, self.context.trusted and self.config.eslint
@@ -227,7 +225,7 @@ class NodeTools:
         return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
 
     def _stamp(self, folder: str) -> str:
-        """The digest of all that a folder's configuration executes; what has loaded another state of it is ended."""
+        """The digest of what a folder's configuration executes; workers with another state end."""
         if folder not in self._stamps:
             stamp = self._stamps[folder] = executed_config.digest_of(self.context.project / folder)
             if self.worker.stamps.setdefault(folder, stamp) != stamp:
@@ -279,7 +277,7 @@ class NodeTools:
 
 
 def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
-    """Return the first place that the grammar which is installed with us cannot read."""
+    """Return the first place that our installed grammar cannot read."""
     from rails.data_formats.source import first_error
 
     place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")
@@ -292,7 +290,7 @@ def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
-    """Whether a rule of the configuration spoke; ESLint's words about directives have no rule."""
+    """Say whether a rule reported; ESLint's messages about directives have none."""
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
 
 
@@ -303,8 +301,6 @@ class _Fix(Struct):
 
 
 class _Message(Struct):
-    """What the worker answers of a finding of ESLint's."""
-
     message: str
     start: tuple[int, int]
     end: tuple[int, int]

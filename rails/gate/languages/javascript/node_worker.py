@@ -1,4 +1,4 @@
-"""The Node process that keeps ESLint and Prettier warm, and where it comes from (``node_worker.cjs``)."""
+"""The warm Node process with ESLint and Prettier (``node_worker.cjs``)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _YOUNG: Final = ("--min-semi-space-size=48", "--max-semi-space-size=48")
 
 
 def tool_folder() -> Path:
-    """Return the folder of the user's own JavaScript tools, where ``doctor --install javascript`` puts them."""
+    """Return the user's JavaScript tool folder (``doctor --install javascript``)."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("ai-rails")) / "javascript"
 
 
 def find_node(project: Path) -> str | None:
-    """Return Node.js by absolute path, from the user's ``PATH`` without what lies in the project."""
+    """Return Node.js's absolute path from the user's ``PATH``, never inside the project."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     safe = [
         folder
@@ -40,10 +40,10 @@ def find_node(project: Path) -> str | None:
 
 
 class NodeWorker:
-    """One Node process for one project (``node_worker.cjs``), contained as well as this machine can.
+    """One Node process for a project, contained as well as this machine can.
 
-    ``home`` is the project itself where ``project`` is a folder that stands for it. ``packages`` is whether it may load
-    what the project has installed. ``stamps`` are digests of the programs that it has loaded, by their folders.
+    ``home`` is the project itself where ``project`` replaces it. ``packages``: installed packages may load. ``stamps``
+    are digests of loaded programs by folder.
     """
 
     def __init__(self, node: str, project: Path, home: Path | None = None, *, packages: bool = True) -> None:
@@ -63,16 +63,16 @@ class NodeWorker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """Say whether the process runs."""
         return self._pipe.alive
 
     @property
     def pid(self) -> int:
-        """The process id, for reports and tests."""
+        """The process id."""
         return self._pipe.pid
 
     def ask(self, request: Mapping[str, Json]) -> dict[str, Json]:
-        """Return the worker's answer. Raises CheckError if it crashes, hangs or answers nonsense."""
+        """Return the answer. Raises CheckError for a crash, timeout or invalid answer."""
         try:
             return self._pipe.ask_json(request)
         except CheckError:

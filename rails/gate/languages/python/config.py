@@ -1,7 +1,7 @@
-"""Which tools a project wants for its Python files, and with which options: read as data, run nowhere.
+"""A project's Python tools and options, read as data and never executed.
 
-Read from the files on disk, which are the last approved state while a change set is being judged. A
-project that configures no linter gets errors only, and one that names no formatter is not formatted.
+The disk is the last approved state while a change is judged. Without linter configuration only errors count; without a
+formatter nothing is formatted.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Formatter = Literal["ruff", "black", "undecided", ""]
 
 
 class RuffSettings(Struct, frozen=True):
-    """How ruff runs on a file: with the project's own configuration, or isolated with ``options``.
+    """How ruff runs on a file: with the project's configuration, or isolated with ``options``.
 
-    ``digest`` identifies the content of that configuration. ``targets`` are the Pythons that it says code is for, by
-    pattern, the one for every file last.
+    ``digest`` identifies the configuration's content. ``targets`` are its Python versions by pattern, the general one
+    last.
     """
 
     project: bool
@@ -54,14 +54,15 @@ class RuffSettings(Struct, frozen=True):
     targets: Targets = ()
 
     def target_of(self, path: str) -> tuple[int, int] | None:
-        """Return the Python that ``path`` is for, as far as the configuration says."""
+        """Return the Python version that ``path`` is for, if configured."""
         names = path, path.rpartition("/")[2]
         return next((target for glob, target in self.targets if any(fnmatchcase(name, glob) for name in names)), None)
 
     def canary_of(self, path: str) -> str:
-        """Return a path that ruff treats as it does ``path``: itself where the configuration tells files apart.
+        """Return a path that ruff treats like ``path``.
 
-        Else one in its folder or, without configuration of the project, one anywhere.
+        The same if the configuration tells files apart, else one in its folder or, without project configuration,
+        anywhere.
         """
         if any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
             return path
@@ -70,17 +71,16 @@ class RuffSettings(Struct, frozen=True):
         return f"{folder}/{canary}" if folder else canary
 
     def arguments(self) -> tuple[str, ...]:
-        """The command-line arguments that mean this."""
+        """The command-line arguments."""
         pairs = [f"--config={key}={_toml(value)}" for key, value in self.options]
         return tuple(pairs) if self.project else ("--isolated", *pairs)
 
 
 class PythonSettings(Struct, frozen=True):
-    """What the project's configuration says about Python files, apart from ruff's per-folder settings.
+    """A project's Python configuration, without ruff's per-folder settings.
 
-    ``flake8`` are command-line arguments, ``None``
-    when flake8 isn't wanted. ``target`` is the oldest Python the project supports, if it says so.
-    ``digest`` identifies everything that was read.
+    ``flake8`` are arguments, ``None`` if unwanted. ``target`` is the oldest supported Python, if stated. ``digest``
+    identifies everything read.
     """
 
     formatter: Formatter
@@ -97,12 +97,12 @@ class PythonSettings(Struct, frozen=True):
 
 
 def read_python_settings(project: Path) -> PythonSettings:
-    """Read the project's configuration. Raises CheckError when a file cannot be understood."""
+    """Read the configuration. Raises CheckError for an unreadable file."""
     return _Reader(project).settings()
 
 
 def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings) -> PythonSettings:
-    """Return the settings for a file: the nearest folder that names a formatter decides, below the project's own."""
+    """Return the settings with the formatter of the nearest folder that names one."""
     folder = project.joinpath(path).parent
     while folder != project and project in folder.parents:
         tool = table(_toml_file(folder / "pyproject.toml"), "tool")
@@ -126,10 +126,10 @@ def _black(table_of_black: Mapping[str, Json], origin: str) -> dict[str, Any]:
 
 
 def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str = "") -> RuffSettings:
-    """Return how ruff runs on ``path``: by the nearest configuration inside the project, or by ours.
+    """Return how ruff runs on ``path``: by the nearest configuration in the project, or ours.
 
-    ``more_src`` is a further folder whose modules are the project's own (for sorting imports). Raises
-    CheckError for configuration that cannot be read.
+    ``more_src`` is a further first-party source folder (for import sorting). Raises CheckError for unreadable
+    configuration.
     """
     folder = project.joinpath(path).parent
     while True:
@@ -158,9 +158,9 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
 
 
 def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]:
-    """Return what identifies a ruff configuration and everything it extends, its source folders and its Pythons.
+    """Return the digest, source folders and Python versions of a ruff configuration with all it extends.
 
-    Raises CheckError when it extends a file outside the project: ruff would quote that file's lines.
+    Raises CheckError if it extends a file outside the project: ruff would quote its lines.
     """
     seen: list[tuple[str, bytes]] = []
     src = [str(file.parent), str(file.parent / "src")]
@@ -188,7 +188,7 @@ def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]
 
 
 class _Reader:
-    """Reads each file once and remembers what it read for the digest."""
+    """Reads each file once and records it for the digest."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
@@ -231,7 +231,7 @@ class _Reader:
         )
 
     def _ini(self) -> tuple[dict[str, str] | None, str]:
-        """Return flake8's section and the file it is in."""
+        """Return flake8's section and its file."""
         found: tuple[dict[str, str] | None, str] = (None, "")
         for name in ("setup.cfg", "tox.ini", ".flake8"):
             data = self.bytes_of(name)
@@ -253,7 +253,7 @@ class _Reader:
 
 
 def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[str]) -> Formatter:
-    """Decide by evidence: what is configured, then what runs at commit; a project of ruff's leaves it to the files."""
+    """Choose the configured formatter, then the commit hook's; a ruff project leaves it to the files."""
     if "format" in ruff or "ruff-format" in hooks:
         return "ruff"
     if "black" in tool or hooks & {"black", "black-jupyter"}:
@@ -264,7 +264,7 @@ def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[st
 
 
 def _flake8_arguments(section: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Translate flake8's section to arguments for an isolated run; second: what was left out and why."""
+    """Return arguments for an isolated run, and what was left out and why."""
     arguments, notes = [], []
     for key, value in section.items():
         name = key.replace("_", "-")
@@ -291,13 +291,13 @@ def _patterns(section: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _target(version: Json) -> tuple[int, int] | None:
-    """Return the Python that ruff is told to read for, which goes before what the package requires."""
+    """Return ruff's target version, which precedes the package's."""
     found = re.fullmatch(r"py3(\d+)", str(version))
     return (3, int(found[1])) if found else None
 
 
 def _oldest(requires: Json) -> tuple[int, int] | None:
-    """Return the oldest Python that a ``requires-python`` allows (a lower bound only), as ruff counts it."""
+    """Return the lower bound of ``requires-python``, as ruff counts it."""
     if not isinstance(requires, str):
         return None
     bounds = re.findall(r"(>=|~=|={2,3}|>)\s*3\.(\d+)", requires)
@@ -305,7 +305,7 @@ def _oldest(requires: Json) -> tuple[int, int] | None:
 
 
 def _hooks(data: bytes) -> set[str]:
-    """Return the names of the hooks that a pre-commit configuration has."""
+    """Return a pre-commit configuration's hook names."""
     uncommented = re.sub(r"^[ \t]*#.*$", "", data.decode(errors="replace"), flags=re.M) if data else ""
     return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
 
@@ -319,7 +319,7 @@ def _joined(value: Json) -> str:
 
 
 def _toml(value: str | int | tuple[str, ...]) -> str:
-    """Write a string, number or list of strings as TOML; JSON's form of these is TOML too."""
+    """Return TOML; for these types JSON is TOML too."""
     import json
 
     return json.dumps(value)

@@ -1,4 +1,4 @@
-"""black and flake8, asked in the warm Python workers: each answer is kept, and a flake8 that sees nothing is told."""
+"""black and flake8 in warm Python workers: answers are cached, and a flake8 that sees nothing is reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BROKEN_CANARY: Final = b"x = (\n"
 
 
 class InWorkers:
-    """The tools that are kept warm for one project; ``None`` is one that is not installed. ``ask`` asks the worker."""
+    """A project's warm tools; ``None`` is not installed. ``ask`` asks the worker."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class InWorkers:
         self._black, self._flake8 = black, flake8
 
     def black(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError."""
+        """Return ``data`` formatted. Raises CheckError, NotCheckedError or ExcludedError."""
         if self._black is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
@@ -70,7 +70,7 @@ class InWorkers:
         return self.context.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
 
     def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
-        """Return flake8's findings in ``data``. Raises CheckError, NotCheckedError or ExcludedError."""
+        """Return flake8's findings. Raises CheckError, NotCheckedError or ExcludedError."""
         if self._flake8 is None:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
         if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
@@ -86,7 +86,7 @@ class InWorkers:
         return self._found(path, decoded.text)
 
     def left_out(self) -> tuple[tuple[str, str], ...]:
-        """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        """Return what of flake8's configuration is ignored, and why."""
         return tuple(("flake8", reason) for reason in self._missing())
 
     def _missing(self) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ class InWorkers:
 
 
 def _searches(pattern: str, path: str) -> bool:
-    """Whether black's exclude pattern matches; black writes them verbose when they span lines."""
+    """Match black's exclude pattern; black makes multi-line ones verbose."""
     try:
         return bool(re.search(pattern, path, re.VERBOSE if "\n" in pattern else 0))
     except re.error as error:
@@ -134,7 +134,7 @@ def _searches(pattern: str, path: str) -> bool:
 
 
 def _excludes(pattern: str, path: str) -> bool:
-    """Whether flake8's exclude pattern matches the path, one of its folders or one of its names."""
+    """Match flake8's exclude pattern against the path, its folders and names."""
     clean = pattern.strip().removeprefix("./").rstrip("/")
     parts = path.split("/")
     above = ["/".join(parts[: i + 1]) for i in range(len(parts))]

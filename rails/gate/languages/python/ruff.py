@@ -1,7 +1,7 @@
-"""ruff, asked about text that is not on disk: findings with their fixes, and formatted text.
+"""ruff on text that is not on disk: findings with fixes, and formatted text.
 
-The JSON that ``ruff check --output-format json`` prints is documented at
-https://docs.astral.sh/ruff/settings/#output-format ; rows and columns are 1-based, columns count characters.
+Its JSON is documented at https://docs.astral.sh/ruff/settings/#output-format ; rows and columns are 1-based, columns
+count characters.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ def _started(argv: list[str], data: bytes) -> programs.ToolRun:
 
 
 class RuffCli(msgspec.Struct, frozen=True):
-    """ruff as a command, started for each text by ``ask``. Files of the workspace are only ever read."""
+    """ruff as a command, run per text by ``ask``. Never writes to the workspace."""
 
     tool: programs.Tool
     project: Path
     ask: Callable[[list[str], bytes], programs.ToolRun] = msgspec.field(default=_started)
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
-        """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
+        """Return ruff's findings in ``data`` as ``path``. Raises CheckError."""
         return first_ones(found for _, found in self._found(path, data, settings))
 
     def lint_cells(self, path: str, data: bytes, settings: RuffSettings) -> list[tuple[int, Diagnostic]]:
-        """Return what ruff finds in a notebook, with the number of the cell, counted from 1. Raises CheckError."""
+        """Return ruff's findings in a notebook, with 1-based cell numbers. Raises CheckError."""
         return list(islice(self._found(path, data, settings), limits.FINDINGS_LISTED))
 
     def _found(self, path: str, data: bytes, settings: RuffSettings) -> Iterator[tuple[int, Diagnostic]]:
-        """Yield what ruff finds, one by one: all that it says of a file of many findings takes a gigabyte at once."""
+        """Yield findings one by one: many at once take a gigabyte."""
         ran = self._run("check", path, data, settings, "--output-format=json-lines", "--no-fix", "--no-fix-only")
         if ran.code not in (0, 1):
             raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
         return parse_diagnostics(ran.out)
 
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, also when the text does not parse."""
+        """Return ``data`` formatted. Raises CheckError, also for a syntax error."""
         ran = self._run("format", path, data, settings)
         if ran.code != 0:
             raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
@@ -95,7 +95,7 @@ class _Item(Struct):
 
 
 def parse_diagnostics(out: bytes) -> Iterator[tuple[int, Diagnostic]]:
-    """Yield the cell (1 where there are none) and the content of each line of ruff's JSON. Raises CheckError."""
+    """Yield cell (default 1) and diagnostic for each line of ruff's JSON. Raises CheckError."""
     for line in io.BytesIO(out):
         try:
             item = msgspec.json.decode(line, type=_Item)

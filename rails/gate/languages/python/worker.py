@@ -1,10 +1,9 @@
-"""The process that holds black and flake8: one JSON line in, one JSON line out, until its input ends.
+"""The process with black and flake8: a JSON line in, a JSON line out, until its input ends.
 
-Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "base", "root", "value"}``,
-``{"op": "black", "text", "path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``.
-``{"op": "run", "argv", "data"}``, whose bytes are characters of Latin-1.
-Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
-A private protocol between this file and ``rails.gate.support.warm_processes``, run as ``python -I``.
+Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "base", "root", "value"}``, ``{"op": "black", "text", "path",
+"options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "data"}`` (bytes as
+Latin-1). Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``. Private to ``rails.gate.support.warm_processes``,
+run as ``python -I``.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def answer_requests() -> None:
-    """Answer requests until standard input ends, which it does when the parent dies."""
+    """Answer until standard input ends, as it does when the parent dies."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     # Whatever a plugin prints must not get between the answers.
     sys.stdout = sys.stderr
@@ -108,7 +107,7 @@ _ERRORS = 50
 
 
 def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, Any]:
-    """Validate ``value``; an empty ``schema`` means that it is a schema itself. Nothing is fetched."""
+    """Validate ``value``, without ``schema`` as a schema itself. Nothing is fetched."""
     import itertools
 
     from jsonschema import validators
@@ -138,7 +137,7 @@ def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, An
 
 
 def _located(rules: _Anything, base: str) -> _Anything:
-    """Give a schema its file's address, against which it names others."""
+    """Give a schema its file's address, to resolve references."""
     if isinstance(rules, dict) and not str(rules.get("$id", "")).partition(":")[2]:
         import pathlib
 
@@ -156,7 +155,6 @@ def _registry(root: str) -> _Anything:
     from referencing.jsonschema import DRAFT202012
 
     def retrieve(uri: str) -> _Anything:
-        """Read another schema of the project."""
         place = pathlib.Path(unquote(uri.removeprefix("file://").partition("#")[0])).resolve()
         if not uri.startswith("file:///") or pathlib.Path(root) not in place.parents or not place.is_file():
             raise NoSuchResource(uri)
@@ -167,7 +165,7 @@ def _registry(root: str) -> _Anything:
 
 
 def _error(error: _Anything) -> dict[str, Any]:
-    """Return what is wrong; of the branches of a choice, the one that fits best is reported."""
+    """Return the error; for a choice, that of the best branch."""
     from jsonschema.exceptions import best_match
 
     best = best_match([error]) or error
@@ -181,7 +179,7 @@ def _error(error: _Anything) -> dict[str, Any]:
 
 
 class _Collector:
-    """Takes the place of flake8's formatter: keeps what would have been printed."""
+    """Replaces flake8's formatter: keeps what it would print."""
 
     def __init__(self) -> None:
         self.found: set[tuple[str, int, int, str]] = set()
@@ -215,13 +213,13 @@ def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, 
 
 @cache
 def _text_checker() -> _Anything:
-    """Return flake8's checker of one file, which reads the attribute ``text`` in place of the disk."""
+    """Return flake8's file checker, reading its ``text`` instead of the disk."""
     from flake8.checker import FileChecker
     from flake8.processor import FileProcessor
 
     class _Text(FileProcessor):  # type: ignore[misc]
         def noqa_line_for(self, line_number: int) -> str | None:
-            """Return the line's text, for which flake8 takes all of the file apart, only where it may be excused."""
+            """Return the line only if it may be excused: flake8 splits the whole file for it."""
             return super().noqa_line_for(line_number) if _TextChecker.excuses else ""
 
     class _TextChecker(FileChecker):  # type: ignore[misc]
@@ -236,7 +234,7 @@ def _text_checker() -> _Anything:
 
 @cache
 def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str], Any, _Collector]:
-    """Return an initialised flake8, the code prefixes that its plugins can report, and what decides what counts."""
+    """Return an initialised flake8, its plugins' code prefixes, its decider and its collector."""
     from flake8.main.application import Application
     from flake8.style_guide import StyleGuideManager
 
