@@ -1,4 +1,4 @@
-"""What findings amount to: pass, fail or error; which come first, and how many are listed."""
+"""From findings to a verdict: pass, fail or error; order and limits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rails.gate.support.diagnostics import MORE
 
 
 def status_of(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Status:
-    """Return what findings and misses amount to."""
+    """Return the verdict's status."""
     if any(finding.new and finding.severity == "error" for finding in findings):
         return "fail"
     return "error" if any(miss.required for miss in missed) else "pass"
 
 
 def checked_nothing(verdict: Verdict) -> bool:
-    """Return whether there was something to check, and neither a check nor a command looked at any of it."""
+    """Say whether there was something to check and nothing looked at it."""
     looked = any(one.checks for one in verdict.evidence) or any(run.config == COMMAND for run in verdict.checks)
     return not looked and bool(verdict.evidence or verdict.not_checked)
 
@@ -39,7 +39,7 @@ _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
 def cut_short(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return as many findings of one file and tool as are listed, and how many more of each rule there are."""
+    """Return one file's and tool's listed findings, and per rule how many more there are."""
     if len(findings) <= limits.FINDINGS_LISTED:
         return findings
     shown: list[Finding] = []
@@ -58,7 +58,7 @@ def cut_short(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 
 def importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
-    """Sort: new first, errors first, what breaks the program before what is only untidy, then by place."""
+    """Sort: new, errors, what breaks the program, then by place."""
     order = _ORDER[finding.severity]
     if finding.rule == CONFIGURES:
         order -= 1
@@ -66,7 +66,7 @@ def importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
 
 
 def rank(finding: Finding) -> int:
-    """Return 0 for what does not parse, 1 for what breaks the program, up to 3 for what is only untidy."""
+    """Return 0 for parse errors, 1 for what breaks the program, up to 3 for style."""
     rule = finding.rule
     if rule.endswith("syntax") or rule in ("syntax-error", "conflict-marker", "markdown-fence"):
         return 0
@@ -76,7 +76,7 @@ def rank(finding: Finding) -> int:
 
 
 def with_weight(finding: Finding) -> Finding:
-    """Return a finding with its weight from ``weights.toml``; a warning is a note."""
+    """Return a finding with its weight from ``weights.toml``; warnings are notes."""
     weight = "note" if finding.severity != "error" else _weight(finding.tool, finding.rule)
     return finding if weight == finding.weight else replace(finding, weight=weight)
 
@@ -91,7 +91,7 @@ def _weight(tool: str, rule: str) -> Weight:
 
 @cache
 def _weights() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the tools and rules that are style, and how the rules begin that are not."""
+    """Return the tools and rules that are style, and the prefixes of rules that are not."""
     import tomllib  # only a finding needs it
 
     from rails.gate.support.known_tools import style_tools
@@ -102,7 +102,7 @@ def _weights() -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def merged(one: Verdict, other: Verdict) -> Verdict:
-    """Return what two verdicts about different files say together, without what they propose."""
+    """Return two verdicts about different files as one, without proposals."""
     status = next(status for status in _WORST if status in (one.status, other.status))
     runs: dict[str, CheckRun] = {}
     for run in (*one.checks, *other.checks):

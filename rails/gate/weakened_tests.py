@@ -1,7 +1,7 @@
-"""Changes to the tests themselves: tests that go, are skipped or assert less, and code that knows their answers.
+"""Weakened tests: removed, skipped or asserting less; and code that hard-codes their answers.
 
-A test that is renamed, moved or added to is fine, and so is one that goes together with the code it tested. Python is
-read by its syntax tree; of JavaScript, tests, assertions and skips are counted.
+Renaming, moving, adding, and removal with the tested code are fine. Python is read by syntax tree; in JavaScript tests,
+assertions and skips are counted.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Sides = tuple[str, str, str]
 
 
 class Test(Struct, frozen=True):
-    """One test: where it begins, its text, what it asserts, how often it is skipped, on a condition or not."""
+    """A test: first line, text, assertions, and skips with and without a condition."""
 
     line: int
     text: str
@@ -70,7 +70,7 @@ Tests = Mapping[str, Test]
 
 
 def findings(project: Path, files: Iterable[tuple[str, bytes | None, bytes | None]], author: Author) -> list[Finding]:
-    """Return what a change does to tests, and where code gives the very answers that tests expect."""
+    """Return weakened tests, and code that hard-codes expected answers."""
     sides = [(path, plain_text(old or b"") or "", plain_text(new or b"") or "") for path, old, new in files]
     tests = [one for one in sides if TEST_FILE.search(one[0])]
     code = [one for one in sides if not TEST_FILE.search(one[0])]
@@ -112,19 +112,19 @@ def _weaker(path: str, old: Tests, after: Mapping[str, Tests], code: Sequence[Si
 
 
 def _keeps(was: Test, now: Test | None) -> bool:
-    """Whether a test asserts what it did, and perhaps more."""
+    """Say whether a test asserts at least what it did."""
     return now is not None and was.asserts == now.asserts[: len(was.asserts)]
 
 
 def _moved(path: str, name: str, was: Test, old: Tests, after: Mapping[str, Tests]) -> Test | None:
-    """Return the test as it stands under another name or in another file; None where it is gone."""
+    """Return the test under another name or in another file, or None."""
     here = (test for other, test in after[path].items() if other not in old and test.asserts == was.asserts)
     elsewhere = (tests[name] for file, tests in after.items() if file != path and name in tests)
     return next(here, None) or next(elsewhere, None)
 
 
 def _went_with_its_code(test: Test, code: Sequence[Sides]) -> bool:
-    """Whether what the test names was defined before the change and is defined nowhere after it."""
+    """Say whether what the test names is no longer defined anywhere."""
     pattern = r"\b(?:def|class)\s+(\w+)"
     before = {name for _, was, _ in code for name in re.findall(pattern, was)}
     after = {name for _, _, now in code for name in re.findall(pattern, now)}
@@ -138,7 +138,7 @@ def _is_given(path: str, tests: Tests, task: str) -> bool:
 
 
 def _tests_of(text: str) -> Tests | None:
-    """Return the tests of a text by name, None where it does not parse. What a helper that is named asserts counts."""
+    """Return the tests by name, None for a syntax error. Named helpers' assertions count."""
     try:
         found = dict(_functions(parse_tree(text), text, "", ()))
     except _UNREADABLE:
@@ -174,7 +174,7 @@ def _skips(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
 
 
 def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """Yield each case that a test is given; one less is an assertion less."""
+    """Yield a test's cases; one less is an assertion less."""
     for mark in node.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith("parametrize") and len(mark.args) > 1:
             values = getattr(mark.args[1], "elts", ())
@@ -190,7 +190,7 @@ def _asserted(function: ast.AST) -> Iterator[str]:
 
 
 def _reached(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and what is in it, without what stands behind a return or a raise."""
+    """Yield a node's descendants, without those after a return or raise."""
     yield node
     for _, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
@@ -209,7 +209,7 @@ def _is_vacuous(test: ast.expr) -> bool:
 
 
 def _scripts(sides: Sequence[Sides]) -> Iterator[Finding]:
-    """Yield what JavaScript tests have fewer of, or more skips; what moved between files of the change counts once."""
+    """Yield fewer JavaScript tests or more skips; moves within the change balance."""
     for rule, pattern, words, sign in _COUNTED:
         grown = {}
         for path, before, after in sides:
@@ -222,7 +222,7 @@ def _scripts(sides: Sequence[Sides]) -> Iterator[Finding]:
 
 
 def _decided(path: str, before: str, after: str) -> Iterator[Finding]:
-    """Yield what a change does to the hooks and lists by which pytest chooses tests and judges them."""
+    """Yield changes to the hooks and lists by which pytest chooses and judges tests."""
     sides = []
     for text in (before, after):
         try:
@@ -240,7 +240,7 @@ def _decided(path: str, before: str, after: str) -> Iterator[Finding]:
 
 
 def _hard_coded(project: Path, code: Sequence[Sides], tests: Sequence[Sides]) -> Iterator[Finding]:
-    """Yield where new code returns one literal for another, and a test asserts exactly that of the function."""
+    """Yield new code that returns one literal for another just as a test asserts."""
     lines: list[str] | None = None
     for path, before, after in code:
         known = Counter(_BRANCH.findall(before)) if path.endswith(".py") else Counter()

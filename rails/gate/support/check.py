@@ -1,8 +1,7 @@
-"""What a check is given, what it answers, and what checks share.
+"""What checks receive, return and share.
 
-A check receives which files changed (both texts) and answers with what it found in them, before and
-after, with what it repaired, and with what it could not check. What is *new* is decided in one place,
-``rails.gate.baseline``; nothing here compares.
+A check gets both texts of each changed file and returns findings in both, repairs, and what it could not check.
+``rails.gate.baseline`` alone decides what is new.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ _KNOWN: Final = 16_384
 
 
 class CheckJob(Struct, frozen=True):
-    """One file to check. ``before`` is ``None`` for a new file, or when there is nothing to compare with.
+    """A file to check. ``before`` is ``None`` for a new file or nothing to compare with.
 
-    ``keep`` is why nothing of it may be repaired, "" where it may be.
+    ``keep`` is why it may not be repaired, or "".
     """
 
     path: str
@@ -45,12 +44,11 @@ class CheckJob(Struct, frozen=True):
 
 
 class CheckResult(Struct, frozen=True):
-    """What a check says about one file.
+    """A check's result for one file.
 
-    ``after`` is the content with safe fixes and formatting. ``found`` is about ``after``, ``before`` is
-    what the same check finds in the old content; ``before_is_broken`` says that the old content did not
-    parse, so that nothing is known of it. A file with something required in ``not_checked`` never passes. ``ran``
-    are the tools that looked at it, where not all of the report did.
+    ``after`` is the repaired and formatted content. ``found`` are its findings, ``before`` those of the old content,
+    which did not parse if ``before_is_broken``. A required ``not_checked`` prevents a pass. ``ran`` are its tools, if
+    not all of the report's.
     """
 
     path: str
@@ -64,14 +62,14 @@ class CheckResult(Struct, frozen=True):
 
     @classmethod
     def missed(cls, job: CheckJob, check: str, reason: str, *, required: bool = True) -> CheckResult:
-        """Return that a check did not look at a file, and why."""
+        """Return that a check skipped a file, and why."""
         return cls(job.path, job.after, not_checked=(NotChecked(job.path, check, reason, required),))
 
     @classmethod
     def of_text(cls, tool: str, job: CheckJob, findings: TextCheck) -> CheckResult:
-        """Return what ``findings(path, text)`` yields for both sides of a file that stays as it is.
+        """Return ``findings(path, text)`` of both sides, without changes.
 
-        A file that is not UTF-8 text is not checked, by the name of ``tool``.
+        A file that is not UTF-8 text is not checked by ``tool``.
         """
         text = plain_text(job.after)
         if text is None:
@@ -82,21 +80,21 @@ class CheckResult(Struct, frozen=True):
 
 
 class CheckReport(Struct, frozen=True):
-    """What a check says about all its files, and which tools it ran for that."""
+    """A check's results and the tools that ran."""
 
     outcomes: tuple[CheckResult, ...]
     runs: tuple[CheckRun, ...] = ()
 
     @classmethod
     def of_texts(cls, tool: str, about: str, jobs: Sequence[CheckJob], findings: TextCheck) -> CheckReport:
-        """Return the report of a check that reads each file alone; ``about`` says what it looks at."""
+        """Return the report of a check on single texts; ``about`` is its subject."""
         return cls.of_files(CheckRun(tool, "", 0, about), jobs, lambda job: CheckResult.of_text(tool, job, findings))
 
     @classmethod
     def of_files(
         cls, run: CheckRun, jobs: Sequence[CheckJob], outcome: Callable[[CheckJob], CheckResult]
     ) -> CheckReport:
-        """Return the report of a check that looks at each file alone; ``run`` has neither its time nor its files."""
+        """Return the report of a check on single files; ``run`` gets its time and files here."""
         start = time.perf_counter()
         outcomes = tuple(map(outcome, jobs))
         spent = round((time.perf_counter() - start) * 1000, 2)
@@ -104,18 +102,13 @@ class CheckReport(Struct, frozen=True):
 
 
 class CheckContext(Struct):
-    """What checks share: the project, warm tools, and answers that are already known.
+    """What checks share: project, warm tools and known answers.
 
-    ``home`` is the project itself where ``project`` is a folder that only stands for it, with other configuration.
-
-    ``fix`` is whether fixes and formatting may change the text. ``final`` is whether no further edit of the same task
-    is to come.
-    ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
-    where n8n workflows are to run (import, api, publish, strict). ``options`` are the settings. ``created`` and
-    ``gone`` are the paths that this change set adds and removes; ``overlay`` is a folder outside
-    the workspace with an empty stand-in for each Python file that they bring, ``modules`` are their places.
-    ``known`` holds results by everything they depend on (tool, version, configuration, path, content), so
-    that no text is checked twice.
+    ``home`` is the project itself if ``project`` replaces it with other configuration. ``fix``: fixes and formatting
+    may change texts. ``final``: no further edit of the task follows. ``trusted``: configuration programs may run.
+    ``profile`` is where n8n workflows run (import, api, publish, strict). ``created`` and ``gone`` are added and
+    removed paths; ``overlay`` is a folder outside the workspace with an empty stand-in for each added Python file, at
+    ``modules``. ``known`` caches results by all they depend on: tool, version, configuration, path, content.
     """
 
     project: Path
@@ -136,7 +129,7 @@ class CheckContext(Struct):
 
     @property
     def pool(self) -> PythonPool:
-        """The Python tools in processes that stay warm: the shared ones, or our own from the first use on."""
+        """The warm Python workers: shared, or our own from first use."""
         if self.shared_pool is not None:
             return self.shared_pool
         if "pool" not in self.resources:
@@ -147,7 +140,7 @@ class CheckContext(Struct):
         return pool
 
     def once(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
-        """Return the known result for ``key``, or compute and keep it. Failures are not kept."""
+        """Return the cached result or compute it. Failures are not cached."""
         if key in self.known:
             self.hits[key[0]] += 1
             value: T = self.known[key]
@@ -160,7 +153,7 @@ class CheckContext(Struct):
 
 
 class Check(Protocol):
-    """What a module of this folder offers: one function, with the files and the shared things."""
+    """The protocol of the modules of ``rails.gate.kinds``."""
 
     def run_check(self, jobs: Sequence[CheckJob], context: CheckContext, /) -> CheckReport:
-        """Check the files. Raises CheckError when the check as a whole cannot run."""
+        """Check the files. Raises CheckError if the whole check cannot run."""

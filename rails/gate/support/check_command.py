@@ -1,4 +1,4 @@
-"""What a command that checks the project is: its arguments, and how its output is read. Nothing is run here."""
+"""A command as a check: its arguments and how its output is read. Nothing runs here."""
 
 from __future__ import annotations
 
@@ -18,16 +18,13 @@ OutputFormat = Literal["regex", "sarif", "junit", "exit"]
 class CheckCommand(Struct, frozen=True):
     """A command that checks the project.
 
-    ``argv`` starts with an absolute path. ``reads`` says how its output becomes findings: "regex" (each
-    match of ``pattern``, with the groups path, line, column, rule, message), "sarif" or "junit" (the file
-    ``report`` in the copy, or standard output), or "exit" (any code but 0 is one finding). ``ok_codes`` are exit codes
-    of a run that worked, with or without findings; any other is a crash. ``endings`` limits it to changes of such
-    files ("" for all).
-    ``takes_paths`` is whether it reads the paths of the change, as a list of JSON, from standard input.
-    ``blocking`` is whether its new findings fail the verdict. ``measures`` is whether it is pytest, whose coverage can
-    be judged: by the project's own threshold or, with ``changed``, by the lines that a change wrote; ``coverage`` is
-    the percentage that is wanted of these. ``says`` is the message of a match without one, ``both`` whether standard
-    error is read too, ``needs`` what is shown to it, and ``optional`` whether a run that fails is only noted.
+    ``argv`` begins with an absolute path. ``reads`` is how output becomes findings: "regex" (matches of ``pattern``;
+    groups path, line, column, rule, message), "sarif" or "junit" (the copy's file ``report``, or standard output), or
+    "exit" (one finding unless 0). Exit codes outside ``ok_codes`` are crashes. ``endings`` limits it to such changed
+    files ("": all). ``takes_paths``: it reads the changed paths as a JSON list from standard input. ``blocking``: new
+    findings fail the verdict. ``measures``: it is pytest, whose coverage is judged by the project's threshold or, with
+    ``changed``, by changed lines, of which ``coverage`` percent are required. ``says`` is the default message, ``both``
+    adds standard error, ``needs`` is visible in the sandbox, and ``optional`` only notes a failed run.
     """
 
     name: str
@@ -51,13 +48,13 @@ class CheckCommand(Struct, frozen=True):
 
 
 def python_function(name: str, module_and_name: str, python: str) -> CheckCommand:
-    """Return a Python function of the project as a check."""
+    """Return a project's Python function as a check."""
     argv = function_argv(python, module_and_name, name)
     return CheckCommand(name, argv, pattern=PATTERN, ok_codes=frozenset({0}), takes_paths=True)
 
 
 def mypy(python: str) -> CheckCommand:
-    """Return mypy, run by ``python`` with the project's own configuration: what it excludes, how strict it is."""
+    """Return mypy with the project's configuration."""
     shape = ("--no-pretty", "--hide-error-end", "--hide-error-context", "--no-error-summary")
     flags = (*shape, "--show-column-numbers", "--show-error-codes", "--no-incremental")
     pattern = (
@@ -67,7 +64,7 @@ def mypy(python: str) -> CheckCommand:
 
 
 def bandit(python: str) -> CheckCommand:
-    """Return bandit, run by ``python``, over all Python files of the project."""
+    """Return bandit over all Python files."""
     form = "{relpath}:{line}:{col}: {test_id} {msg}"
     pattern = r"(?m)^(?:\./)?(?P<path>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?P<rule>B\d+) (?P<message>.+)$"
     argv = (python, "-I", "-m", "bandit", "-q", "-r", ".", "-f", "custom", "--msg-template", form)
@@ -75,7 +72,7 @@ def bandit(python: str) -> CheckCommand:
 
 
 def pytest(python: str) -> CheckCommand:
-    """Return the project's tests, run by ``python``. No test that ran is a finding too."""
+    """Return the project's tests; running none is a finding."""
     argv = (python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=.rails-junit.xml")
     codes = frozenset({0, 1, 2, 5})
     return CheckCommand(
@@ -88,10 +85,10 @@ SHIPPED: Final[Mapping[str, Callable[[str], CheckCommand]]] = {"mypy": mypy, "ba
 
 
 def program(name: str, project: Path) -> str:
-    """Return a program by absolute path: "python" is the project's own where it has one, else ours.
+    """Return a program's absolute path: "python" is the project's if it has one, else ours.
 
-    Other names are looked up in the user's ``PATH`` without what lies in the project; a name that is not
-    found comes back as it is, and is refused when it is to run.
+    Others come from the user's ``PATH`` outside the project; an unknown name is returned unchanged and refused when
+    run.
     """
     import shutil  # most changes ask for no program
 

@@ -1,4 +1,4 @@
-"""Configuration files as bytes and tables: read within a bound, parsed once. No tool's meaning is in here."""
+"""Configuration files as bytes and tables, bounded and parsed once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BYTES: Final = 1_000_000
 
 
 def read_config_file(path: Path | str) -> bytes:
-    """Return a configuration file's bytes, none if it is missing or too large to be one."""
+    """Return the bytes, empty if the file is missing or too large."""
     try:
         data = read_ordinary(path, _BYTES)
         return data if len(data) <= _BYTES else b""
@@ -27,7 +27,7 @@ def read_config_file(path: Path | str) -> bytes:
 
 @lru_cache(maxsize=16)
 def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
-    """Parse a configuration file; the result is shared, so nobody changes it. Raises CheckError."""
+    """Parse TOML; the result is shared and must not change. Raises CheckError."""
     if not data.strip():
         return {}
     import tomllib
@@ -39,6 +39,6 @@ def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
 
 
 def table(value: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    """Return the table called ``key``, an empty one if there is none."""
+    """Return the table ``key``, or an empty one."""
     found = value.get(key)
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""What a linter says about a text, and the edits that it offers, put into the text."""
+"""A linter's diagnostics and the edits that fix them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rails.gate.support.advice import remedy_of
 
 
 class FixEdit(Struct, frozen=True):
-    """Replace the text from one 1-based (line, column) to another with ``content``."""
+    """Replace the text between 1-based (line, column) places by ``content``."""
 
     start: tuple[int, int]
     end: tuple[int, int]
@@ -24,7 +24,7 @@ class FixEdit(Struct, frozen=True):
 
 
 class Diagnostic(Struct, frozen=True):
-    """One finding of a linter. ``edits`` is its fix, ``safe`` whether the linter calls that fix safe."""
+    """A linter's finding. ``edits`` is its fix, ``safe`` by the linter's account."""
 
     rule: str
     message: str
@@ -36,7 +36,7 @@ class Diagnostic(Struct, frozen=True):
     severity: Severity = "error"
 
     def as_finding(self, path: str, tool: str) -> Finding:
-        """Return it as a finding of ``tool`` in a file."""
+        """Return it as ``tool``'s finding in a file."""
         (line, column), (end_line, end_column) = self.start, self.end
         return Finding(
             path,
@@ -63,7 +63,7 @@ MORE: Final = "more-findings"
 
 
 def first_ones(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return as many diagnostics of one text as are listed, and how many more of each rule there are."""
+    """Return the listed number of diagnostics, and per rule how many more there are."""
     kept: list[Diagnostic] = []
     more: Counter[str] = Counter()
     for one in found:
@@ -75,16 +75,15 @@ def first_ones(found: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def not_listed(more: Mapping[str, int]) -> list[Diagnostic]:
-    """Return a diagnostic for each rule that says how many findings of it are not listed."""
+    """Return a diagnostic per rule with its number of unlisted findings."""
     words = "more findings of `{}` in this file; they are not listed, and nothing is repaired"
     return [Diagnostic(MORE, f"{count} {words.format(rule)}", (1, 1), (1, 1)) for rule, count in sorted(more.items())]
 
 
 def apply_fixes(text: str, chosen: Sequence[Diagnostic]) -> tuple[str, list[Diagnostic]]:
-    """Apply the fixes of ``chosen`` that don't overlap, first come first served; return what was applied.
+    """Apply the fixes that don't overlap, the first ones first; return what was applied.
 
-    Several findings can share one fix (two unused names of one import line): it is applied once and
-    counts for each of them.
+    A fix shared by several findings is applied once and counts for each.
     """
     starts = _line_starts(text)
     taken: list[tuple[int, int, str]] = []

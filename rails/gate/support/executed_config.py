@@ -1,7 +1,6 @@
-"""What of a project the gate would execute: its commands and its configuration that is a program.
+"""What the gate would execute of a project: commands and configuration programs.
 
-A human agrees to them as they are, with the files that such a program names (imports, data that it reads) and what is
-installed: whatever changes of these is a new question.
+A person agrees to their content, the files they name and the installed packages; any change asks again.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ _IN_ANY: Final = frozenset(_PROGRAMS)
 
 
 def programs(project: Path) -> dict[str, bytes]:
-    """The configuration files at the top of the project that are programs, with their content."""
+    """Return the top-level configuration programs with their content."""
     return {name: data for name in _PROGRAMS if (data := config_files.read_config_file(project / name))}
 
 
 def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> bool:
-    """Whether a human agreed to all of it as it is now. ``own`` is the content of the project's ``.rails.toml``.
+    """Say whether a person agreed to its current state. ``own`` is the content of ``.rails.toml``.
 
-    ``home`` is the project where ``folder`` only stands for it.
+    ``home`` is the project that ``folder`` replaces.
     """
     agreed = consent.agreed_digest(home or folder)
     try:
@@ -46,7 +45,7 @@ def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> boo
 
 
 def agree(project: Path, own: bytes) -> None:
-    """Record that a human agrees to all of it, in every folder. Raises UsageError when it cannot be recorded."""
+    """Record the agreement for every folder. Raises UsageError if it cannot be recorded."""
     try:
         digests = {project: digest_of(project, own), **{folder: digest_of(folder) for folder in nested(project)}}
     except CheckError as error:
@@ -56,7 +55,7 @@ def agree(project: Path, own: bytes) -> None:
 
 
 def nested(project: Path) -> list[Path]:
-    """Return the folders below ``project`` that have such configuration of their own."""
+    """Return the subfolders with such configuration."""
     found = []
     for folder, inner, names in os.walk(project):
         inner[:] = [name for name in inner if name != "node_modules" and not name.startswith(".git")]
@@ -66,10 +65,7 @@ def nested(project: Path) -> list[Path]:
 
 
 def digest_of(project: Path, own: bytes = b"") -> str:
-    """The digest of the project's commands and of every file that they and its configuration execute.
-
-    Raises CheckError.
-    """
+    """Return the digest of the commands and every executed file. Raises CheckError."""
     import hashlib
 
     seen = hashlib.sha256(json.dumps(_commands(own), sort_keys=True, default=str).encode())
@@ -83,10 +79,7 @@ def _commands(own: bytes) -> list[dict[str, Json]]:
 
 
 def executed(project: Path, own: bytes = b"") -> dict[str, str]:
-    """Each file that would be executed, what it imports and its packages included, with its digest.
-
-    Raises CheckError.
-    """
+    """Return each executed file, with imports and packages, and its digest. Raises CheckError."""
     from rails.gate.support.executed_files import digests_of
     from rails.sandbox.probe import label
     from rails.sandbox.values import NONE

@@ -1,8 +1,7 @@
-"""The files that run when a project's commands, programs for configuration and installed tools do, by content.
+"""The content of files that run with a project's commands, configuration programs and tools.
 
-Found without executing anything: a program's own text and the project's files that it imports. Where a program computes
-what it loads, all scripts of the project count. Installed packages count by what their installer has recorded of them:
-no agent can write into them. A file that is read, and not imported, is not found.
+Found without execution: a program and its imports in the project, or all scripts if what it loads is computed. Packages
+count by their installer's records, which no agent can write. Files that are only read are not found.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ _FILES: Final = 50_000
 
 
 def digests_of(project: Path, programs: Iterable[str], *, installed: bool = True) -> dict[str, str]:
-    """Return the SHA-256 of each file that runs when ``programs`` (paths in the project) do.
+    """Return the SHA-256 of each file that runs with ``programs`` (project paths).
 
-    ``installed`` adds what is known of the packages of the project and of the folders above. Raises CheckError where
-    there are too many files, or one cannot be read.
+    ``installed`` adds packages of the project and parent folders. Raises CheckError for too many files or an unreadable
+    one.
     """
     found: dict[str, str] = {}
     waiting = [os.path.normpath(name) for name in programs]
@@ -62,7 +61,7 @@ def digests_of(project: Path, programs: Iterable[str], *, installed: bool = True
 
 
 def _modules_named(name: str, data: bytes) -> Iterator[str]:
-    """Yield where Python may find what a text imports."""
+    """Yield where a text's Python imports may be."""
     folder = os.path.dirname(name)  # noqa: PTH120
     for module, names, plain in (match.groups() for match in _PYTHON.finditer(data)):
         for one in (plain or b"").decode(errors="replace").split(","):
@@ -72,7 +71,7 @@ def _modules_named(name: str, data: bytes) -> Iterator[str]:
 
 
 def _modules(folder: str, module: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield where Python may find a module, and those of its names that are modules."""
+    """Yield where a module, and its names that are modules, may be."""
     dots = len(module) - len(module.lstrip("."))
     base = os.path.join(folder, *[".."] * (dots - 1)) if dots else ""  # noqa: PTH118
     path = module.strip(".").replace(".", "/")
@@ -83,7 +82,7 @@ def _modules(folder: str, module: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _scripts(project: Path) -> Iterator[str]:
-    """Yield every script of the project that is no package's."""
+    """Yield every script outside packages."""
     for folder, folders, files in os.walk(project):
         folders[:] = [one for one in folders if one not in ("node_modules", ".git", ".rails")]
         yield from (os.path.relpath(Path(folder, one), project) for one in files if one.endswith(_SCRIPTS))

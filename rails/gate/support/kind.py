@@ -1,7 +1,6 @@
-"""A kind of files: which files a check wants, and what else is known of them.
+"""A kind of files: ``KIND`` in each module of ``rails.gate.kinds``, beside ``run_check``.
 
-A module of ``rails.gate.kinds`` has one, ``KIND``, beside its ``run_check``. All of these modules are imported at the
-start of the gate: what takes time to import stands inside their functions.
+All are imported at the gate's start, so slow imports belong in functions.
 """
 
 from __future__ import annotations
@@ -20,11 +19,10 @@ RuleTexts: TypeAlias = "Mapping[str, tuple[str, str]]"
 
 
 class Kind(Struct, frozen=True):
-    """Which files are of this kind. ``suffixes`` (".csv") and ``names`` ("dockerfile") are in lower case.
+    """A kind of files. ``suffixes`` (".csv") and ``names`` ("dockerfile") are in lower case.
 
-    ``claims(path, data)`` looks into a file: one that it claims is of this kind alone. ``place`` orders the checks;
-    lower ones run first. ``summary`` returns what a change does, for those who decide about it; ``rules`` the texts
-    of all rules.
+    ``claims(path, data)`` looks into a file, which is then of this kind alone. Checks with a lower ``place`` run first.
+    ``summary`` outlines a change for reviewers; ``rules`` are the texts of all rules.
     """
 
     name: str
@@ -36,12 +34,12 @@ class Kind(Struct, frozen=True):
     rules: Callable[[], RuleTexts] | None = None
 
     def wants(self, path: str) -> bool:
-        """Say whether the name of a file makes it one of this kind."""
+        """Say whether a file's name is of this kind."""
         name = path.rpartition("/")[2].lower()
         return name in self.names or suffix_of(name) in self.suffixes
 
 
 def suffix_of(path: str) -> str:
-    """Return the ending of a file's name with its dot, in lower case; empty where there is none."""
+    """Return the name's ending with its dot, in lower case, or ""."""
     stem, dot, ending = path.rpartition("/")[2].rpartition(".")
     return f".{ending.lower()}" if dot and stem else ""

@@ -1,7 +1,6 @@
-"""Checks that are commands of tools which the user has, each a row of ``known_tools.toml`` with how its output is read.
+"""The user's tools as commands: rows of ``known_tools.toml``. Nothing runs here.
 
-Nothing is run here. A tool that looks at single files is wanted where the project is configured for it; one that needs
-the whole tree where the settings name it.
+A tool for single files is wanted if the project configures it; one for the whole tree if the settings name it.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ _RUSTUP: Final = Path.home() / ".rustup"
 
 @cache
 def known_rows() -> Mapping[str, Mapping[str, Any]]:
-    """Return the rows of the table by the names of their tools."""
+    """Return the rows by tool."""
     return tomllib.loads((Path(__file__).parent.parent / "known_tools.toml").read_text("utf-8"))
 
 
 @cache
 def style_tools() -> frozenset[str]:
-    """Return the names of those whose findings a person may accept."""
+    """Return the tools whose findings a person may accept."""
     return frozenset(name for name, row in known_rows().items() if row["weight"] == "style")
 
 
 def known_tool(name: str, project: Path) -> CheckCommand:
-    """Return the command of a row. Its program is the project's own of ``node_modules``, or one of the user's PATH."""
+    """Return a row's command. Its program is in the project's ``node_modules`` or the user's PATH."""
     row = known_rows()[name]
     first, *more = row["run"]
     local = project / "node_modules" / ".bin" / first
@@ -54,7 +53,7 @@ def known_tool(name: str, project: Path) -> CheckCommand:
 
 
 def _needed_by(program: Path) -> tuple[Path, ...]:
-    """Return what a program of the user needs beside itself: its virtual environment, or the toolchains of Rust."""
+    """Return what a user's program needs: its virtual environment or Rust's toolchains."""
     around = program.resolve().parent.parent
     if (around / "pyvenv.cfg").is_file():
         return (around,)
@@ -62,10 +61,7 @@ def _needed_by(program: Path) -> tuple[Path, ...]:
 
 
 def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
-    """Yield the commands of tools that the project is configured for, each with those of ``paths`` it looks at.
-
-    One that is not installed is among them: its program is no absolute path.
-    """
+    """Yield the configured tools' commands with their ``paths``; one that is missing has no absolute path."""
     for name, row in known_rows().items():
         mine = [path for path in paths if path.endswith(tuple(row["files"])) and path.startswith(row.get("below", ""))]
         if mine and not row.get("whole") and is_configured(project, name):
@@ -74,7 +70,7 @@ def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
 
 
 def is_configured(project: Path, name: str) -> bool:
-    """Return whether a project names a tool: by a file of its own, in pyproject.toml, or as a hook of pre-commit."""
+    """Say whether a project names a tool: by its own file, in pyproject.toml or as a pre-commit hook."""
     row = known_rows()[name]
     if any((project / file).is_file() for file in row.get("config", ())):
         return True

@@ -1,4 +1,4 @@
-"""What a language brings to the road of a file (``rails.gate.support.fix_and_lint``): its tools behind one face."""
+"""The interface of a language's tools for ``rails.gate.support.fix_and_lint``."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from rails.gate.support.diagnostics import Diagnostic
 
 
 class NotCheckedError(Exception):
-    """A tool did not look at a file, for a reason that lies in the file or the configuration."""
+    """A tool skipped a file because of the file or the configuration."""
 
 
 class ExcludedError(NotCheckedError):
-    """A tool did not look at a file because the project's configuration excludes it by its path."""
+    """The project's configuration excludes the file by its path."""
 
     def __init__(self) -> None:
         super().__init__("the project's configuration excludes this file")
 
 
 class NotNeededError(Exception):
-    """A tool did not look at a file, and the project does not ask for it; without words there is nothing to note."""
+    """A tool that the project does not ask for; without a message there is no note."""
 
 
 class Findings(Struct, frozen=True):
-    """What a linter found in one text, with its fixes where there are any."""
+    """A linter's findings in one text, with fixes."""
 
     findings: tuple[Finding, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class Language(Protocol):
-    """The tools for one kind of file. Each method may raise CheckError, NotCheckedError or NotNeededError."""
+    """The tools for one language. Each method may raise CheckError, NotCheckedError or NotNeededError."""
 
     parser: str
     linter: str
@@ -42,17 +42,17 @@ class Language(Protocol):
 
     @property
     def formatter_name(self) -> str:
-        """The formatter as reports call it; what :meth:`format` runs."""
+        """What :meth:`format` runs, for reports."""
 
     @property
     def other_format(self) -> str:
-        """Say why what the formatter wants is a note and is not written; "" where it is written."""
+        """Why formatting is a note and not written, or ""."""
 
     def syntax(self, path: str, data: bytes) -> Finding | None:
-        """Return what keeps ``data`` from being parsed."""
+        """Return the syntax error, if any."""
 
     def excused(self, data: bytes) -> bool:
-        """Whether a comment excuses the whole file from the linter."""
+        """Say whether a comment excuses the whole file from the linter."""
 
     def lint(self, path: str, data: bytes) -> Findings:
         """Return the linter's findings."""
@@ -64,10 +64,10 @@ class Language(Protocol):
         """The names of further linters."""
 
     def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
-        """Return the findings of a further linter."""
+        """Return a further linter's findings."""
 
     def left_out(self, path: str, /) -> tuple[tuple[str, str], ...]:
-        """Say what of the project's configuration was not honoured: check and reason."""
+        """Return ignored configuration: check and reason."""
 
     def same_program(self, path: str, one: str, other: str, /) -> bool:
-        """Whether two texts differ in their layout only."""
+        """Say whether two texts differ in layout only."""

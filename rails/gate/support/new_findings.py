@@ -1,4 +1,4 @@
-"""Diagnostics that a change introduced, computed once for each text between the change and the proposal."""
+"""Which diagnostics a change introduced, computed once per text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rails.gate.support.diagnostics import Diagnostic
 
 
 class NewFindings:
-    """Compares with the text ``before`` (``None``: there was none) and its findings.
+    """Compares with the text ``before`` (``None``: none) and its findings.
 
-    ``before_is_broken``: it did not parse, so that nothing is known of it.
+    ``before_is_broken``: it did not parse.
     """
 
     def __init__(self, before: bytes | None, findings: Sequence[Finding], *, before_is_broken: bool) -> None:
@@ -21,7 +21,7 @@ class NewFindings:
         self._places: dict[bytes, set[tuple[str, int, int]]] = {}
 
     def among(self, some: list[Diagnostic], data: bytes, found: Sequence[Finding]) -> list[Diagnostic]:
-        """Return those of ``some`` that the change introduced; ``found`` are all findings in ``data``."""
+        """Return the new ones of ``some``; ``found`` are all findings in ``data``."""
         if self._before is None or not some:
             return some
         if data not in self._places:

@@ -1,7 +1,4 @@
-"""Why a file that should be code does not parse, in words: markers, fences, chat around the code, a cut.
-
-A parser's "invalid syntax" at a fence helps nobody.
-"""
+"""Why code does not parse: markers, fences, chat around it, a cut."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ def marker_blocks(lines: Sequence[str], *, skip_fenced: bool) -> Iterator[tuple[
 
 
 def wrapping_fence(lines: Sequence[str]) -> int:
-    """Return the line of a fence that opens or closes the whole file, or 0."""
+    """Return the line of a fence around the whole file, or 0."""
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     if filled and _FENCE.match(lines[filled[0] - 1]):
         return filled[0]
@@ -56,9 +53,9 @@ def wrapping_fence(lines: Sequence[str]) -> int:
 
 
 def cause(text: str, line: int, message: str = "", column: int = 0) -> tuple[str, str]:
-    """Say why a file that should be code does not parse: a sentence and what to do, or two empty strings.
+    """Return why code does not parse and what to do, or two empty strings.
 
-    ``line`` and ``column`` are where the parser stopped (1-based, 0: unknown), ``message`` what it said.
+    ``line`` and ``column`` are the parser's place (1-based, 0: unknown), ``message`` is its message.
     """
     lines = split_lines(text)
     if found := next(marker_blocks(lines, skip_fenced=False), None):
@@ -87,7 +84,7 @@ def _is_fence(lines: Sequence[str], number: int) -> bool:
 
 
 def _is_cut_off(lines: Sequence[str], last: int, line: int, message: str) -> bool:
-    """Whether the parser ran into the end of the file, rather than into a mistake before it."""
+    """Say whether the parser reached the end, not an earlier mistake."""
     if "never closed" in message:
         # Statements after the bracket, no deeper than its line, say that a bracket was forgotten there.
         indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())

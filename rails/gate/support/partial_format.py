@@ -1,7 +1,4 @@
-"""Formatting only what a change touched: of a whole formatted text, the lines that meet changed lines.
-
-A file that was never formatted must not be reformatted because an agent edited one line of it.
-"""
+"""Format only what a change touched: an edited line must not reformat an unformatted file."""
 
 from __future__ import annotations
 
@@ -20,10 +17,9 @@ _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
 def touched_only(before: str, text: str, formatted: str, *, same: Callable[[str, str], bool]) -> str:
-    """Return ``text`` with those differences to ``formatted`` that meet lines changed since ``before``.
+    """Return ``text`` formatted only where it meets lines changed since ``before``.
 
-    Line by line where formatting keeps the number of lines, else in blocks. A mixture is only taken when
-    it is still the ``same`` program; else ``text`` comes back.
+    By line if formatting keeps their number, else by block; unchanged if the result is not the ``same`` program.
     """
     for _ in range(_ROUNDS):
         # What was taken touches its neighbours, which a formatter may want to change with it.
@@ -46,7 +42,6 @@ def _once(before: str, text: str, formatted: str, same: Callable[[str, str], boo
 
 
 def _with_ends(text: str) -> list[str]:
-    """Return the lines with their ends."""
     if text.isascii() and not any(sign in text for sign in _OTHER_ENDS):
         return text.splitlines(keepends=True)
     return _LINE.findall(text)

@@ -1,4 +1,4 @@
-"""The paths that a program or a configuration file may mean by what it quotes."""
+"""The paths that programs and configuration files may mean by their quotes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ENDINGS: Final = (
 
 
 def named_by(name: str, data: bytes) -> Iterator[str]:
-    """Yield the paths within the project that a program may mean by what it quotes, from its own folder."""
+    """Yield project paths that a program's quotes may mean, from its folder."""
     return (path for path in paths_named(name, data) if not path.startswith(("/", "../")))
 
 
 def paths_named(name: str, data: bytes) -> Iterator[str]:
-    """Yield every path that a program may mean by what it quotes; outside its project, too."""
+    """Yield all such paths, outside the project too."""
     quoted = _QUOTED.findall(data) if name.endswith(_PROGRAMS) else []
     for found in quoted:
         text = found.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Reading a file of the project as it is on disk."""
+"""Read the project's files on disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINE: Final = 300
 
 
 def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
-    """Return a file's bytes and permission bits, or why it is not read. Links are not followed."""
+    """Return bytes and permission bits, or why unread. Links are not followed."""
     place = project.joinpath(*path.parts)
     try:
         folder = place.parent.resolve(strict=True)
@@ -41,26 +41,24 @@ def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | st
 
 
 def run_by_python(data: bytes) -> bool:
-    """Whether the first line of a file says that Python runs it."""
+    """Say whether the first line names Python."""
     return data.startswith(b"#!") and _RUN_BY_PYTHON.search(data[:_LINE].split(b"\n", 1)[0]) is not None
 
 
 def interpreter_of(data: bytes) -> str:
-    """Return the name of the program that the first line of a file says runs it (``#!/usr/bin/env -S bash`` too), or
-    an empty one.
-    """
+    """Return the program of a ``#!`` line (``#!/usr/bin/env -S bash`` too), or ""."""
     match = _PROGRAM.match(data[:_LINE].split(b"\n", 1)[0])
     return match[1].rpartition(b"/")[2].decode("utf-8", "replace") if match else ""
 
 
 class Overlay:
-    """A folder outside the workspace, made when first needed."""
+    """A folder outside the workspace, made on first use."""
 
     def __init__(self) -> None:
         self.folder = ""
 
     def show(self, created: Iterable[str]) -> tuple[str, ...]:
-        """Make a stand-in for each Python file among ``created`` paths; return their places."""
+        """Make a stand-in for each created Python file; return their places."""
         places = sorted(path.removeprefix("src/") for path in created if path.endswith((".py", ".pyi")))
         if not places and not self.folder:
             return ()

@@ -69,7 +69,7 @@ Table = TypeVar("Table")
 
 
 class Mode(Struct, frozen=True):
-    """How much a new finding counts, where it fits. Empty tuples fit everything; ``projects`` is whose it is."""
+    """How much a new finding counts. Empty tuples fit everything; ``projects`` limits it."""
 
     mode: Enforcement
     path: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Mode(Struct, frozen=True):
     projects: bool = False
 
     def fits(self, path: str, agent: str, rule: str) -> bool:
-        """Whether this entry speaks of a finding; ``rule`` is a code that starts with one of ours."""
+        """Say whether it fits a finding; ``rule`` matches by prefix."""
         return (
             (not self.path or any(matches(path, pattern) for pattern in self.path))
             and (not self.agent or agent in self.agent)
@@ -89,7 +89,7 @@ class Mode(Struct, frozen=True):
 
 
 class FileSchema(Struct, frozen=True):
-    """A JSON Schema (a path in the project) for files at ``path``, or for those that name ``url``."""
+    """A JSON Schema (project path) for files at ``path`` or that name ``url``."""
 
     schema: str
     path: tuple[str, ...] = ()
@@ -97,14 +97,14 @@ class FileSchema(Struct, frozen=True):
 
 
 class Headings(Struct, frozen=True):
-    """The Markdown headings that files at ``path`` must have."""
+    """The required Markdown headings of files at ``path``."""
 
     path: tuple[str, ...]
     headings: tuple[str, ...]
 
 
 class GateSettings(Struct, frozen=True):
-    """All of it. ``held_back`` names the project's commands that nobody has agreed to."""
+    """All settings. ``held_back`` are the project's commands without agreement."""
 
     modes: tuple[Mode, ...] = ()
     schemas: tuple[FileSchema, ...] = ()
@@ -115,9 +115,9 @@ class GateSettings(Struct, frozen=True):
     fix: bool = True
 
     def mode_of(self, finding: Finding, agent: str) -> Mode | None:
-        """Return the mode that counts for a finding, or None where nobody set one.
+        """Return a finding's mode, or None if unset.
 
-        A mode speaks of what an agent does to the gate itself only where it names that rule.
+        Findings about the gate itself need a mode that names the rule.
         """
         for mode in reversed(self.modes):
             if finding.tool == "gate" and not any(finding.rule == rule for rule in mode.rule):
@@ -127,7 +127,7 @@ class GateSettings(Struct, frozen=True):
         return None
 
     def mode_of_check(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Mode:
-        """Return the mode of what an input or a turn has: the user's last that fits, or the project's if stricter."""
+        """Return the mode for an input or turn: the user's last that fits, or the project's if stricter."""
         fits = [mode for mode in self.modes if mode.check == check and mode.fits("", agent, rule)]
         users = [mode for mode in fits if not mode.projects][-1:] or [Mode(otherwise)]
         return min((*users, *(mode for mode in fits if mode.projects)), key=lambda mode: _STRICTEST.index(mode.mode))
@@ -138,9 +138,9 @@ _NOTHING: Final = GateSettings()
 
 
 def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
-    """Return what counts for a project now. Raises CheckError that names a mistake and its place.
+    """Return a project's current settings. Raises CheckError with the mistake's place.
 
-    ``home`` is the project where ``folder`` only stands for it: a person's own settings and agreements name that.
+    ``home`` is the project that ``folder`` replaces: personal settings and agreements name it.
     """
     project = home or folder
     own = config_files.read_config_file(f"{folder}/{PROJECT_FILE}")
@@ -162,7 +162,7 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
 
 
 def commands_of(project: Path) -> tuple[CheckCommand, ...]:
-    """Return the commands of the project's own file, agreed to or not. Raises CheckError."""
+    """Return the project's own commands, agreed to or not. Raises CheckError."""
     return _parsed(config_files.read_config_file(project / PROJECT_FILE), PROJECT_FILE, str(project)).commands
 
 
@@ -185,7 +185,7 @@ def _parsed(data: bytes, name: str, project: str) -> GateSettings:
 
 
 class _Mistake(Exception):
-    """What is wrong with one table, beyond its shape."""
+    """A mistake in a table beyond its shape."""
 
 
 class _Reader(Struct, frozen=True):
@@ -194,7 +194,7 @@ class _Reader(Struct, frozen=True):
     around: tuple[str, ...]
 
     def settings(self, tables: GateTables | UserGateTables) -> GateSettings:
-        """Return what the tables that are for this project mean. Raises SettingsError for the first mistake."""
+        """Return the settings of this project's tables. Raises SettingsError for the first mistake."""
         return GateSettings(
             tuple(self._each("mode", tables.mode, lambda table: _mode(table, projects=bool(self.around)))),
             tuple(self._each("schema", tables.schema, _schema)),
@@ -292,7 +292,7 @@ def _pattern(text: str) -> str:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a glob fits a path: ``**`` for any folders, ``*`` inside one; without a slash, the name anywhere."""
+    """Match a glob: ``**`` is any folders, ``*`` stays in one; without a slash, the name anywhere."""
     whole = path if "/" in pattern else path.rpartition("/")[2]
     return _glob(pattern.removeprefix("./")).fullmatch(whole) is not None
 

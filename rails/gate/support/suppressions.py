@@ -1,4 +1,4 @@
-"""Comments that switch a check off. A new one is a finding of its own: an agent may not excuse itself."""
+"""Comments that switch a check off. A new one is a finding: an agent may not excuse itself."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _LONG: Final = 10_000
 
 
 class Uncovered(NamedTuple):
-    """A text in which comments that excuse a line say nothing any more, and those lines with what was said."""
+    """A text with its line suppressions disabled, and those lines with their comments."""
 
     text: bytes
     excused: dict[int, str]
 
 
 def uncovered(path: str, data: bytes) -> Uncovered:
-    """Return a text as if no comment excused one of its lines; every other place stays what it is."""
+    """Return the text without line suppressions; all places stay."""
     pieces = _LINE_END.split(_text(path, data) or "")
     excused: dict[int, str] = {}
     for number, column, comment in _all(path, data):
@@ -67,7 +67,7 @@ def uncovered(path: str, data: bytes) -> Uncovered:
 
 
 def left_out(path: str, before: bytes, after: bytes) -> Counter[tuple[str, str]]:
-    """Return the suppressions that ``after`` has no more, each with the whole of its line."""
+    """Return the suppressions missing in ``after``, with their whole lines."""
     return _with_lines(path, before) - _with_lines(path, after)
 
 
@@ -79,9 +79,9 @@ def _with_lines(path: str, data: bytes) -> Counter[tuple[str, str]]:
 def new_ones(
     path: str, before: bytes | None, after: bytes, moved: Counter[tuple[str, str]] | None = None
 ) -> list[Finding]:
-    """Return a finding for each suppression of ``after`` that ``before`` has not, moved ones excepted.
+    """Return a finding for each new suppression of ``after``.
 
-    ``moved`` are those that left other files with their lines; each is taken out where it explains one.
+    ``moved`` left other files with their lines; each explains one and is then removed.
     """
     lines = split_lines(_text(path, after) or "") if moved else []
     known = Counter(_key(comment) for _, _, comment in _all(path, before or b""))
@@ -115,7 +115,7 @@ def new_ones(
 
 
 def excuses_whole_file(data: bytes, tool: str) -> bool:
-    """Whether a comment excuses the whole file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
+    """Say whether a comment excuses the file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
     if b"noqa" not in data.lower():
         return False
     for _, _, comment in _all("x.py", data):
@@ -129,7 +129,7 @@ def _key(comment: str) -> str:
 
 
 def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield line, column (1-based) and text of each suppression comment."""
+    """Yield each suppression's line, column (1-based) and text."""
     text = _text(path, data)
     if text is None:
         return
@@ -146,7 +146,7 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _text(path: str, data: bytes) -> str | None:
-    """Return the text; of a notebook, with characters that JSON would let stand as they are, but for quotes."""
+    """Return the text; for a notebook with JSON's needless escapes, except quotes, resolved."""
     decoded = decode_text(data)
     text = decoded.text if decoded else None
     if text is None or "\\u00" not in text or not path.lower().endswith(".ipynb"):
@@ -155,7 +155,7 @@ def _text(path: str, data: bytes) -> str | None:
 
 
 def _end(text: str, start: int, end: int) -> int:
-    """Return where a comment ends whose words begin at ``start``: with its block, or else with its line."""
+    """Return the end of a comment with words at ``start``: its block's or line's."""
     line = _LINE_END.search(text, end)
     eol = line.start() if line else len(text)
     is_block = text.rfind("/*", max(start - _LONG, 0), end) > text.rfind("*/", max(start - _LONG, 0), start)

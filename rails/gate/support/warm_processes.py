@@ -1,7 +1,6 @@
-"""Tools that stay warm: processes on pipes, started when first needed, gone when we are gone.
+"""Tools on pipes: started on first use, ended with us.
 
-A worker's input ends when this process ends in whatever way, and every worker stops at the end of its
-input; so there is no port, no token, no lock file and nothing stale to find later.
+A worker's input ends however this process ends, and workers stop at its end: no port, token, lock or stale file.
 """
 
 from __future__ import annotations
@@ -36,11 +35,10 @@ R = TypeVar("R")
 
 
 class Pipe:
-    """A process that is asked over its standard input and answers on its standard output.
+    """A process asked on standard input that answers on standard output.
 
-    ``frame`` reads one message from the output and returns ``None`` at its end. A thread reads all the
-    time, so that neither side can wait for the other for ever. ``end`` stops the process, where that takes more than
-    to kill it.
+    ``frame`` reads one message, ``None`` at the end. A thread reads all the time, so neither side blocks the other.
+    ``end`` stops a process that needs more than a kill.
     """
 
     def __init__(
@@ -64,16 +62,16 @@ class Pipe:
 
     @property
     def pid(self) -> int:
-        """The process id, for reports and tests."""
+        """The process id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether the process still answers: it has neither ended nor closed its output."""
+        """Say whether it runs and its output is open."""
         return not self._ended and self._process.poll() is None
 
     def send(self, message: bytes) -> None:
-        """Write one framed message. Raises CheckError when the process has gone."""
+        """Write one framed message. Raises CheckError if the process is gone."""
         try:
             self._input.write(message)
             self._input.flush()
@@ -81,7 +79,7 @@ class Pipe:
             raise CheckError(f"{self.name} stopped: {self._last_words()}") from error
 
     def receive(self, deadline: float) -> bytes:
-        """Return the next message. Raises CheckError at ``deadline`` (monotonic seconds) or at the end."""
+        """Return the next message. Raises CheckError at ``deadline`` (monotonic seconds) or the end."""
         try:
             message = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
@@ -91,7 +89,7 @@ class Pipe:
         return message
 
     def ask_json(self, message: Mapping[str, object], seconds: float = limits.CHECK_SECONDS) -> dict[str, Json]:
-        """Return the object that answers a line of JSON. Raises CheckError: then the process is of no more use."""
+        """Return the answer to a JSON line. Raises CheckError; the process is then unusable."""
         self.send(json.dumps(dict(message)).encode() + b"\n")
         try:
             answer: Json = json.loads(self.receive(time.monotonic() + seconds))
@@ -102,7 +100,7 @@ class Pipe:
         return answer
 
     def close(self) -> None:
-        """Stop the process and everything it started."""
+        """Stop the process and its children."""
         self._end() if self._end else programs.kill_tool(self._process)
 
     def _read(self, output: IO[bytes], frame: Callable[[IO[bytes]], bytes | None]) -> None:
@@ -116,7 +114,7 @@ class Pipe:
             self._answers.put(message)
 
     def _listen(self, complaints: IO[bytes]) -> None:
-        """Keep the end of what the process says on standard error."""
+        """Keep the end of standard error."""
         with contextlib.suppress(OSError, ValueError):
             for line in complaints:
                 self._errors = (self._errors + line)[-1000:]
@@ -130,14 +128,14 @@ class Pipe:
 
 
 def json_line(output: IO[bytes]) -> bytes | None:
-    """Return the next line of a process that answers in lines, ``None`` at its end."""
+    """Return the next line of output, ``None`` at its end."""
     return output.readline() or None
 
 
 class PythonWorker:
-    """One process with black and flake8 loaded (``languages/python/worker.py``), isolated from the project.
+    """A process with black and flake8 (``languages/python/worker.py``), isolated from the project.
 
-    ``start`` starts its script in another way: a project's own Python, contained.
+    ``start`` starts it otherwise: a project's Python, contained.
     """
 
     def __init__(self, start: Callable[[Path], Pipe] | None = None) -> None:
@@ -147,11 +145,11 @@ class PythonWorker:
 
     @property
     def pid(self) -> int:
-        """The process id, or 0 when it isn't running."""
+        """The process id, 0 if not running."""
         return self._pipe.pid if self._pipe and self._pipe.alive else 0
 
     def ask(self, message: Mapping[str, object], timeout: float | None = None) -> Mapping[str, object]:
-        """Return the worker's answer. Raises CheckError if it crashes, hangs or answers nonsense."""
+        """Return the answer. Raises CheckError for a crash, timeout or invalid answer."""
         if self._requests >= _REQUESTS:
             self.close()
         pipe = self.warm()
@@ -163,7 +161,7 @@ class PythonWorker:
             raise
 
     def warm(self) -> Pipe:
-        """Start the process, if it isn't running, and return it."""
+        """Start the process if needed, and return it."""
         if self._pipe is None or not self._pipe.alive:
             self.close()
             self._pipe = self._start(Path(__file__).parents[1] / "languages" / "python" / "worker.py")
@@ -181,7 +179,7 @@ def _by_ours(script: Path) -> Pipe:
 
 
 class PythonPool:
-    """A few Python workers that share the work."""
+    """Python workers that share the work."""
 
     def __init__(self, size: int = _WORKERS, start: Callable[[Path], Pipe] | None = None) -> None:
         self._size = size
@@ -191,7 +189,7 @@ class PythonPool:
             self._idle.put(worker)
 
     def ask(self, message: Mapping[str, object]) -> Mapping[str, object]:
-        """Ask whichever worker is free, waiting for one if need be."""
+        """Ask a free worker, waiting for one if needed."""
         worker = self._idle.get()
         try:
             return worker.ask(message)
@@ -205,7 +203,7 @@ class PythonPool:
 
 
 def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int) -> list[R]:
-    """Return ``work(job)`` for each job, in order, computed on up to ``threads`` threads."""
+    """Return ``work(job)`` for each job, in order, on up to ``threads`` threads."""
     if len(jobs) < 2:
         return [work(job) for job in jobs]
     results: dict[int, R] = {}
