@@ -1,7 +1,7 @@
-"""The name of a file as an answer gives it: on the line above a block, behind the label of a fence, in a comment.
+"""The name of a file as an answer gives it: on the line above a block, behind a fence's label, in a comment.
 
-A name is any legal relative path. Where a line may also be something else ("Node.js", `os.path`, client/server), it is
-a file if its ending is that of a file, or if the project has it (``exists``).
+A name is any legal relative path. An ambiguous one ("Node.js", `os.path`, client/server) counts if its ending is a
+file's, or if the project has it (``exists``).
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ _ONE_WORD: Final = lazy(r"[#*`\s-]*+(?>\S*?[/\\.]\w)\S*+\s*+")
 
 
 def nothing_exists(_path: str) -> bool:
-    """Return False: the project is not known."""
+    """Return False: the project is unknown."""
     return False
 
 
 def is_file(text: str) -> bool:
-    """Whether ``text`` looks like the path of a file. A blank may follow a folder, else the first word is a command."""
+    """Return whether ``text`` looks like a path. A blank may follow a folder, else the first word is a command."""
     first = text.partition(" ")[0]
     if first != text and ("/" not in first[1:] or _SURE.fullmatch(first)):
         return False
@@ -81,19 +81,19 @@ def is_file(text: str) -> bool:
 
 
 def is_surely_file(text: str) -> bool:
-    """Whether ``text`` is the path of a file wherever it stands: `os.path`, `client/server` and `Node.js` are words."""
+    """Return whether ``text`` is a path anywhere, unlike `os.path`, `client/server` and `Node.js`."""
     return is_file(text) and _SURE.fullmatch(text) is not None
 
 
 def clean_path(name: str) -> str:
-    """Return a name with slashes between its parts, and without what Markdown writes before its marks."""
+    """Return a name with slashes, and without Markdown's escapes."""
     if "\\" in name:
         name = _ESCAPED.sub("", name) if "/" in name else name.replace("\\", "/")
     return name.removeprefix("./")
 
 
 def name_in_heading(line: str) -> str:
-    """Return the file that a line of prose names and nothing else, or ``""``."""
+    """Return the only file that a line of prose consists of, or ``""``."""
     found = _HEADING.fullmatch(line[:400].rstrip())
     name = clean_path(found["code"] or found["quoted"] or found["single"] or found["path"]) if found else ""
     if found is not None and found["code"] and _ALONE.fullmatch(name):
@@ -105,29 +105,29 @@ def name_in_heading(line: str) -> str:
 
 
 def name_in_project(line: str, exists: Exists) -> str:
-    """Return the file of the project that a line names beside marks and a label, or ``""``: any path may be one."""
+    """Return the project's file that a line names beside marks and a label, or ``""``."""
     name = clean_path(_LABEL.sub("", line).strip("#*`_\"': \t\r-"))
     return name if name and exists(name) else ""
 
 
 def is_marked(line: str, name: str, label: str) -> bool:
-    """Whether a line has a name between back-ticks, and the fence below it no language that is another one's.
+    """Return whether a line has a name between back-ticks, and the fence below it no other language.
 
-    Who shows code says in which language it is; the text of a file whose ending nobody knows has none.
+    Shown code has its language on the fence; a file with an unknown ending has none.
     """
     word = label.lower()
     return f"`{name}`" in line.replace("\\", "") and (word in ("", "text", "plaintext") or word in name.lower())
 
 
 def name_in_comment(line: str) -> str:
-    """Return the file that a comment names and nothing else, or ``""``."""
+    """Return the only file that a comment names, or ``""``."""
     found = _COMMENT.fullmatch(line[:400])
     name = clean_path(found["path"]).removeprefix("/") if found else ""
     return name if is_file(name) else ""
 
 
 def name_in_info(info: str) -> str:
-    """Return the file that the info string of a fence names, or ``""``."""
+    """Return the file that a fence's info string names, or ``""``."""
     if keyed := _KEYED.search(info):
         return keyed[1] if is_file(keyed[1]) else ""
     if re.match(r"\d*:\d+:", info):
@@ -137,9 +137,9 @@ def name_in_info(info: str) -> str:
 
 
 def name_above(above: Sequence[str], name: str = "") -> str:
-    """Return the file that the nearest line names, or all near lines speak of, else ``name``; ``""`` for several.
+    """Return the file that the nearest line names, or all near lines mention, else ``name``; ``""`` for several.
 
-    A nearest line that could only be a name, and is none, leaves none: the block is not for the file of an earlier one.
+    If the nearest line could only be a name and is none, the result is ``""``: an earlier file is not meant.
     """
     full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
     spoken = {name} - {""}
@@ -153,9 +153,9 @@ def name_above(above: Sequence[str], name: str = "") -> str:
 
 
 def the_name(names: Sequence[str], exists: Exists) -> str:
-    """Return which of several names of one block is its file's, the one outside of the block first; "" for a tie.
+    """Return which of a block's names is its file's, the one outside of the block first; "" for a tie.
 
-    The one that the project has counts; of several, or of none, the first if it ends with the others, or they with it.
+    The one that the project has; of several, or none, the first if one of it and the others ends with the other.
     """
     known = [name for name in names if exists(name)] or names
     first = f"/{known[0]}"

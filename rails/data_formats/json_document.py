@@ -1,7 +1,6 @@
-"""Strict JSON of a file that a person wrote: its value, the line of each value in it, mistakes in a person's words.
+"""Strict JSON of a file that a person wrote: value, lines, and mistakes in a person's words.
 
-What is strict is :mod:`rails.data_formats.strict_json`'s to say; but half of a surrogate pair is let through, because
-servers send texts that they cut there. Comments and trailing commas get a message of their own.
+The rules of :mod:`rails.data_formats.strict_json`, but half of a surrogate pair is accepted: servers cut texts there.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class JsonError(ValueError):
 
 
 class JsonDocument:
-    """A parsed JSON text: its ``value``, and the line where each value in it starts."""
+    """A parsed JSON text: its ``value``, and each value's line."""
 
     def __init__(self, value: Json, text: str) -> None:
         self.value = value
@@ -54,7 +53,7 @@ class JsonDocument:
         return {place: index.at(span.start)[0] for place, span in every_value(self._text)}
 
     def line(self, place: JsonPlace) -> int:
-        """Return the line of ``place``, or of the nearest value around it that exists."""
+        """Return the line of ``place``, or of the nearest existing value around it."""
         while place and place not in self._lines:
             place = place[:-1]
         return self._lines.get(place, 1)
@@ -88,13 +87,11 @@ def _in_words(text: str, fault: JsonFault) -> tuple[str, str, int]:
 
 
 def _repeated(text: str, fault: JsonFault) -> RepeatedKey | None:
-    """Return the first key that its object already had, above another fault."""
     end = len(text) if fault.code == "duplicate_key" else fault.offset
     return next(repeated_keys(text[:end]), None)
 
 
 def _opened(text: str, end: int) -> list[str]:
-    """Return the brackets that are open at ``end``."""
     opened: list[str] = []
     for match in _STRING_OR_BRACKET.finditer(text, 0, end):
         if match[0] in _CLOSERS:
@@ -113,7 +110,7 @@ def _number_slip(rest: str) -> tuple[str, str]:
 
 
 def _slip(text: str, fault: JsonFault, opened: Sequence[str]) -> tuple[str, str]:
-    """Return what is wrong and what to do where the text is not JSON's grammar."""
+    """Return what is wrong and what to do."""
     said = fault.message
     for start, message in _STRING_SLIPS.items():
         if said.startswith(start):

@@ -1,8 +1,7 @@
-"""Where a value stands in a JSON, YAML or TOML text, by its path of keys and indexes.
+"""Where a value is in a JSON, YAML or TOML text, by its path of keys and indexes.
 
-A property's place is its key, an item's place its first character. The texts have been read before, so nothing here
-judges; a path that is not found has the place of what is around it. JSON is passed once over its tokens, with an
-explicit stack instead of recursion, so that no document is too deep.
+A property's place is its key, an item's its first character. The texts were read before, so nothing here judges; an
+unknown path has the place of what is around it. No recursion: no JSON is too deep.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _MOST: Final = 200_000
 
 
 class JsonSpan(NamedTuple):
-    """Character offsets of a value and of its key; the key's are the value's where there is no key."""
+    """Character offsets of a value and of its key; the value's twice where there is no key."""
 
     start: int
     end: int
@@ -44,7 +43,7 @@ class JsonSpan(NamedTuple):
 
 
 class RepeatedKey(NamedTuple):
-    """A key that its object already had: its path, where it stands, and where the object had it first."""
+    """A repeated key: its path, its place, and its first place."""
 
     path: JsonPlace
     start: int
@@ -53,7 +52,7 @@ class RepeatedKey(NamedTuple):
 
 
 class LineIndex:
-    """Turns character offsets into 1-based lines and columns (in characters; lines end at ``\\n``)."""
+    r"""Turns character offsets into 1-based lines and columns (characters; lines end at ``\n``)."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -65,7 +64,7 @@ class LineIndex:
 
 
 def place_of(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
-    """Return line and column (1-based) of the value at ``path``, or of the nearest one around it."""
+    """Return line and column (1-based) of the value at ``path``, or of the nearest around it."""
     for end in range(len(path), -1, -1):
         if found := places.get(tuple(path[:end])):
             return found
@@ -73,13 +72,13 @@ def place_of(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
 
 
 def in_json(text: str) -> Places:
-    """Return the places of the values of a JSON text."""
+    """Return the places of a JSON text's values."""
     lines = LineIndex(text)
     return {path: lines.at(span.key_start) for path, span in islice(every_value(text), _MOST)}
 
 
 def in_yaml(root: Node | None) -> Places:
-    """Return the places of all values of a composed YAML document."""
+    """Return the places of a composed YAML document's values."""
     import yaml
 
     found: dict[JsonPlace, tuple[int, int]] = {}
@@ -101,7 +100,7 @@ def in_yaml(root: Node | None) -> Places:
 
 
 def in_toml(text: str) -> Places:
-    """Return the places of tables and of keys that begin a line of a TOML text."""
+    """Return the places of a TOML text's tables and of the keys that begin a line."""
     found: dict[JsonPlace, tuple[int, int]] = {(): (1, 1)}
     table: JsonPlace = ()
     tables: dict[JsonPlace, int] = {}
@@ -117,7 +116,7 @@ def in_toml(text: str) -> Places:
 
 
 def _table(header: re.Match[str], tables: dict[JsonPlace, int]) -> JsonPlace:
-    """Return the path of a table's header; of an array of tables, the last item so far counts."""
+    """Return the path of a table's header, for an array of tables with its last index."""
     path: JsonPlace = ()
     parts = _parts(header[2])
     for position, part in enumerate(parts):
@@ -134,10 +133,9 @@ def _parts(text: str) -> JsonPlace:
 
 
 def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = False) -> dict[JsonPlace, JsonSpan]:
-    """Return where the values of ``paths`` stand in ``text``. A path that is not there is left out.
+    """Return the spans of the values at ``paths``, without unknown paths.
 
-    Where an object has a key twice the last one counts, as for every JSON reader. ``unique`` promises that
-    none has, so that the pass can end when everything is found.
+    Of repeated keys the last counts, as for every JSON reader. ``unique``: there are none, so the pass may end early.
     """
     found: dict[JsonPlace, JsonSpan] = {}
     for path, span in _Scan(_tree(paths)).run(text):
@@ -148,21 +146,18 @@ def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = Fal
 
 
 def every_value(text: str) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-    """Yield the path and the span of every value, in the order in which they end."""
+    """Yield path and span of every value, in the order in which they end."""
     return _Scan(_EVERYTHING).run(text)
 
 
 def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:
-    """Yield every key that its object already had, in the order of the text.
-
-    For who wants only the first, the text may go on with anything after it; where it stops being JSON, keys end.
-    """
+    """Yield every repeated key in order. Anything may follow the value; keys end where JSON ends."""
     for path, span in _Scan(None).run(text, start):
         yield RepeatedKey(path, span.start, span.end, span.key_start)
 
 
 def offset_inside(text: str, span: JsonSpan, index: int) -> int:
-    """Return the offset in ``text`` of character ``index`` of the string value at ``span``."""
+    """Return the offset in ``text`` of character ``index`` of the string at ``span``."""
     if index < 0 or text[span.start : span.start + 1] != '"':
         return span.start
     offset = span.start + 1
@@ -174,8 +169,6 @@ def offset_inside(text: str, span: JsonSpan, index: int) -> int:
 
 
 class _Wanted:
-    """A node of the tree of paths that were asked for."""
-
     __slots__ = ("children", "path")
 
     def __init__(self) -> None:
@@ -197,8 +190,6 @@ def _tree(paths: Iterable[JsonPlace]) -> _Wanted:
 
 
 class _Open:
-    """An object or array that the scan is inside of."""
-
     __slots__ = ("is_object", "key", "key_end", "key_start", "seen", "start", "wanted")
 
     def __init__(self, wanted: _Wanted | None, start: int, *, is_object: bool) -> None:
@@ -216,7 +207,7 @@ class _Scan:
         self._stack: list[_Open] = []
 
     def run(self, text: str, at: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-        """Yield the path and span of each value that is wanted, when it ends."""
+        """Yield path and span of each wanted value, when it ends."""
         stack, key_next = self._stack, False
         for match in _TOKEN.finditer(text, at):
             word = match[0]
@@ -253,7 +244,7 @@ class _Scan:
         return top.wanted.children.get(top.key) if top.wanted else None
 
     def _key(self, word: str, start: int, end: int) -> int:
-        """Note a key; where only repeated ones are looked for and it is one, return where the object had it first."""
+        """Note a key; return its first place if it is a wanted repeated one."""
         top = self._stack[-1]
         top.key = key = word[1:-1] if "\\" not in word else str(json.loads(word, strict=False))
         top.key_start, top.key_end = start, end

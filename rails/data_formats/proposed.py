@@ -1,7 +1,6 @@
-"""What a pasted patch or named block comes to: a request of an edit tool, or the reason why there is none.
+"""What a pasted patch or named block becomes: a request of an edit tool, or the reason for none.
 
-Texts are taken as whole lines: what is replaced and what takes its place have no line end at their ends, so that the
-file keeps its own.
+Texts are whole lines without a line end at their ends, so that the file keeps its own.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from rails.core.tool_request import Json
 
 
 class Proposed(NamedTuple):
-    """A request of the tool ``tool``. ``below`` are the lines above it that a patch names, the outer one first."""
+    """A request of ``tool``. ``below``: the lines above it that a patch names, outermost first."""
 
     tool: str
     parameters: Mapping[str, Json]
@@ -22,7 +21,7 @@ class Proposed(NamedTuple):
 
 
 class NotRead(NamedTuple):
-    """Why a part of a patch is not read, and what to do. ``line`` counts the lines of the block from 0."""
+    """Why a part of a patch is not read, and what to do. ``line`` counts the block's lines from 0."""
 
     line: int
     message: str
@@ -37,13 +36,13 @@ NAMED: Final = "named block"
 
 
 def edit_of(path: str, old: Sequence[str], new: Sequence[str], line: int = 0) -> Proposed:
-    """Return the replacement of whole lines; ``line`` is where they stand, where that is certain."""
+    """Return the replacement of whole lines; ``line`` is their place, if certain."""
     texts = "\n".join(old) + ("" if new else "\n"), "\n".join(new)
     near: dict[str, Json] = {"near_line": line} if line else {}
     return Proposed(EDIT_FILE.name, {"file_path": path, "old_string": texts[0], "new_string": texts[1], **near})
 
 
 def new_file(path: str, lines: Sequence[str], *, ends: bool = True) -> Proposed:
-    """Return the creation of a file that must not exist yet; ``ends``: its last line has a line end."""
+    """Return the creation of a file that must not exist; ``ends``: its last line has a line end."""
     content = "\n".join(lines) + ("\n" if ends and lines else "")
     return Proposed(WRITE_FILE.name, {"file_path": path, "content": content, "create_only": True})

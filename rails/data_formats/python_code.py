@@ -1,8 +1,7 @@
-"""Python's own parser and compiler on texts that nothing is known of: one text at a time, and without a word.
+"""Python's parser and compiler on unknown texts: one text at a time, without warnings.
 
-Two things make one lock for the whole program necessary. Warning filters belong to the process, so that a thread
-that silences its warnings silences, or wakes, those of the others. And CPython 3.11 counts how deep a syntax tree is
-in a place that all threads share: two that build trees at once can end in a SystemError.
+One lock for the process: warning filters belong to the process, and CPython 3.11 counts a syntax tree's depth in a
+place that threads share, so that two at once can end in a SystemError.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 
 @contextlib.contextmanager
 def alone(warned: Literal["ignore", "error"] = "ignore") -> Iterator[None]:
-    """Keep other texts out, and what the compiler warns of in this one to ourselves, or make it an error."""
+    """Hold the lock, and ignore the compiler's warnings or make them errors."""
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter(warned)
         yield
 
 
 def parse_tree(text: str, warned: Literal["ignore", "error"] = "ignore") -> ast.Module:
-    """Return the syntax tree of ``text``. Raises what ``ast.parse`` raises, and Warning where those are errors."""
+    """Return the syntax tree of ``text``. Raises what ``ast.parse`` raises, and Warning if those are errors."""
     import ast  # which a look at the syntax alone does not need
 
     with alone(warned):
@@ -38,7 +37,7 @@ def parse_tree(text: str, warned: Literal["ignore", "error"] = "ignore") -> ast.
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements inside, without the expressions, which are most of a tree."""
+    """Yield all statements inside, skipping expressions, most of a tree."""
     waiting = [tree]
     while waiting:
         outer = waiting.pop()

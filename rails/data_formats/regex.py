@@ -1,11 +1,10 @@
-"""Regular expressions in linear time, in RE2's own dialect (https://github.com/google/re2/wiki/Syntax).
+r"""Regular expressions in linear time, in RE2's dialect (https://github.com/google/re2/wiki/Syntax).
 
-Look-around and back-references do not exist there; ``\\w``, ``\\d``, ``\\s`` and ``\\b`` are ASCII, ``\\pL`` and
-``\\pN`` the letters and digits of all scripts. A code point is ``\\x{20ac}``. ``$`` is the end of the text in a
-schema, and of a line in a replacement.
+No look-around or back-references; ``\w``, ``\d``, ``\s`` and ``\b`` are ASCII, ``\pL`` and ``\pN`` all scripts' letters
+and digits, a code point is ``\x{20ac}``. ``$`` is the end of the text in a schema, of a line in a replacement.
 
-Bounds: characters of a pattern, repetitions (RE2: 1,000), instructions of a program, and steps of one search. A step
-is an instruction for a character of the text: what RE2 takes at the very worst, when its automaton cannot be kept.
+Bounds: characters of a pattern, repetitions (RE2: 1,000), instructions of a program, and steps of one search (one
+instruction for one character: RE2's worst case, when its automaton cannot be kept).
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ _REFERENCE: Final = lazy(r"\$(\$|&|[1-9][0-9]?)")
 
 
 class RegexError(ValueError):
-    """The pattern is wrong, or uses something that is not covered; the text says what, and where."""
+    """The pattern is wrong or not covered; the text says what, and where."""
 
 
 class RegexMatch(NamedTuple):
-    """A match: where it is in the text, and what its groups hold (``None``: had no part in it)."""
+    """A match: its place, and its groups' texts (``None``: no part in it)."""
 
     start: int
     end: int
@@ -45,11 +44,11 @@ class Regex:
             raise RegexError("it is too large when its repetitions are written out; use smaller counters")
 
     def search(self, text: str) -> bool:
-        """Return whether the pattern matches somewhere in ``text``."""
+        """Return whether the pattern matches somewhere."""
         return self._whole.search(_encodable(text)) is not None
 
     def lines(self, text: str) -> Iterator[int]:
-        """Yield the 0-based numbers of the lines, ended by ``\\n`` or ``\\r\\n``, in which it matches."""
+        r"""Yield the 0-based numbers of the lines (``\n``, ``\r\n``) in which it matches."""
         for number, line in enumerate(_encodable(text).split("\n")):
             if self._whole.search(line.removesuffix("\r")) is not None:
                 yield number
@@ -57,14 +56,14 @@ class Regex:
 
 @lru_cache(512)
 def compile_pattern(text: str) -> Regex:
-    """Return the pattern that ``text`` is, compiled once. Raises RegexError."""
+    """Return ``text`` as a pattern, compiled once. Raises RegexError."""
     return Regex(text)
 
 
 def find_all(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[RegexMatch]:
-    """Return the matches from left to right, at most ``most``, no empty ones; ``^`` and ``$`` are those of lines.
+    r"""Return at most ``most`` matches from left to right, no empty ones; ``^`` and ``$`` are a line's.
 
-    Raises RegexError, also where it would take too long, or where ``\\w`` would cut a word in two.
+    Raises RegexError, also if it would take too long, or if ``\w`` would cut a word in two.
     """
     if not text.isascii() and ("\\w" in pattern or "\\W" in pattern):
         raise RegexError(
@@ -90,7 +89,7 @@ def find_all(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[R
 def fill_in(template: str, whole: str, groups: tuple[str | None, ...]) -> str:
     """Return a replacement with ``$1`` to ``$99``, ``$&`` (the whole match) and ``$$`` (a dollar) filled in.
 
-    Everything else is literal, also the number of a group that there is not.
+    All else is literal, also the number of a missing group.
     """
 
     def one(match: re.Match[str]) -> str:
@@ -120,7 +119,7 @@ def _compiled(pattern: str, **switches: bool) -> Any:  # noqa: ANN401 - RE2's pa
 
 
 def _encodable(text: str) -> str:
-    """Return the text with what UTF-8 cannot say, halves of surrogate pairs, as other characters of the same number."""
+    """Return the text with lone surrogates, which UTF-8 lacks, as other characters of the same number."""
     try:
         text.encode()
     except UnicodeEncodeError:

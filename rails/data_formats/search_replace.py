@@ -1,6 +1,6 @@
 """SEARCH/REPLACE blocks: ``<<<<<<< SEARCH``, ``=======``, ``>>>>>>> REPLACE``, the file's name on a line before.
 
-Also with ``------- SEARCH`` and ``+++++++ REPLACE``, and with a ``:start_line:`` and a ruler below the first mark.
+Also ``------- SEARCH`` and ``+++++++ REPLACE``, and ``:start_line:`` and a ruler below the first mark.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
 
 
 def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts: bool = False) -> Iterator[Outcome]:
-    """Yield what the blocks of a text ask for; ``before`` are the lines above it. A later block may share the name.
+    """Yield the changes of a text's blocks; ``before`` are the lines above it. A later block may share the name.
 
-    ``conflicts``: also blocks between ``<<<<<<< HEAD`` and ``>>>>>>> updated``, which elsewhere are git's own.
+    ``conflicts``: also blocks between ``<<<<<<< HEAD`` and ``>>>>>>> updated``, elsewhere git's own.
     """
     text = _CONFLICT.sub(r"\1 SEARCH", _UPDATED.sub(r"\1 REPLACE", text)) if conflicts else text
     lines = text.split("\n")

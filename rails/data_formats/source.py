@@ -1,7 +1,4 @@
-"""Does a text parse in a language, and what does it define? Used to choose between readings and to find one's way.
-
-Never to judge quality.
-"""
+"""Whether a text parses in a language, and what it defines; never to judge quality."""
 
 from __future__ import annotations
 
@@ -48,13 +45,13 @@ _SUFFIXES: Final = {
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file by its name; "" for one that is not parsed here."""
+    """Return a file's language by its name; "" if it is not parsed here."""
     return _SUFFIXES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
 @lru_cache(maxsize=8)  # the same text is asked about as a string, as a call, and as a whole
 def parses(text: str, language: str) -> bool | None:
-    """Return whether ``text`` is a whole, valid text of ``language``; None where that cannot be told."""
+    """Return whether ``text`` is valid ``language``; None if unknown."""
     reader = _READERS.get(language)
     if reader is None or len(text) > _CHARS or _depth(text) > _DEPTH:
         return None
@@ -65,7 +62,7 @@ def parses(text: str, language: str) -> bool | None:
 
 
 def pairs_up(text: str, language: str) -> bool | None:
-    """Return whether the quotation marks of a fragment pair up, line by line; None where that cannot be told."""
+    """Return whether a fragment's quotation marks pair up, line by line; None if unknown."""
     line_pattern = _LINES.get(language)
     if line_pattern is None or len(text) > _CHARS:
         return None
@@ -75,7 +72,7 @@ def pairs_up(text: str, language: str) -> bool | None:
 
 
 def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
-    """Return whether a line is ``pattern``; None if it may begin or end within something that runs over lines."""
+    """Return whether a line is ``pattern``; None if it may be part of something over several lines."""
     match = pattern.match(line)
     rest = line[match.end() :] if match else line
     if match and match[1] and rest:
@@ -84,7 +81,7 @@ def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
 
 
 class Symbol(Struct, frozen=True):
-    """Something that a text defines: its name with what it is in (``Class.method``), its lines, and the first line."""
+    """A definition: its name with its parents' (``Class.method``), its lines, and the first line."""
 
     name: str
     first: int
@@ -93,12 +90,12 @@ class Symbol(Struct, frozen=True):
 
     @property
     def depth(self) -> int:
-        """How many symbols it is in."""
+        """Return how many symbols enclose it."""
         return self.name.count(".")
 
 
 def symbols(text: str, language: str) -> tuple[Symbol, ...]:
-    """Return the classes and functions of a text in order; none where its language or the text cannot be read."""
+    """Return a text's classes and functions in order; none if it cannot be read."""
     finder = _SYMBOLS.get(language)
     if finder is None or len(text) > _CHARS or _depth(text) > _DEPTH:
         return ()
@@ -145,10 +142,9 @@ def _defines(kind: str, value: str) -> bool:
 
 
 def within_strings(text: str, language: str, places: Sequence[int], *, layout: bool = False) -> bool:
-    """Return whether a line end or a tab at one of ``places`` is part of a string or a comment.
+    """Return whether a line end or tab at one of ``places`` is in a string or comment, or that is unknown.
 
-    True, too, where that cannot be told. ``layout``: not if it belongs to its layout, which is what the next line of a
-    long string or comment looks like: empty, or indented at least as far as the line on which it begins.
+    ``layout``: not if it is layout: the next line is empty, or indented at least as far as the string's first line.
     """
     finder = _STRINGS.get(language)
     if finder is None:
@@ -194,7 +190,7 @@ _NO_ESCAPE_BEHIND: Final = lazy(r"\Z|[\w\s<>@#$.-]")
 
 
 def _python_strings(text: str) -> list[tuple[int, int]]:
-    """Return where strings and comments of Python begin and end; an f-string as a whole."""
+    """Return the spans of Python's strings and comments; an f-string is one."""
     import io
     import tokenize
 
@@ -236,7 +232,7 @@ def _yaml_strings(text: str) -> list[tuple[int, int]]:
 
 
 def _depth(text: str) -> int:
-    """Return how deep brackets could be nested at most, strings and comments not told apart."""
+    """Return an upper bound of the nesting of brackets."""
     depth = most = 0
     for bracket in re.findall(r"[(\[{}\])]", text):
         depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)
@@ -253,7 +249,7 @@ def _python(text: str) -> bool | None:
 
 
 def _says_something(node: ast.stmt) -> bool:
-    """Return whether a statement is more than words that happen to be names: ``C: temp`` is valid Python."""
+    """Return whether a statement is more than names: ``C: temp`` is valid Python."""
     if isinstance(node, ast.AnnAssign):
         return node.value is not None
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -292,7 +288,7 @@ _GRAMMARS: Final = {"typescript": "language_typescript", "tsx": "language_tsx"}
 
 @cache
 def _parser(language: str) -> Parser:
-    """Return the tree-sitter parser of a language. Raises ImportError where its grammar is not installed."""
+    """Return a language's tree-sitter parser. Raises ImportError without its grammar."""
     from tree_sitter import Language
     from tree_sitter import Parser as TreeParser
 
@@ -301,7 +297,7 @@ def _parser(language: str) -> Parser:
 
 
 def first_error(text: str, language: str) -> tuple[int, int] | None:
-    """Return the line and column, from 1, of the first thing that tree-sitter cannot read, or None."""
+    """Return the line and column, from 1, of tree-sitter's first error, or None."""
     waiting = [_parser(language).parse(text.encode(errors="replace")).root_node]
     while waiting:
         node = waiting.pop()
@@ -322,14 +318,14 @@ def _tree(language: str) -> Callable[[str], bool | None]:
 
 
 def _does_something(node: Node) -> bool:
-    """Return whether a statement is more than words that happen to be labels and names: ``C: temp`` is valid, too."""
+    """Return whether a statement is more than labels and names, such as ``C: temp``."""
     if node.type == "expression_statement":
         return any(child.type not in ("identifier", "member_expression") for child in node.named_children)
     return node.type not in ("labeled_statement", "comment", "empty_statement")
 
 
 def _torn_string(root: Node) -> bool:
-    """Return whether a string runs over a line end before its closing mark, which the grammars let pass."""
+    """Return whether a string runs over a line end, which the grammars accept."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

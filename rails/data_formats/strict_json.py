@@ -1,11 +1,10 @@
-"""Strict JSON: what the standard calls JSON, without the parts that two readers could read differently.
+"""Strict JSON: without the parts that two readers could read differently.
 
 Beyond RFC 8259 these are refused, because a value would be lost or invented: duplicate keys, NaN and
 infinities (also by overflow: ``1e999``), numbers of more than ``limits.NUMBER_CHARS`` significant
 digits, lone surrogates (raw or escaped), nesting beyond ``limits.JSON_DEPTH`` and texts beyond
-``limits.BLOCK_CHARS``. A byte-order mark is not white space. Valid text is never changed.
-
-For files that other programs read as well, :class:`JsonRules` relaxes some of this: what these take, we take.
+``limits.BLOCK_CHARS``. A byte-order mark is not white space. :class:`JsonRules` relaxes some of this for files that
+other programs read as well.
 """
 
 from __future__ import annotations
@@ -28,10 +27,7 @@ from rails.data_formats.positions import repeated_keys
 
 
 class ParsedJson(NamedTuple):
-    """A value, and what had to be repaired to read it.
-
-    ``repeats_keys`` is whether an object has a key twice (the last one counts; only by rules that allow it).
-    """
+    """A value and its repairs. ``repeats_keys``: an object has a key twice (the last counts; if allowed)."""
 
     value: Json
     repairs: tuple[Repair, ...] = ()
@@ -41,7 +37,7 @@ class ParsedJson(NamedTuple):
 class JsonFault(Struct, frozen=True):
     """Why a text is not (one) JSON value: a stable code, a sentence part and a character offset.
 
-    Of a value that is JSON and not what it should be, ``path`` leads there instead.
+    For valid JSON that is not what it should be, ``path`` leads there instead.
     """
 
     code: str
@@ -51,10 +47,10 @@ class JsonFault(Struct, frozen=True):
 
 
 class JsonRules(NamedTuple):
-    """What a text may be besides strict: with keys ``repeated``, ``surrogates`` that are alone, and ``any_number``.
+    """What a text may be besides strict: with keys ``repeated``, lone ``surrogates``, and ``any_number``.
 
-    Of any number, what no float can hold is infinite, as in JavaScript, and an integer of hundreds of digits a float.
-    ``depth`` is how deep values may be nested.
+    With any number, one beyond floats is infinite, as in JavaScript, and a huge integer a float. ``depth``: nesting
+    allowed.
     """
 
     repeated: bool = False
@@ -91,7 +87,7 @@ def _constant(name: str) -> NoReturn:
 
 
 def real(token: str) -> float:
-    """Turn a JSON number with a fraction or exponent into a float. Raises ValueError if it would not survive."""
+    """Return a JSON number with fraction or exponent as a float. Raises ValueError if it would change."""
     number = float(token)
     if len(token) <= limits.NUMBER_CHARS and number and number - number == 0:
         return number
@@ -108,7 +104,7 @@ def _whole(token: str) -> int:
 
 
 def number_from_text(text: str) -> int | float | None:
-    """Return the number that a whole text is by JSON's grammar and the rules above; ``None`` if it is none."""
+    """Return a text as a number by JSON's grammar and the rules above, or ``None``."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
@@ -128,7 +124,7 @@ _DECODER: Final = json.JSONDecoder(
 
 
 class _Members:
-    """Makes objects of which the last of two equal keys counts, and notes that there are such."""
+    """Makes objects in which the last of equal keys counts, and notes them."""
 
     def __init__(self) -> None:
         self.repeated = False
@@ -151,7 +147,7 @@ _STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
 
 
 def parse_strict(text: str) -> ParsedJson | JsonFault:
-    """Read ``text`` as exactly one JSON value by the rules above."""
+    """Read ``text`` as exactly one JSON value."""
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
     value = _quickly(text)
@@ -159,7 +155,7 @@ def parse_strict(text: str) -> ParsedJson | JsonFault:
 
 
 def read_json(text: str, rules: JsonRules = STRICT) -> ParsedJson | JsonFault:
-    """Read ``text`` as exactly one JSON value by ``rules``. Of any length, and slower than :func:`parse_strict`."""
+    """Read ``text`` as exactly one JSON value by ``rules``. Any length, slower than :func:`parse_strict`."""
     if not rules.surrogates and not _encodable(text):
         return JsonFault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
     members = _Members()
@@ -186,7 +182,7 @@ def _decoder(rules: JsonRules, members: _Members) -> json.JSONDecoder:
 
 
 def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | None:
-    """Check what the decoder lets through: nesting and lone surrogate escapes."""
+    """Check what the decoder accepts: nesting and lone surrogate escapes."""
     if too_deep(value, text, rules.depth):
         return _too_deep(text, rules.depth)
     if not rules.surrogates and (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
@@ -199,7 +195,7 @@ def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | No
 def _quickly(text: str) -> Json:
     """Read a text with a compiled decoder; None where a rule is, or may be, broken, and for ``null``.
 
-    It refuses duplicate keys and lone surrogates, too, but takes numbers and nesting that the rules above refuse.
+    It refuses duplicate keys and lone surrogates, too, but takes numbers and nesting that are refused.
     """
     import jiter  # only here, so that a gate that meets no call of a model does not wait for it
 
@@ -211,7 +207,7 @@ def _quickly(text: str) -> Json:
 
 
 def _is_sound(value: Json) -> bool:
-    """Return whether ``value`` surely breaks no rule on numbers and nesting. Level by level, without recursion."""
+    """Return whether ``value`` surely breaks no rule on numbers and nesting. No recursion."""
     level: Iterable[Json] = value.values() if type(value) is dict else (value,)
     for _ in range(limits.JSON_DEPTH):
         items = list(level)
@@ -228,17 +224,13 @@ def _is_sound(value: Json) -> bool:
 
 
 def _are_short(items: list[Json]) -> bool:
-    """Return whether all integers among ``items`` have few enough digits."""
+    """Return whether all integers have few enough digits."""
     numbers = [item for item in items if type(item) is int]
     return bool(max(numbers) < _LARGEST and min(numbers) > -_LARGEST)
 
 
 def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: int = 0, end: int = -1) -> bool:
-    """Return whether ``value``, read from ``text[start:end]``, is nested more than ``allowed`` levels deep.
-
-    Level by level, without recursion; a level that holds nothing but strings is the last, and is
-    passed at the speed of C.
-    """
+    """Return whether ``value``, read from ``text[start:end]``, has more than ``allowed`` levels. No recursion."""
     end = len(text) if end < 0 else end
     if end - start <= _SHORT and text.count("[", start, end) + text.count("{", start, end) <= allowed:
         return False
@@ -275,7 +267,6 @@ def _encodable(text: str) -> bool:
 
 
 def _raw_surrogate(text: str) -> int:
-    """Return where the first lone surrogate of ``text`` is, or -1."""
     try:
         text.encode("utf-32-le")  # the quickest of the codecs that refuse surrogates
     except UnicodeEncodeError as error:
@@ -284,7 +275,7 @@ def _raw_surrogate(text: str) -> int:
 
 
 def _place(text: str, refused: _Refused, pos: int = 0) -> int:
-    """Return where a key of an object occurs again, or a bare word stands outside strings, from ``pos`` on."""
+    """Return where, from ``pos``, a key repeats or a bare word is outside strings."""
     if refused.code == "duplicate_key":
         return next((key.start for key in repeated_keys(text, pos) if key.path[-1] == refused.token), pos)
     bare = re.compile(rf"{_STRING.pattern}|{re.escape(refused.token)}", re.S)
@@ -297,9 +288,9 @@ def _long_number(text: str) -> int:
 
 
 def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
-    """Read one strict value that starts at ``pos`` and return it with where it ends; None if it is not strict JSON.
+    """Return the strict value at ``pos`` and its end; None if it is not strict JSON.
 
-    A fault means that the value is JSON but breaks one of the rules above.
+    A fault: JSON that breaks a rule above.
     """
     if not _encodable(text):
         return None
@@ -316,9 +307,9 @@ def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
 
 
 def read_container(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
-    """Read a strict container at ``pos``, of at most ``allowed`` levels, with where it ends; None if it is not one.
+    """Return the strict container at ``pos``, of at most ``allowed`` levels, and its end, or None.
 
-    For a reader that goes on by itself then: whether the text holds lone surrogates is its own question.
+    Lone surrogates are the caller's to check.
     """
     try:
         value, end = _DECODER.raw_decode(text, pos)
@@ -341,9 +332,9 @@ _STRING: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+("|\Z)', re.S)
 
 
 def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1, 1), whole: str = "") -> str:
-    """Say what is wrong and where: message, line, column, the text around it, and what does not balance.
+    """Say what is wrong and where: message, line, column, the text around it, unbalanced brackets.
 
-    Lines and columns are those of the text, or of the ``whole`` (" of the answer") in which ``first`` begins it.
+    Lines and columns are the text's, or those of the ``whole`` (" of the answer") in which it begins at ``first``.
     """
     line, column = line_column(text, fault.offset, first)
     place = f"at line {line}, column {column}{whole}"
@@ -351,7 +342,7 @@ def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1,
 
 
 def balance(text: str, first: tuple[int, int] = (1, 1)) -> str:
-    """Return a sentence about brackets that do not pair up outside strings, or an empty string."""
+    """Return a sentence about unpaired brackets outside strings, or ""."""
     outside = _STRING.sub("", text)
     open_string = next((found.start() for found in _STRING.finditer(text) if not found[1]), -1)
     counts = {bracket: outside.count(bracket) for bracket in "{}[]"}

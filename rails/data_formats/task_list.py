@@ -1,6 +1,6 @@
-"""A list of tasks and one action on it: what ``track_task`` asks for.
+"""A list of tasks and one action on it, as in ``track_task``.
 
-The list is Markdown with one line per task, ``- [ ] …`` for an open one and ``- [x] …`` for one that is done.
+Markdown with one line per task: ``- [ ] …`` open, ``- [x] …`` done.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NO_WORDS: Final = Refusal("task", "The task has no words.", "Say it in one line
 
 
 def added(text: str, task: str) -> tuple[int, str] | Refusal:
-    """Return where ``task`` goes in the list ``text``, before which line, and as what; or why it does not."""
+    """Return where ``task`` goes in the list ``text``, before which line, and as what; or a refusal."""
     line = _line(task)
     if not line:
         return _NO_WORDS
@@ -30,7 +30,7 @@ def added(text: str, task: str) -> tuple[int, str] | Refusal:
 
 
 def marked(text: str, task: str, *, done: bool) -> tuple[int, str, str] | Refusal:
-    """Return which line of the list ``text`` marks ``task`` as done, or as open again, as it is and as it will be."""
+    """Return the line of ``text`` that marks ``task`` as done or open: its number, old and new text; or a refusal."""
     line, state = _line(task), "open" if done else "done"
     if not line:
         return _NO_WORDS

@@ -1,8 +1,7 @@
 """Unified diffs: ``--- a/x``, ``+++ b/x``, ``@@ … @@``, and git's own headers.
 
-What a line begins with counts; the numbers of a hunk may be wrong or missing, as models write them. Where all numbers
-of a file fit its lines, a program made them: only then they say which of several equal places is meant, and where a
-hunk without any context goes.
+A line's first characters count; models write wrong hunk numbers or none. Only where all numbers of a file fit its
+lines do they choose between equal places, and place a hunk without context.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ class _Hunk(Struct):
         return [row[1:] for row in self.rows if row[:1] in (" ", sign)]
 
     def fits(self) -> bool:
-        """Whether the numbers of its header are those of its lines."""
+        """Return whether the header's numbers fit the lines."""
         same = self.signs[" "]
         return self.numbers[1::2] == (same + self.signs["-"], same + self.signs["+"])
 
     def ends(self, sign: str) -> bool:
-        """Whether the last line of a side has a line end."""
+        """Return whether the last line of a side has a line end."""
         last = max((n for n, row in enumerate(self.rows) if row[:1] in (" ", sign)), default=-1)
         return last < 0 or self.rows[last + 1 : last + 2] != [_NO_NEWLINE]
 
@@ -66,7 +65,7 @@ _SIGNATURE: Final = "-- "
 
 
 def diff_changes(text: str, name: str = "") -> Iterator[Outcome]:
-    """Yield what a diff asks for; ``name`` is the file where the diff names none."""
+    """Yield a diff's changes; ``name`` is the file where it names none."""
     for file in _files(text.split("\n")):
         file.old, file.new = file.old or name, file.new or name
         yield from _changes(file)
@@ -132,7 +131,7 @@ def _header(line: str, file: _File) -> None:
 
 
 def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
-    """Take one hunk, which goes on to the next header; return the line after it."""
+    """Take one hunk, up to the next header; return the line after it."""
     found = _NUMBERS.match(lines[at])
     numbers = tuple(1 if part is None else int(part) for part in found.groups()) if found else ()
     hunk = _Hunk(at, numbers)
@@ -202,7 +201,7 @@ def _deletion(path: str, file: _File) -> Outcome:
 
 
 def _is_certain(hunks: Sequence[_Hunk]) -> bool:
-    """Whether the numbers of all hunks fit their lines and each other."""
+    """Return whether all hunks' numbers fit their lines and each other."""
     shift = 0
     for hunk in hunks:
         if not hunk.fits():

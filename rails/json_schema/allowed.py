@@ -1,4 +1,4 @@
-"""The shape of a JSON Schema: where its parts are, what its references point to; and values and names in words."""
+"""A JSON Schema's parts and references; and values and names in words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED: Final = frozenset({"properties", "$defs", "definitions", "dependentSchem
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """Return the known name that ``name`` most probably means, or an empty string."""
+    """Return the known name that ``name`` most probably means, or ""."""
     by_shape = {_shape(other): other for other in known}
     if _shape(name) in by_shape:
         return by_shape[_shape(name)]
@@ -39,13 +39,13 @@ def _shape(name: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a "Did you mean" sentence, or ``otherwise`` when nothing is near."""
+    """Return a "Did you mean" sentence, or ``otherwise`` if nothing is near."""
     near = nearest_name(name, known)
     return f'Did you mean "{near}"?' if near else otherwise
 
 
 def kind_in_words(value: Json) -> str:
-    """Return the JSON type of ``value`` in words ("an object")."""
+    """Return a value's JSON type in words ("an object")."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -55,12 +55,12 @@ def kind_in_words(value: Json) -> str:
 
 
 def is_number(value: Json) -> TypeGuard[float]:
-    """Whether ``value`` is a number that JSON can write."""
+    """Return whether ``value`` is a number that JSON can write."""
     return type(value) is int or (isinstance(value, float) and math.isfinite(value))
 
 
 def is_whole(value: Json) -> TypeGuard[float]:
-    """Whether ``value`` is a number without a fraction, as JSON Schema counts: ``2.0`` is one."""
+    """Return whether ``value`` is a whole number, as JSON Schema counts: ``2.0`` is one."""
     return is_number(value) and (isinstance(value, int) or value.is_integer())
 
 
@@ -70,7 +70,7 @@ def quoted_json(value: Json, limit: int = 80) -> str:
 
 
 def resolve_reference(root: Json, ref: str) -> Json:
-    """Return what the local reference ``ref`` (``#``, ``#/$defs/…``) points to. Raises KeyError."""
+    """Return the target of the local reference ``ref`` (``#``, ``#/$defs/…``). Raises KeyError."""
     node = root
     for part in unquote(ref.lstrip("#")).split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
@@ -84,7 +84,7 @@ def resolve_reference(root: Json, ref: str) -> Json:
 
 
 def subschemas(schema: JsonSchema) -> Iterator[tuple[JsonPlace, Json]]:
-    """Yield each schema directly inside ``schema`` with its place in it."""
+    """Yield each schema directly inside ``schema`` with its place."""
     for key, value in schema.items():
         if key in _ONE_SCHEMA and not isinstance(value, list):
             yield (key,), value

@@ -1,16 +1,14 @@
-"""Values in the types that a schema wants, where a text stands for them and nothing else can be meant.
+"""Values in a schema's types, where a text is given and nothing else can be meant.
 
-    array, object    a text that is JSON, as the reader that is passed in understands JSON
+    array, object    a text that is JSON for the given reader
     integer, number  a text in JSON's own number grammar
     boolean          the texts true and false
 
-Only where the schema rules out texts, so that a text is never second-guessed where one is allowed; a single value is
-not wrapped into a list. What does not parse stays, so that the validator reports it; but a text that begins like JSON
-and is broken is told with the mistake in it. Every conversion is named.
+Only where the schema rules out texts; a single value is not wrapped into a list. What does not parse stays for the
+validator, but broken JSON is reported with its mistake. Every conversion is named.
 
-Two switches: ``forgiving`` also takes blanks around a number or truth value, and a float without fraction where only an
-integer may stand; with ``nulls_are_absent``, null for an optional property that may not be null is left out, which is
-how a provider's strict mode leaves a parameter out.
+``forgiving`` also takes blanks around a number or truth value, and a whole float for an integer. ``nulls_are_absent``
+drops null for an optional property that may not be null: a provider's strict mode omits parameters this way.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ TextReader: TypeAlias = Callable[[str, SchemaValue], ParsedJson | BrokenText | N
 
 
 class Conversion(NamedTuple):
-    """What was converted: where, what stood there, the type it has now, and what had to be repaired to read it."""
+    """A conversion: its place, the old value, the new type, and repairs."""
 
     place: JsonPlace
     source: str | float
@@ -56,7 +54,7 @@ class Conversion(NamedTuple):
 
 
 class Coercion:
-    """One pass over values: the conversions that were made, and the texts that are broken."""
+    """One pass over values: its conversions and broken texts."""
 
     def __init__(
         self, parts: SchemaParts, read_text: TextReader, *, forgiving: bool = False, nulls_are_absent: bool = False
@@ -67,9 +65,9 @@ class Coercion:
         self._forgiving, self._nulls_are_absent = forgiving, nulls_are_absent
 
     def value(self, value: Json, schema: SchemaValue, place: JsonPlace = ()) -> Json:
-        """Return ``value`` with what has to be converted, all the way down. ``value`` itself is not changed.
+        """Return a converted copy of ``value``; unchanged parts are not copied.
 
-        ``schema`` has to be the root of the parts or a part of it. What stays as it is is not copied.
+        ``schema`` has to be the root of the parts or one of them.
         """
         if type(schema) is not dict or len(place) > _LEVELS:
             return value
@@ -102,7 +100,7 @@ class Coercion:
         return changed
 
     def _is_absent(self, name: str, members: _Members) -> bool:
-        """Whether null for a property means that it is left out: it is optional, and null may not stand there."""
+        """Return whether null for a property omits it: it is optional and not nullable."""
         schema = members.schema
         required, named = schema.get("required"), schema.get("properties")
         part = named[name] if isinstance(named, dict) and name in named else schema.get("additionalProperties")
@@ -118,7 +116,7 @@ class Coercion:
         return items if any(map(operator.is_not, items, value)) else value
 
     def _is_settled(self, value: list[Json], schema: Json) -> bool:
-        """Whether nothing in any of many objects can change: a shortcut that holds for most lists."""
+        """Return whether nothing in many objects can change: a shortcut for most lists."""
         if type(schema) is not dict or set(map(type, value)) != {dict}:
             return False
         members, objects = self._parts.members_of(schema), cast("list[dict[str, Json]]", value)
@@ -147,9 +145,9 @@ class Coercion:
 
 
 class _Members(NamedTuple):
-    """What an object's schema says of its properties, for those that conversion may change; ``None`` for the others.
+    """An object schema's properties that conversion may change; ``None`` for the others.
 
-    ``changing`` are the names of those that it may change, ``others`` is for properties without a name.
+    ``changing`` are their names; ``others`` is for unnamed properties.
     """
 
     named: Mapping[str, Json | None]
@@ -159,9 +157,9 @@ class _Members(NamedTuple):
 
 
 class SchemaParts:
-    """What the parts of one schema say of values, worked out once for each part.
+    """What the parts of one schema say of values, computed once for each part.
 
-    Parts are known by identity, so this holds the schema (``root``) that they belong to; it must not be changed.
+    Parts are known by identity, so it holds their schema (``root``), which must not be changed.
     """
 
     def __init__(self, root: SchemaValue) -> None:
@@ -171,14 +169,14 @@ class SchemaParts:
         self._items: dict[int, tuple[list[Json], Json | None]] = {}
 
     def types_of(self, schema: dict[str, Json]) -> frozenset[str]:
-        """Return the JSON types that a part may accept; all of them where it does not say."""
+        """Return the JSON types that a part may accept; all if unknown."""
         found = self._types.get(id(schema))
         if found is None:
             found = self._types[id(schema)] = _allowed_types(schema, self.root)
         return found
 
     def members_of(self, schema: dict[str, Json]) -> _Members:
-        """Return what a part says of the properties of an object."""
+        """Return what a part says of an object's properties."""
         found = self._members.get(id(schema))
         if found is None:
             known = _branch(schema, self.root, "object")
@@ -191,7 +189,7 @@ class SchemaParts:
         return found
 
     def items_of(self, schema: dict[str, Json]) -> tuple[list[Json], Json | None]:
-        """Return what a part says of the first items of a list, one by one, and of the rest."""
+        """Return what a part says of a list's first items, one by one, and of the rest."""
         found = self._items.get(id(schema))
         if found is None:
             known = _branch(schema, self.root, "array")
@@ -201,7 +199,6 @@ class SchemaParts:
         return found
 
     def _if_it_changes(self, part: Json) -> Json | None:
-        """Return the part if something that it holds of may be converted."""
         if not isinstance(part, dict):
             return None
         types = self.types_of(part)
@@ -212,7 +209,7 @@ _known_parts: dict[int, SchemaParts] = {}
 
 
 def parts_of(schema: SchemaValue) -> SchemaParts:
-    """Return what the parts of a schema say; kept for the schemas that were asked for last, which must not change."""
+    """Return a schema's parts; kept for the latest schemas, which must not change."""
     known = _known_parts.get(id(schema))
     if known is None or known.root is not schema:
         if len(_known_parts) >= _KEPT:
@@ -235,7 +232,7 @@ def _allowed_types(schema: Json, root: SchemaValue, depth: int = 0) -> frozenset
 
 
 def _declared_types(part: Mapping[str, Json]) -> frozenset[str]:
-    """Return the types that a schema names, lists as values, or means by saying what an object or a list holds."""
+    """Return the types that a schema names, or implies by values or by an object's or list's keywords."""
     types, choices = part.get("type"), part.get("enum", [part["const"]] if "const" in part else None)
     if isinstance(types, str | list):
         return _wide([types] if isinstance(types, str) else types)
@@ -247,12 +244,12 @@ def _declared_types(part: Mapping[str, Json]) -> frozenset[str]:
 
 
 def _wide(types: Sequence[Json]) -> frozenset[str]:
-    """A number may be an integer; both names stay, so that "integer" alone can be told apart."""
+    """Return the types; "number" includes "integer", which also stays recognisable alone."""
     return frozenset(str(name) for name in types) | ({"integer"} if "number" in types else frozenset())
 
 
 def _conjuncts(schema: Mapping[str, Json], root: SchemaValue) -> Iterator[Mapping[str, Json]]:
-    """Yield ``schema`` and every schema that must hold beside it through ``$ref`` and ``allOf``."""
+    """Yield ``schema`` and every schema that ``$ref`` and ``allOf`` add."""
     waiting: list[Json] = [dict(schema)]
     for _ in range(64):
         if not waiting:
@@ -272,7 +269,7 @@ def _conjuncts(schema: Mapping[str, Json], root: SchemaValue) -> Iterator[Mappin
 
 
 def _branch(schema: Mapping[str, Json], root: SchemaValue, wanted: str, depth: int = 0) -> Mapping[str, Json]:
-    """Return what is known about a value of type ``wanted``: this schema, and its only fitting branch."""
+    """Return what is known of a value of type ``wanted``: this schema, and its only fitting branch."""
     known: dict[str, Json] = {}
     for part in _conjuncts(schema, root):
         known = {**part, **known}

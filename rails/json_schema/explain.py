@@ -1,8 +1,7 @@
 """What is wrong with a value, in words: a place, a sentence, and what is allowed.
 
-One small function for each keyword turns the validator's error into a :class:`SchemaFault`. The sentences end
-up in ``Details: …`` of the feedback that an agent reads, so they quote the value and name the nearest
-thing that is allowed.
+One small function for each keyword turns the validator's error into a :class:`SchemaFault`. A model reads the
+sentences, so they quote the value and name the nearest allowed one.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ class SchemaError(Protocol):
 
     @property
     def absolute_path(self) -> Sequence[str | int]:
-        """Where the value is, from the root."""
+        """Return the value's place from the root."""
 
     @property
     def path(self) -> Sequence[str | int]:
-        """Where the value is, from the error around this one."""
+        """Return the value's place from the error around this one."""
 
     @property
     def schema_path(self) -> Sequence[str | int]:
-        """Where the rule is, from the error around this one."""
+        """Return the rule's place from the error around this one."""
 
     @property
     def context(self) -> Sequence[SchemaError]:
@@ -46,9 +45,9 @@ class SchemaError(Protocol):
 
 
 class SchemaFault(Struct, frozen=True):
-    """One way in which a value does not satisfy its schema: where, what is wrong, what is allowed.
+    """A violation of a schema: where, what is wrong, what is allowed.
 
-    ``keyword`` is the schema keyword that says so, or empty; ``expected`` and ``received`` say it for programs.
+    ``keyword``: the schema's, or empty; ``expected`` and ``received`` are for programs.
     """
 
     place: JsonPlace
@@ -68,13 +67,12 @@ def place_in_words(place: JsonPlace) -> str:
 
 
 def explain_schema_error(error: SchemaError, depth: int = 0) -> SchemaFault:
-    """Turn one validation error into a place, a sentence and advice."""
+    """Return a validation error as a place, a sentence and advice."""
     expected, received = _expected(error)
     return replace(_in_words(error, depth), expected=expected, received=received)
 
 
 def _expected(error: SchemaError) -> tuple[str, str]:
-    """Return what the schema wants at the place of an error, and what is there."""
     rule, wanted, found = str(error.validator), error.validator_value, kind_in_words(error.instance)
     if rule == "type":
         return " or ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted), found
@@ -97,7 +95,7 @@ def _in_words(error: SchemaError, depth: int) -> SchemaFault:
 
 
 def form_in_words(schema: Json) -> str:
-    """Say in a few words what a property's schema wants: "string: the whole new text"."""
+    """Return a property's schema in a few words: "string: the whole new text"."""
     if not isinstance(schema, dict):
         return ""
     types = schema.get("type", "")
@@ -178,7 +176,7 @@ def _explain_range(error: SchemaError, place: JsonPlace) -> SchemaFault:
 
 
 def _explain_text(error: SchemaError, place: JsonPlace) -> SchemaFault:
-    """For keywords whose message is already the end of a sentence about the value."""
+    """Explain a keyword whose message is the end of a sentence about the value."""
     about = error.schema.get("description") if isinstance(error.schema, dict) else ""
     hint = one_line(about, 200) if isinstance(about, str) else ""
     detail = f"`{place_in_words(place)}` ({quoted_json(error.instance)}) {error.message}"
@@ -205,7 +203,7 @@ _EXPLAINERS: Final[Mapping[str, Callable[[Any, JsonPlace], SchemaFault]]] = {
 
 
 def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
-    """None of several forms fits: explain the one that fits best."""
+    """Explain the best fit of several forms, of which none fits."""
     branches: dict[int, list[SchemaError]] = {}
     for inner in error.context:
         # A branch that is just `false` names no rule, so it has no place among the branches.
@@ -218,13 +216,13 @@ def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
 
 
 def _badness(errors: Iterable[SchemaError]) -> tuple[int, int]:
-    """A wrong type at the top is the worst fit; otherwise fewer errors are better."""
+    """Return a sort key: a wrong type at the top is worst; fewer errors are better."""
     found = list(errors)
     return sum(1 for error in found if error.validator == "type" and not error.path), len(found)
 
 
 def paired(faults: Sequence[SchemaFault]) -> list[SchemaFault]:
-    """Where one object lacks exactly one parameter and has exactly one unknown one, say that it may be that one."""
+    """If an object lacks one parameter and has one unknown one, suggest that they are the same."""
     result = list(faults)
     for parent in {fault.place[:-1] for fault in faults if fault.keyword == "required"}:
         inside = [fault for fault in faults if fault.keyword and fault.place[:-1] == parent]

@@ -1,7 +1,6 @@
-"""The ``format`` keyword: small checks that take linear time and need no further package.
+"""The ``format`` keyword: linear-time checks without a further package.
 
-Each check takes a string and says whether it has the format. What is accepted is a little wider than
-the RFCs: a format is there to catch a wrong value, not to be the last word on it.
+They accept a little more than the RFCs: a format only catches wrong values.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Which JSON Schemas a tool may use for its parameters, and what is wrong with the others.
+"""Which JSON Schemas a tool's parameters may use, and what is wrong with the others.
 
-A schema in a definition file decides what runs, so it must mean what it says: a keyword that the
-validator would ignore (``"requried"``) is refused with the nearest real one, and a schema that could
-fetch something, never end or take minutes is refused before it sees a value.
+A definition file's schema decides what runs, so a keyword that the validator would ignore (``"requried"``) is refused,
+and so is a schema that could fetch something, never end or take minutes.
 
-Covered: unknown and misspelt keywords, values of the wrong type, remote, circular and dangling ``$ref``,
-patterns that can run away, bounds on depth and on the size with every ``$ref`` written out, limits
-that contradict each other. Not covered: schemas that no value can satisfy for a subtler reason.
+Covered: unknown keywords, values of the wrong type, remote, circular and dangling ``$ref``, runaway patterns, bounds on
+depth and on the size with every ``$ref`` written out, contradicting limits. Not covered: subtler contradictions.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ _INSTEAD: Final = {
 
 
 class SchemaProblem(Struct, frozen=True):
-    """One mistake in a schema: where (from the schema's root), what, and what to do."""
+    """One mistake in a schema: where (from its root), what, and what to do."""
 
     place: JsonPlace
     message: str
@@ -56,7 +54,7 @@ class SchemaProblem(Struct, frozen=True):
 
 
 def check_parameters(schema: Json) -> Iterator[SchemaProblem]:
-    """Yield every mistake in the schema of a tool's parameters, whose root must be an object."""
+    """Yield every mistake in a schema of parameters, whose root must be an object."""
     if not isinstance(schema, dict):
         yield SchemaProblem(
             (), f"a schema must be an object, not {kind_in_words(schema)}", 'Start with {"type": "object", …}.'
@@ -68,7 +66,7 @@ def check_parameters(schema: Json) -> Iterator[SchemaProblem]:
 
 
 def check_schema(schema: Json) -> Iterator[SchemaProblem]:
-    """Yield every mistake in ``schema``; nothing is fetched and nothing is validated with it."""
+    """Yield every mistake in ``schema``; nothing is fetched."""
     from rails.json_schema.validator import schema_faults, validator_for
 
     problems = [as_problem(fault) for fault in schema_faults(validator_for(metaschema()), schema)]
@@ -77,13 +75,13 @@ def check_schema(schema: Json) -> Iterator[SchemaProblem]:
 
 @cache
 def metaschema() -> dict[str, Any]:
-    """Return the closed JSON Schema of the schemas that are allowed."""
+    """Return the closed JSON Schema of the allowed schemas."""
     text = Path(__file__).with_name("allowed.schema.json").read_text("utf-8")
     return dict(json.loads(text))
 
 
 def as_problem(fault: SchemaFault) -> SchemaProblem:
-    """Return a fault of a schema or a definition, in which a name that is not known is a field and no parameter."""
+    """Return a fault of a schema or definition, whose unknown names are fields, not parameters."""
     name = str(fault.place[-1]) if fault.place else ""
     message = fault.detail if fault.keyword else fault.detail.removeprefix(f"`{place_in_words(fault.place)}` ")
     fix = fault.hint or "Correct it."
@@ -97,7 +95,7 @@ def as_problem(fault: SchemaFault) -> SchemaProblem:
 
 
 def check_meaning(root: Json) -> Iterator[SchemaProblem]:
-    """Yield what a schema of the allowed form says that cannot be meant: in patterns, limits, names and references."""
+    """Yield the contradictions of a well-formed schema: patterns, limits, names and references."""
     schemas = list(_all_schemas(root, (), 0))
     known = {id(schema) for _, schema in schemas}
     problems = [problem for place, schema in schemas for problem in _check_one(root, schema, place, known)]
@@ -108,7 +106,7 @@ _TOO_DEEP: Final = f"the schema has more than {limits.SCHEMA_DEPTH} levels"
 
 
 def _all_schemas(schema: Json, place: JsonPlace, depth: int) -> Iterator[tuple[JsonPlace, Json]]:
-    """Yield a schema and those within it, each with its place, to the first level that is too deep."""
+    """Yield a schema and those within it with their places, to the first level that is too deep."""
     yield place, None if depth > limits.SCHEMA_DEPTH else schema
     if isinstance(schema, dict) and depth <= limits.SCHEMA_DEPTH:
         for inner, child in subschemas(schema):
@@ -158,7 +156,7 @@ def _check_required(schema: JsonSchema, place: JsonPlace) -> Iterator[SchemaProb
 
 
 def _check_written_out(root: Json) -> Iterator[SchemaProblem]:
-    """Follow every reference: a small file can hide a huge schema, or one without an end."""
+    """Follow every reference: a small file can hide a huge or endless schema."""
     waiting: list[tuple[Json, JsonPlace, tuple[str, ...]]] = [(root, (), ())]
     circular: set[JsonPlace] = set()
     count = 0

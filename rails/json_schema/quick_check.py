@@ -1,8 +1,7 @@
-"""A small schema check: enough of JSON Schema to tell whether a repaired value can be what was meant.
+"""Enough of JSON Schema to tell whether a repaired value can be what was meant.
 
-It answers one question, "does this value fit?", for type, required, closed keys, enum, const, items and
-the combining keywords. Every other keyword counts as satisfied here: the full check, with messages for
-the model, is ``rails.json_schema.validator``.
+It checks type, required, closed keys, enum, const, items and the combining keywords; all others count as satisfied.
+The full check is ``rails.json_schema.validator``.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ _SAYS_NOTHING_MORE: Final = frozenset(
 
 
 def type_name(value: Json) -> str:
-    """Return the name of a value's type as JSON Schema counts: a number without a fraction is an integer."""
+    """Return a value's type as JSON Schema counts: a whole number is an integer."""
     return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
 
 
 def types_of(schema: SchemaValue) -> frozenset[str]:
-    """Return the types that ``schema`` allows; empty when it does not say.
+    """Return the types that ``schema`` allows; empty if unknown.
 
-    Read from ``type``, else from ``enum``, ``anyOf``/``oneOf`` and the presence of object or array keywords.
+    From ``type``, else ``enum``, ``anyOf``/``oneOf`` and object or array keywords.
     """
     if not isinstance(schema, Mapping):
         return frozenset()
@@ -53,24 +52,24 @@ def types_of(schema: SchemaValue) -> frozenset[str]:
 
 
 def properties(schema: SchemaValue) -> Mapping[str, Json]:
-    """Return the named properties of an object schema."""
+    """Return an object schema's named properties."""
     named = schema.get("properties") if type(schema) is dict or isinstance(schema, Mapping) else None
     return named if isinstance(named, dict) else {}
 
 
 def takes_path(schema: SchemaValue) -> bool:
-    """Return whether one of the properties names a file."""
+    """Return whether a property names a file."""
     return not properties(schema).keys().isdisjoint(PATH_KEYS)
 
 
 def required(schema: SchemaValue) -> tuple[str, ...]:
-    """Return the required property names of an object schema."""
+    """Return an object schema's required property names."""
     names = schema.get("required") if isinstance(schema, Mapping) else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def names(schema: SchemaValue, depth: int = 0) -> frozenset[str]:
-    """Return every property name in ``schema``, at any level."""
+    """Return every property name at any level."""
     if depth > _DEPTH:
         return frozenset()
     if isinstance(schema, list):
@@ -90,7 +89,7 @@ def names(schema: SchemaValue, depth: int = 0) -> frozenset[str]:
 
 
 def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
-    """Return whether ``value`` satisfies the keywords named above. Too deep a nesting does not fit."""
+    """Return whether ``value`` satisfies the keywords above. Too deep a nesting does not fit."""
     if depth > _DEPTH:
         return False
     if type(schema) is not dict and not isinstance(schema, Mapping):
@@ -107,9 +106,9 @@ def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
 
 
 def surely_fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
-    """Return whether ``value`` satisfies ``schema`` for certain, objects closed; ``False`` says nothing.
+    """Return whether ``value`` certainly satisfies the closed ``schema``; ``False`` says nothing.
 
-    Only where every keyword is one of those that are looked at here; the full check loads a library for it.
+    Only for the keywords above: the full check loads a library.
     """
     if not isinstance(schema, dict) or depth > _DEPTH or not schema.keys() <= _CERTAIN or not _fits_type(schema, value):
         return False
@@ -155,7 +154,7 @@ def _fits_choices(schema: Mapping[str, Json], value: Json) -> bool:
 
 
 def _same(left: Json, right: Json) -> bool:
-    """Whether two values are equal as JSON counts: 1 is 1.0, and neither is true, at any depth."""
+    """Return whether two values are equal as JSON: 1 is 1.0, neither is true, at any depth."""
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same, left, right))
     if isinstance(left, dict) and isinstance(right, dict):

@@ -1,7 +1,7 @@
-"""Every way in which a value does not satisfy a JSON Schema (2020-12), with our own keywords where they must be exact.
+"""Every violation of a JSON Schema (2020-12), with exact keywords of our own.
 
-Numbers count by value (``1`` and ``1.0`` are one item of a set), ``multipleOf`` reckons with the decimal digits
-as they are written, patterns take linear time, and nothing is ever fetched: a validator gets an empty registry.
+Numbers count by value (``1`` and ``1.0`` are equal), ``multipleOf`` uses the decimal digits as written, patterns take
+linear time, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Errors = Iterator["ValidationError"]
 
 
 def validator_for(schema: Mapping[str, Json], *, close: bool = False) -> SchemaValidator:
-    """Return a validator of ``schema``; with ``close``, objects take no property that they do not name."""
+    """Return a validator of ``schema``; ``close``: objects take no unnamed property."""
     from referencing import Registry as NoReferences
 
     whole = closed(dict(schema)) if close else dict(schema)
@@ -42,7 +42,7 @@ def validator_for(schema: Mapping[str, Json], *, close: bool = False) -> SchemaV
 
 
 def schema_faults(validator: SchemaValidator, value: Json) -> Iterator[SchemaFault]:
-    """Yield every fault in the order of its place; the library's errors become our sentences."""
+    """Yield every fault, ordered by place, in our words."""
     errors = itertools.islice(validator.iter_errors(value), MOST_FAULTS)
     for error in sorted(errors, key=lambda error: [str(part) for part in error.absolute_path]):
         yield explain_schema_error(error)
@@ -51,21 +51,21 @@ def schema_faults(validator: SchemaValidator, value: Json) -> Iterator[SchemaFau
 def faults(
     schema: Mapping[str, Json], value: Json, *, root: Mapping[str, Json] | None = None
 ) -> tuple[SchemaFault, ...]:
-    """Return every way in which ``value`` does not satisfy ``schema``; references are into ``root``."""
+    """Return every violation of ``schema``; references are into ``root``."""
     shared = {key: root[key] for key in ("$defs", "definitions") if root and key in root}
     return tuple(schema_faults(validator_for({**shared, **schema}, close=True), value))
 
 
 def answer_faults(schema: Mapping[str, Json], value: Json) -> tuple[SchemaFault, ...]:
-    """Return every way in which a tool's answer does not satisfy ``schema``. Further properties are fine."""
+    """Return every violation by a tool's answer. Further properties are fine."""
     return tuple(schema_faults(validator_for(schema), value))
 
 
 def closed(schema: Json) -> Json:
-    """Return ``schema`` with every object closed to properties that it does not name.
+    """Return ``schema`` with every object closed to unnamed properties.
 
-    An object whose other parts (``allOf``, ``then``, ``$ref``, …) name properties of their own stays open:
-    closing one part would refuse the properties of the others.
+    An object whose other parts (``allOf``, ``then``, ``$ref``, …) name properties stays open: one part would refuse the
+    others' properties.
     """
     if not isinstance(schema, dict):
         return schema
@@ -87,7 +87,7 @@ _UNKNOWN: Final = "\0"
 
 
 def _names_elsewhere(schema: Mapping[str, Json], depth: int) -> set[str]:
-    """Return the property names that the parts of ``schema`` that apply to the same object mention."""
+    """Return the property names in parts of ``schema`` for the same object."""
     names: set[str] = {_UNKNOWN} if "$ref" in schema or depth > limits.SCHEMA_DEPTH else set()
     for place, part in subschemas(schema):
         if place[0] in IN_PLACE and isinstance(part, dict) and depth <= limits.SCHEMA_DEPTH:
@@ -99,7 +99,7 @@ def _names_elsewhere(schema: Mapping[str, Json], depth: int) -> set[str]:
 
 @functools.cache
 def _validator_class() -> Callable[..., Validator]:
-    """Return JSON Schema 2020-12 with our own linear-time, one-error-each keywords."""
+    """Return JSON Schema 2020-12 with our linear-time, one-error-each keywords."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
@@ -121,13 +121,13 @@ def _error(message: str) -> ValidationError:
 
 
 def _required(validator: Validator, required: list[str], instance: Json, _schema: Mapping[str, Json]) -> _Errors:
-    """One error for each missing property, with its name as the message."""
+    """Yield one error for each missing property; the message is its name."""
     if validator.is_type(instance, "object") and isinstance(instance, dict):
         yield from (_error(name) for name in required if name not in instance)
 
 
 def _additional_properties(validator: Validator, rule: Json, instance: Json, schema: Mapping[str, Json]) -> _Errors:
-    """One error for each property that the schema does not name, with its name as the message."""
+    """Yield one error for each unnamed property; the message is its name."""
     if not isinstance(instance, dict):
         return
     properties = schema.get("properties")
@@ -155,7 +155,7 @@ def _format(_validator: Validator, name: str, instance: Json, _schema: Mapping[s
 
 
 def _unique_items(_validator: Validator, unique: bool, instance: Json, _schema: Mapping[str, Json]) -> _Errors:
-    """Compare canonical texts in a set: the library's own way takes 18 s for 3,000 objects."""
+    """Compare canonical texts in a set: the library takes 18 s for 3,000 objects."""
     if unique and isinstance(instance, list):
         seen = {json.dumps(_by_value(item), sort_keys=True) for item in instance}
         if len(seen) < len(instance):
@@ -163,7 +163,7 @@ def _unique_items(_validator: Validator, unique: bool, instance: Json, _schema: 
 
 
 def _by_value(item: Json) -> Json:
-    """Return ``item`` with every number written in one way: ``1.0`` as ``1``."""
+    """Return ``item`` with ``1.0`` as ``1``."""
     if isinstance(item, float) and item.is_integer():
         return int(item)
     if isinstance(item, list):
@@ -181,7 +181,7 @@ def _multiple_of(_validator: Validator, step: float, instance: Json, _schema: Ma
 
 
 def _exact(number: float) -> Fraction:
-    """Return the number that the digits say: 0.1 is a tenth, not the binary number next to it."""
+    """Return the number of the digits: 0.1 is a tenth, not the nearest binary number."""
     from fractions import Fraction
 
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
