@@ -1,8 +1,7 @@
-"""n8n workflows: a pass here means that n8n imports, opens and runs the file.
+"""n8n workflows: a pass means that n8n imports, opens and runs the file.
 
-``check_workflow`` yields findings for any bytes and never raises on any JSON. First comes n8n's own structural
-validator, then ``model`` has what is sound of the workflow, and each module of ``rules`` yields issues with JSON paths;
-at the end the issues get lines and columns.
+``check_workflow`` never raises on any JSON. n8n's own structural validator comes first, then ``rules`` judge the sound
+part (``model``); issues with JSON paths become findings with lines and columns.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ def at_offset(read: Unreadable, path: str) -> Finding:
 
 
 def placed_findings(read: WorkflowFile, path: str, issues: Iterable[Issue]) -> Iterator[Finding]:
-    """Yield a finding for each issue, and one for each key that its object already had.
+    """Yield a finding for each issue and each repeated key.
 
-    An issue about something that is not there is put on the first character of the nearest parent.
+    An issue about something missing is at the first character of its nearest parent.
     """
     anchors = [(issue, _existing(read.value, issue.path)) for issue in issues]
     repeated = list(positions.repeated_keys(read.text)) if read.repeated_keys else []
@@ -75,7 +74,6 @@ def placed_findings(read: WorkflowFile, path: str, issues: Iterable[Issue]) -> I
 
 
 def _existing(value: Json, path: JsonPath) -> JsonPath:
-    """Return the longest start of ``path`` that is in the document."""
     for length, part in enumerate(path):
         if isinstance(value, dict):
             if not isinstance(part, str) or part not in value:
@@ -123,12 +121,11 @@ def check_workflow(
     *,
     known: Catalogue | None = None,
 ) -> Iterable[Finding]:
-    """Return the findings on one workflow file, in the order of their places in it.
+    """Return the findings on one workflow file, in order of place.
 
-    ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one or several of ``PROFILES``,
-    with commas: what one of them refuses is an error,
-    ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships).
-    Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
+    ``profile`` is one or several of ``PROFILES``, with commas: the strictest wins. ``known`` is the catalogue to judge
+    by (default: the user's, else the list that ships). Lines and columns are 1-based and count characters. Raises
+    UsageError for an unknown profile.
     """
     profiles = tuple(dict.fromkeys(profile.split(",")))
     if unknown := next((one for one in profiles if one not in PROFILES), None):
@@ -143,7 +140,7 @@ def check_workflow(
 
 
 def _joined(judged: list[Iterator[Issue]]) -> list[Issue]:
-    """Return the issues of all profiles, each once and as severe as the strictest of them has it."""
+    """Return the issues of all profiles, each once, as severe as the strictest has it."""
     worst: dict[tuple[str, JsonPath, str, int], Issue] = {}
     for issue in chain.from_iterable(judged):
         key = (issue.rule, issue.path, issue.message, issue.start)
@@ -154,20 +151,20 @@ def _joined(judged: list[Iterator[Issue]]) -> list[Issue]:
 
 
 def version() -> str:
-    """Return which n8n ``check_workflow`` judges by, and how much of it is known: "2.30.7", or "2.30 names only"."""
+    """Return the n8n version judged by, and how much is known: "2.30.7", or "2.30 names only"."""
     known = catalogue.current()
     return known.n8n if known.is_full else f"{known.n8n} names only"
 
 
 def unjudged() -> tuple[str, ...]:
-    """Return what of a workflow cannot be judged here, and why; empty where everything can."""
+    """Return what cannot be judged here, and why."""
     if catalogue.current().is_full:
         return ()
     return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
 
 
 def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
-    """Yield the issues of a document: one workflow, or a list of them as ``export:workflow`` writes it."""
+    """Yield the issues of one workflow, or a list of them as ``export:workflow`` writes."""
     if not isinstance(value, list):
         yield from _workflow_issues(value, profile, known)
         return
@@ -200,7 +197,7 @@ def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Is
 
 
 def _parameters(workflow: model.Workflow, known: Catalogue) -> tuple[dict[int, Mapping[str, Any]], list[Issue]]:
-    """Return each node's parameters as n8n holds them, by index, and the issues of all parameters."""
+    """Return each node's parameters as n8n holds them, by index, and all their issues."""
     held: dict[int, Mapping[str, Any]] = {}
     issues: list[Issue] = []
     for node in workflow.nodes:
@@ -216,7 +213,7 @@ def _parameters(workflow: model.Workflow, known: Catalogue) -> tuple[dict[int, M
 
 
 def _as_they_run(issues: Iterable[Issue], never: set[int]) -> Iterator[Issue]:
-    """Lower the errors of code that no run comes to: n8n accepts and runs such a workflow."""
+    """Lower the errors of code that never runs: n8n accepts and runs such a workflow."""
     for issue in issues:
         idle = issue.severity == "error" and len(issue.path) > 1 and issue.path[1] in never
         yield replace(issue, severity="warning") if idle else issue

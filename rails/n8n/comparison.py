@@ -1,7 +1,7 @@
 """Two versions of a workflow, node by node and wire by wire. Pure, linear, and for any JSON.
 
-A node is the same one where its name and type are the same, else its id, else its name; what is left over
-is the same under another name where type and parameters, or type and place, agree.
+Nodes match by name and type, else by id, else by name; the rest is renamed where type and parameters, or type and
+place, agree.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MISSING: Final = object()
 
 
 class Detail(Struct, frozen=True):
-    """One value that differs. ``path`` starts at its owner: a node or the workflow."""
+    """One value that differs; ``path`` is from its node or the workflow."""
 
     kind: DifferenceKind
     path: _Path
@@ -38,7 +38,7 @@ class Detail(Struct, frozen=True):
 
 
 class NodeChange(Struct, frozen=True):
-    """A node before and after; one of them is ``None`` for a node that is added or removed."""
+    """A node before and after; ``None`` if added or removed."""
 
     kind: DifferenceKind
     before: Node | None
@@ -60,7 +60,7 @@ class NodeChange(Struct, frozen=True):
 
 
 class WireChange(Struct, frozen=True, order=True):
-    """A wire, by the names that its ends have now (a removed node's: had)."""
+    """A wire, by its ends' present names (a removed node's: former)."""
 
     source: str
     type: str
@@ -72,7 +72,7 @@ class WireChange(Struct, frozen=True, order=True):
 
 
 class WorkflowComparison(Struct, frozen=True):
-    """Everything that differs between two versions. ``settings`` are the workflow's own values."""
+    """All differences between two versions. ``settings`` are the workflow's own values."""
 
     nodes: tuple[NodeChange, ...]
     wires: tuple[WireChange, ...]
@@ -89,7 +89,7 @@ class WorkflowComparison(Struct, frozen=True):
 
 
 def compare_workflows(before: Json, after: Json) -> WorkflowComparison:
-    """Compare two workflows; ``None`` stands for no file. What is malformed in them is left out. Never raises."""
+    """Compare two workflows; ``None`` is no file. What is malformed is left out. Never raises."""
     old, new = (model.build(value if isinstance(value, dict) else {}) for value in (before, after))
     pairs = _pairs(old.nodes, new.nodes)
     kept = {id(now): then for then, now in pairs}
@@ -123,7 +123,6 @@ def _pairs(old: Iterable[Node], new: Iterable[Node]) -> list[tuple[Node, Node]]:
 
 
 def _by_key(old: list[Node], new: list[Node], key: Callable[[Node], Hashable]) -> list[tuple[Node, Node]]:
-    """Pair the nodes whose key is the same, in their order; nodes without a key stay alone."""
     waiting: dict[Hashable, list[Node]] = {}
     for node in reversed(new):
         if (value := key(node)) is not None:
@@ -191,7 +190,7 @@ def _member(old: object, new: object, path: _Path) -> Iterator[Detail]:
 
 
 def _lists(old: list[Json], new: list[Json], path: _Path) -> Iterator[Detail]:
-    """Compare what lies between the elements that both lists start and end with."""
+    """Compare what is between the common ends of both lists."""
     shortest = min(len(old), len(new))
     head = next((n for n in range(shortest) if not _equal(old[n], new[n])), shortest)
     tail = next((n for n in range(shortest - head) if not _equal(old[-1 - n], new[-1 - n])), shortest - head)

@@ -1,7 +1,7 @@
-"""What n8n's packages of version 2.41 list (keys, types, operations, names), and what each of our rules is and says.
+"""What n8n's packages of version 2.41 list, and our rules.
 
-Ids of rules are grouped by tens: 00 the file, 01 nodes, 02 connections, 03 ports, 04 node types, 05 parameters,
-06 expressions, 07 code, 08 triggers, 09 credentials and secrets, 10 the public API.
+Ids by tens: 00 file, 01 nodes, 02 connections, 03 ports, 04 node types, 05 parameters, 06 expressions, 07 code, 08
+triggers, 09 credentials and secrets, 10 the public API.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rails.core.verdict import Severity
 
 
 class WorkflowRule(Struct, frozen=True):
-    """One rule: the severity on ``import``, the reason in one line, and an example of the fault."""
+    """One rule: its severity on ``import``, reason, and an example of the fault."""
 
     id: str
     severity: Severity

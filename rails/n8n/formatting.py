@@ -1,8 +1,7 @@
-"""The canonical text of a workflow file, and the parts that can be filled in without guessing.
+"""The canonical text of a workflow file, and what can be filled in without guessing.
 
-The form is the one that n8n's editor downloads: two blanks of indentation, its order of keys, no escapes
-but the necessary ones. Only the order of a workflow's and a node's own keys changes: parameters, pinned
-data and everything else inside keep their order and their values.
+The form of n8n's editor downloads: indentation of two, its order of a workflow's and a node's own keys, only necessary
+escapes. All else keeps order and values.
 """
 
 from __future__ import annotations
@@ -32,10 +31,9 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def tidied(data: bytes, path: str, known: Catalogue | None = None) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return a file repaired, completed and in n8n's form, and what was done to it.
+    """Return a file repaired, completed and in n8n's form, and what was done.
 
-    Values that are there stay, but those that n8n would drop and that have exactly one valid form by the catalogue
-    ``known``.
+    Values stay, but those that n8n would drop and that have one valid form by ``known``.
     """
     sound, corrected = repaired_file(data, path, known)
     whole, filled = complete(sound, path)
@@ -46,7 +44,7 @@ def tidied(data: bytes, path: str, known: Catalogue | None = None) -> tuple[byte
 
 
 def repaired_file(data: bytes, path: str, known: Catalogue | None = None) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return the file with what n8n would drop without a word in its valid form, and each repair."""
+    """Return the file with values that n8n would drop in their valid form, and each repair."""
     value = _workflows_in(data)
     done: list[repairs.WorkflowRepair] = []
 
@@ -65,10 +63,9 @@ def _told(repair: repairs.WorkflowRepair) -> str:
 
 
 def canonical(data: bytes) -> bytes:
-    """Return a file of workflows in n8n's form; ``data`` itself where it is none or repeats a key.
+    """Return workflows in n8n's form; ``data`` itself if it is none or repeats a key.
 
-    Values never change; line ends, a last line end and a byte-order mark stay as they are. Formatting twice gives
-    the same bytes as formatting once.
+    Values, line ends, a last line end and a byte-order mark stay. Idempotent.
     """
     value = _workflows_in(data)
     made = _as_before(data, value) if value is not None else None
@@ -76,11 +73,10 @@ def canonical(data: bytes) -> bytes:
 
 
 def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return the file with what is missing filled in, in n8n's form, and what was filled in.
+    """Return the file with what is missing filled in, in n8n's form, and what was.
 
-    Node ids and webhook ids (made from path and names, so the same file always gets the same ids, and no other file
-    gets them), positions, and ``settings``. What is there already is never changed, not even when it is wrong: but of
-    nodes with one id, which n8n refuses, all after the first get one of their own.
+    Node and webhook ids (from path and names: stable, and unique to the file), positions, ``settings``. Existing values
+    stay, even wrong ones; but of nodes with one id, which n8n refuses, all after the first get another.
     """
     counts = dict.fromkeys(
         ("missing id", "missing webhookId", "missing position", "missing settings", "id given twice"), 0
@@ -93,7 +89,7 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
 
 
 def _workflows_in(data: bytes) -> Json:
-    """Return the workflow of a file or its list of them; ``None`` where it is none or repeats a key."""
+    """Return the file's workflow or list of them; ``None`` if none or a key repeats."""
     read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable) or read.repeated_keys:
         return None
@@ -102,16 +98,14 @@ def _workflows_in(data: bytes) -> Json:
 
 
 def _each(value: Json, work: Callable[[Mapping[str, Json]], dict[str, Json]]) -> Json:
-    """Apply ``work`` to a workflow, or to each one of a list."""
     if isinstance(value, list):
         return [work(item) if isinstance(item, dict) else item for item in value]
     return work(value) if isinstance(value, dict) else value
 
 
 def _as_before(data: bytes, value: Json) -> bytes | None:
-    """Return ``value`` in n8n's form, with the byte-order mark, line ends and last line end of ``data``.
-
-    It is ``None`` where a number is too large for any JSON writer.
+    """Return ``value`` in n8n's form, with the mark and line ends of ``data``; ``None`` for a number too large for
+    JSON.
     """
     decoded = decode_text(data)
     try:
@@ -125,7 +119,6 @@ def _as_before(data: bytes, value: Json) -> bytes | None:
 
 
 def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> dict[str, Json]:
-    """Return a workflow with what is missing filled in, counted by its name in ``counts``."""
     workflow = model.build(value)
     places = layout.missing(workflow)
     changed: dict[int, dict[str, Json]] = {}
@@ -157,7 +150,6 @@ def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> 
 
 
 def _free_id(taken: set[str], *parts: str) -> str:
-    """Return an id made from ``parts`` that no node has, and take it."""
     number = 0
     while (made := model.own_id(json.dumps([*parts, number]))) in taken:
         number += 1
@@ -184,7 +176,7 @@ def _dump(value: Json) -> str:
 
 
 def _plain(value: Json) -> Json:
-    """Return the value with whole floats as integers, as JavaScript prints them."""
+    """Return whole floats as integers, as JavaScript prints them."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
         return int(value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""From bytes to a JSON value, the way n8n's own ``JSON.parse`` reads them."""
+"""From bytes to JSON, as n8n's ``JSON.parse`` reads them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RULES: Final = JsonRules(repeated=True, surrogates=True, any_number=True, depth
 
 
 class WorkflowFile(Struct, frozen=True):
-    """A parsed file: its text without byte-order mark, its value, and whether a key occurs twice."""
+    """A parsed file: text without mark, value, whether a key repeats."""
 
     text: str
     value: Json
@@ -34,7 +34,7 @@ class Unreadable(Struct, frozen=True):
 
 
 def read_workflow_file(data: bytes) -> WorkflowFile | Unreadable:
-    """Parse ``data``. Never raises: what cannot be read comes back as :class:`Unreadable`."""
+    """Parse ``data``. Never raises."""
     decoded = decode_text(data)
     if decoded is None or (decoded.encoding != "utf-8" and not data.isascii()):
         return _unreadable("", "The file is not UTF-8 text")

@@ -1,7 +1,6 @@
-"""A workflow as the rules see it: its nodes and wires, as far as they are well-formed.
+"""A workflow as the rules see it: its well-formed nodes and wires.
 
-Built after ``structure`` has said what is not well-formed, so a malformed node or wire is left out here
-and never reported twice.
+``structure`` has reported the rest, so it is left out here.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ _SEPARATORS: Final = re.compile(r"[\W_]+")
 
 
 class Issue(Struct, frozen=True):
-    """One fault. ``code`` is n8n's own issue code where n8n reports the same fault.
+    """One fault. ``code`` is n8n's own issue code, if it has one.
 
-    ``on_key`` puts the finding on the key of the last path segment, not on its value. ``start`` and
-    ``end`` are character offsets inside the string value (``-1``: the whole value).
+    ``on_key`` puts the finding on the last segment's key. ``start`` and ``end`` are character offsets in the string
+    value (``-1``: all of it).
     """
 
     rule: str
@@ -53,7 +52,7 @@ class Issue(Struct, frozen=True):
 
 
 class _Words(string.Formatter):
-    """Fills in what a rule says: ``!q`` is a value in quotes, ``!l`` a list of names."""
+    """Fills in a text: ``!q`` quotes a value, ``!l`` lists names."""
 
     def convert_field(self, value: Any, conversion: Any) -> Any:  # noqa: ANN401 - any value
         how: Any = {"q": shown_value, "l": listed}.get(conversion)
@@ -75,10 +74,10 @@ def issue(
     end: int = -1,
     **words: object,
 ) -> Issue:
-    """Return what a rule says of a place, with ``words`` filled in.
+    """Return a rule's issue, ``words`` filled in.
 
-    ``text`` is the rule's id, and a letter where it has several texts (``texts.json``). Without a ``severity`` it is
-    that which the rule has on import.
+    ``text`` is the rule's id, and a letter where it has several (``texts.json``). The default ``severity`` is the
+    rule's on import.
     """
     rule = text[:6]
     message, remedy = (_FORMATTER.vformat(one, (), words) for one in RULE_TEXTS[text])
@@ -86,7 +85,7 @@ def issue(
 
 
 def format_path(path: JsonPath) -> str:
-    """Return ``path`` as n8n prints it: numbers in brackets, names after a dot."""
+    """Return ``path`` as n8n prints it: ``a[0].b``."""
     parts: list[str] = []
     for segment in path:
         if isinstance(segment, int):
@@ -98,12 +97,12 @@ def format_path(path: JsonPath) -> str:
 
 
 def shown_value(value: object) -> str:
-    """Return a value in double quotes, printable and short, for use in a message."""
+    """Return a value quoted, printable and short."""
     return f'"{one_line(value if isinstance(value, str) else str(value), _SHOWN_CHARS)}"'
 
 
 def json_kind(value: object) -> str:
-    """Return the JSON name of a value's type: object, array, string, number, boolean or null."""
+    """Return a value's JSON type: object, array, string, number, boolean or null."""
     name = json_type(value)
     return "number" if name == "integer" else name
 
@@ -116,17 +115,17 @@ def listed(names: Iterable[str], limit: int = 12) -> str:
 
 
 def _near(name: str) -> float:
-    """Return how like another name must be to be offered: a short one differs much by one letter."""
+    """Return the least likeness to offer: in a short name one letter differs much."""
     return 0.6 if len(name) <= _SHORT_NAME else 0.7
 
 
 def plain_name(name: str) -> str:
-    """Return a name without case and separators: what two spellings of it have in common."""
+    """Return a name without case and separators."""
     return _SEPARATORS.sub("", name.casefold())
 
 
 class Names:
-    """A set of names that can say which of them a wrong name was probably meant to be."""
+    """Names, to find which one a wrong name meant."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(names)
@@ -137,7 +136,7 @@ class Names:
         return {plain_name(name): name for name in reversed(self._names)}
 
     def nearest(self, name: str) -> str | None:
-        """Return the name most like ``name``; ``None`` if there is none or the budget is used up."""
+        """Return the most similar name; ``None`` if there is none or the budget is used up."""
         same = self._plain.get(plain_name(name))
         if same is not None and same != name:
             return same
@@ -148,7 +147,7 @@ class Names:
         return None if close is None else self._plain[close]
 
     def hint(self, name: str, what: str) -> str:
-        """Return the remedy for a wrong name: the nearest right one, or all of them."""
+        """Return the remedy for a wrong name: the nearest, or all."""
         nearest = self.nearest(name)
         if nearest is not None:
             return f"Did you mean {shown_value(nearest)}?"
@@ -180,7 +179,7 @@ NODE_VALUES: Final[Mapping[str, Any]] = {
 
 
 class Node(Struct, frozen=True):
-    """One node. ``version`` is ``None`` where the file leaves it to n8n."""
+    """One node. ``version`` is ``None`` if left to n8n."""
 
     index: int
     name: str
@@ -197,12 +196,12 @@ class Node(Struct, frozen=True):
 
     @property
     def is_sticky(self) -> bool:
-        """Whether the node is a note on the canvas, which has no inputs, outputs or run."""
+        """Whether it is a note on the canvas, without ports or run."""
         return self.type == STICKY
 
     @property
     def title(self) -> str:
-        """The node for the start of a sentence; ``str(node)`` is for its middle."""
+        """The node for a sentence's start; ``str(node)`` for its middle."""
         return f"Node {shown_value(self.name)}"
 
     def __str__(self) -> str:
@@ -210,7 +209,7 @@ class Node(Struct, frozen=True):
 
 
 class Wire(Struct, frozen=True):
-    """One connection between two existing nodes. ``position`` is its place in its output's list."""
+    """A connection of existing nodes. ``position`` is its index in its output's list."""
 
     source: Node
     source_type: str
@@ -227,7 +226,7 @@ class Wire(Struct, frozen=True):
 
 
 class Workflow(Struct, frozen=True):
-    """Nodes, wires, and both indexed. Where two nodes have one name, wires mean the first."""
+    """Nodes, wires, and both indexed. Of nodes with one name, wires mean the first."""
 
     raw: Mapping[str, Json]
     nodes: tuple[Node, ...]
@@ -237,17 +236,17 @@ class Workflow(Struct, frozen=True):
     incoming: Mapping[str, tuple[Wire, ...]]
 
     def names(self) -> Names:
-        """Return the names that code and connections may use: all but those of sticky notes."""
+        """Return the names that code and connections may use: not sticky notes."""
         return Names(node.name for node in self.nodes if not node.is_sticky)
 
 
 def parameter_issue(node: Node, text: str, path: JsonPath, **words: Any) -> Issue:  # noqa: ANN401 - as ``issue``
-    """Return what a rule says of a parameter of a node, or of something in one."""
+    """Return a rule's issue in a node's parameter."""
     return issue(text, (*node.path, "parameters", *path), node=node, **words)
 
 
 def build(value: Mapping[str, Json]) -> Workflow:
-    """Return the well-formed part of a workflow object. Never raises."""
+    """Return a workflow's well-formed part. Never raises."""
     nodes = tuple(_nodes(value.get("nodes")))
     by_name: dict[str, Node] = {}
     for node in nodes:
@@ -308,7 +307,7 @@ def _index(wires: tuple[Wire, ...], *, outgoing: bool) -> dict[str, tuple[Wire, 
 
 
 def reachable(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
-    """Return ``start`` and all that is reached from there, step by step."""
+    """Return ``start`` and all reached from it."""
     todo = list(start)
     found = set(todo)
     while todo:
@@ -319,17 +318,17 @@ def reachable(start: Iterable[str], following: Callable[[str], Iterable[str]]) -
 
 
 def is_position(value: object) -> bool:
-    """Say whether a value is a position that n8n accepts."""
+    """Say whether n8n accepts a position."""
     return isinstance(value, list) and len(value) == 2 and all(json_kind(one) == "number" for one in value)
 
 
 def own_id(text: str) -> str:
-    """Return an id that is made from a text: the same one for the same text."""
+    """Return an id made from a text, always the same."""
     return str(uuid.uuid5(_OURS, text))
 
 
 def put_at(value: Any, path: JsonPath, new: Json) -> None:  # noqa: ANN401 - any JSON value
-    """Set what is at a path; objects that are missing on the way are made."""
+    """Set the value at a path; missing objects are made."""
     for part in path[:-1]:
         value = value.setdefault(part, {}) if isinstance(value, dict) else value[part]
     value[path[-1]] = new

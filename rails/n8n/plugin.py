@@ -1,4 +1,4 @@
-"""The plug-in: the only module of this package that others import, namely the gate's kind and the verb of n8n."""
+"""The plug-in, this package's only module for others: the gate's kind and n8n's verb."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ PLUGIN = KindPlugin(edit=workflow_edit, answer=answer, picture=svg, style=styles
 
 
 def tidied_change(before: bytes | None, after: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return a workflow repaired, in n8n's own form, with what is missing filled in, and what was done.
+    """Return a workflow repaired, completed and in n8n's form, and what was done.
 
-    An older file of another form is left as it is: a small edit must not become a change of every line.
+    A file of another form keeps it: a small edit must not change every line.
     """
     if before is not None and canonical(before) != before:
         return after, ()
@@ -49,7 +49,7 @@ def tidied_change(before: bytes | None, after: bytes, path: str) -> tuple[bytes,
 
 
 def workflow_outline(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
-    """Return the outline of a change of a workflow, or why there is none; None where neither side is one."""
+    """Return a change's outline, or why there is none; None if neither side is a workflow."""
     try:
         return workflow_summary(before, after, path)
     except FAULT as error:  # what only helps to read must not keep the verdict from anybody

@@ -1,4 +1,4 @@
-"""Is a JSON value an n8n workflow? Broken ones must be recognised too."""
+"""Is a JSON value an n8n workflow, even a broken one?"""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _OTHER_WIRES: Final = ("edges", "links")
 
 
 def looks_like_workflow(value: object, path: str = "") -> bool:
-    """Say whether a parsed JSON value is an n8n workflow, sound or broken, or a list of workflows.
+    """Say whether a JSON value is a workflow or a list of them, sound or broken.
 
-    Broken ones must be recognised too, so one clear sign is enough: ``nodes`` with ``connections`` and a
-    key of n8n's, or a node whose type names an n8n package. In a file whose ``path`` says that it is a flow,
-    ``nodes`` without any node is a sign too.
+    One clear sign is enough: ``nodes`` with ``connections`` and a key of n8n's, or a node type of an n8n package; if
+    ``path`` names a flow, also empty ``nodes``.
     """
     if isinstance(value, list):
         return any(looks_like_workflow(item, path) for item in value[:_NODES_LOOKED_AT] if isinstance(item, dict))

@@ -1,7 +1,6 @@
-"""A comparison of two workflows in words: what a human reads before the lines of JSON.
+"""A comparison of two workflows in words, for a human.
 
-Nodes first (added, removed, changed parameter by parameter, renamed), then wires, then the workflow's own
-settings. Bounded: a value is shown around the place where it differs, and what is left out is counted.
+Nodes, then wires, then settings. Bounded: a value is shown around its difference, and what is left out is counted.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ _MARKS: Final[dict[DifferenceKind, str]] = {"add": "+ ", "remove": "- ", "change
 
 
 def workflow_summary(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
-    """Return what a change of a workflow file does; ``None`` where neither side is a workflow. Never raises.
+    """Return what a change of a workflow file does; ``None`` if neither side is one. Never raises.
 
-    ``before`` and ``after`` are the file's bytes, ``None`` where there is no file. Of a file that holds a
-    list of workflows each is reported, and the first that differs is drawn.
+    ``before`` and ``after`` are bytes, ``None``: no file. Each workflow of a list is reported, the first that differs
+    drawn.
     """
     sides = [_workflows(data) for data in (before, after)]
     if not any(sides) or any(data is not None and not side for data, side in zip((before, after), sides, strict=True)):
@@ -140,7 +139,6 @@ def _details(details: Sequence[Detail], most: int = _MOST_DETAILS) -> Iterator[S
 
 
 def _detail(detail: Detail) -> Iterator[SummaryLine]:
-    """Yield one value: a text of several lines as its difference, else old and new in one line."""
     style, name = _STYLES[detail.kind], f"{_MARKS[detail.kind]}{_path(detail.path)}"
     before, after = detail.before, detail.after
     texts = [value for value in (before, after) if isinstance(value, str)]
@@ -155,7 +153,6 @@ def _detail(detail: Detail) -> Iterator[SummaryLine]:
 
 
 def _path(path: tuple[str | int, ...]) -> str:
-    """Return where a value is: a parameter by its own path, anything else of a node after "node."."""
     if path[0] == "parameters" and len(path) > 1:
         return format_path(path[1:])
     return format_path(path)
@@ -171,7 +168,6 @@ def _text_diff(old: str, new: str) -> Iterator[SummaryLine]:
 
 
 def _around(old: str, new: str) -> tuple[str, str]:
-    """Return two texts cut to the part where they differ; both start and end with the same where that is cut."""
     if max(len(old), len(new)) <= _VALUE_CHARS:
         return old, new
     shortest = min(len(old), len(new))

@@ -1,7 +1,7 @@
-"""JavaScript's values in Python: what they are, how they compare, and how they become texts and numbers.
+"""JavaScript's values in Python: comparison, texts, numbers.
 
-``null`` is ``None``, objects are ``dict``, arrays ``list``, numbers ``int`` or ``float``.
-A text's places count characters, where JavaScript counts UTF-16 units: behind an emoji they differ.
+``null`` is ``None``, objects ``dict``, arrays ``list``, numbers ``int`` or ``float``. Places count characters, not
+UTF-16 units.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
 
 
 class Undefined:
-    """JavaScript's ``undefined``: a value that is not there, as opposed to ``null``."""
+    """JavaScript's ``undefined``, as opposed to ``null``."""
 
     def __repr__(self) -> str:
         return "undefined"
@@ -74,7 +74,7 @@ def to_text(value: Value) -> str:
 
 
 def value_of_json(text: str) -> Value:
-    """Return what JSON holds. Raises ValueError."""
+    """Return the value of JSON. Raises ValueError."""
 
     def refuse(name: str) -> Value:
         raise ValueError(name)
@@ -86,7 +86,7 @@ def value_of_json(text: str) -> Value:
 
 
 def to_boolean(value: Value) -> bool:
-    """Return a value as n8n takes it for true or false. Raises ValueError for one that it does not."""
+    """Return what n8n takes for true or false. Raises ValueError for others."""
     if isinstance(value, str) and value.lower() in {"true", "false"}:
         return value.lower() == "true"
     if not (isinstance(value, str) and not value.strip()) and to_number(value) in (0, 1):
@@ -95,7 +95,7 @@ def to_boolean(value: Value) -> bool:
 
 
 def parsed_as(wanted: type, value: Value) -> Value:
-    """Return a list or an object, which n8n also takes as a text of JSON. Raises ValueError for anything else."""
+    """Return a list or object, also from a text of JSON. Raises ValueError."""
     if isinstance(value, wanted):
         return value
     text = to_text(value)
@@ -108,7 +108,7 @@ def parsed_as(wanted: type, value: Value) -> Value:
 
 
 def at_parts(value: Value, parts: Iterable[str]) -> Value:
-    """Return what keys and indexes lead to, ``undefined`` where they end."""
+    """Return the value at keys and indexes, or ``undefined``."""
     for part in parts:
         if isinstance(value, dict):
             value = value.get(part, UNDEFINED)

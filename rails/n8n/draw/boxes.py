@@ -1,4 +1,4 @@
-"""How large the boxes of a picture are, and where wires leave and enter. Pure; whole units of the canvas."""
+"""The boxes of a picture, and where wires leave and enter. Pure; whole units of the canvas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FARTHEST: Final = 50_000
 
 
 class NodeBox(msgspec.Struct):
-    """A node on the canvas. ``inputs`` and ``outputs`` are how many main ports are drawn, ``below`` its AI inputs."""
+    """A node on the canvas. ``inputs`` and ``outputs`` count main ports, ``below`` lists its AI inputs."""
 
     node: DrawnNode
     x: int
@@ -41,7 +41,7 @@ class NodeBox(msgspec.Struct):
 
     @property
     def width(self) -> int:
-        """How wide it is drawn."""
+        """The drawn width."""
         if self.is_note:
             return self._size(0)
         if self.below:
@@ -50,7 +50,7 @@ class NodeBox(msgspec.Struct):
 
     @property
     def height(self) -> int:
-        """How high it is drawn, without the text below."""
+        """The drawn height, without the text below."""
         if self.is_note:
             return self._size(1)
         return _ROUND if self.is_sub else max(_SIDE, _PORT_STEP * (max(self.inputs, self.outputs) + 1))

@@ -1,4 +1,4 @@
-"""What stands in a node's box: a drawing for its kind, or two letters of its type. Own drawings, 24 by 24."""
+"""What is in a node's box: our own drawing (24 by 24), or two letters of its type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 
 class Icon(NamedTuple):
-    """A path (empty: ``letters`` stand there), whether it is filled, and the class that gives its colour."""
+    """A path (empty: ``letters``), whether it is filled, and its colour's class."""
 
     path: str
     filled: bool
@@ -27,7 +27,7 @@ _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 def icon_of(node_type: str, *, trigger: bool) -> Icon:
-    """Return what stands in the box of a node of this type."""
+    """Return the icon of a node type."""
     short = node_type.rpartition(".")[2]
     for pattern, found in _KINDS:
         if pattern.search(short):

@@ -1,8 +1,7 @@
-"""A workflow drawn as n8n shows it: an SVG without scripts, styles of its own or anything from elsewhere.
+"""A workflow drawn as n8n shows it: an SVG without scripts, styles or anything from elsewhere.
 
-Colours come from the classes of ``picture.css``, light and dark as the reader's system is; a page whose policy
-forbids style attributes can show it. Every text is escaped. What is drawn is plain JSON from ``scene``, possibly read
-back from a log: what is malformed in it is left out.
+Colours are classes of ``picture.css``, so a page whose policy forbids style attributes can show it. Every text is
+escaped. The input is plain JSON from ``scene``, possibly from a log: what is malformed is left out.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ def stylesheet() -> str:
 
 
 def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
-    """Return the picture of ``value`` (from :func:`drawing`), or "" where there is nothing to draw.
+    """Return the picture of ``value`` (from :func:`drawing`), or "" if there is nothing to draw.
 
-    ``alone`` makes a file of its own: with the style sheet inside. Without it the page has the style sheet.
+    ``alone``: with the style sheet inside.
     """
     drawn = read_typed(Drawing, value)
     boxes, wires = boxes_of(drawn), drawn.wires[:MOST_WIRES]
@@ -68,24 +67,19 @@ def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
 
 
 class _Canvas:
-    """Everything that is drawn, in the canvas's own units."""
-
     def __init__(self, boxes: list[NodeBox], wires: Iterable[DrawnWire], *, compared: bool) -> None:
         self._boxes, self._compared = boxes, compared
         self._wires = [wire for wire in wires if wire.source < len(boxes) and wire.target < len(boxes)]
 
     def _mark(self, kind: str) -> str:
-        """Return the class of what changed."""
         return f" flow-is-{kind}" if self._compared and kind != "same" else ""
 
     def bottom(self) -> int:
-        """Return the lowest place that anything reaches."""
         ends = [(self._boxes[wire.source], self._boxes[wire.target]) for wire in self._wires if wire.type == "main"]
         back = [_lowest(a, b) for a, b in ends if b.x < a.x + a.width + 24]
         return max([*back, *(box.y + box.height + (0 if box.is_note else _BELOW) for box in self._boxes)])
 
     def notes(self) -> Iterator[str]:
-        """Yield the sticky notes, which lie under everything else; the largest first."""
         for box in sorted((box for box in self._boxes if box.is_note), key=lambda box: -box.width * box.height):
             kind = f"flow-note flow-note-{max(1, min(box.node.colour, 7))}{self._mark(box.node.kind)}"
             yield f'<g class="{kind}" transform="translate({box.x} {box.y})">'
@@ -94,7 +88,6 @@ class _Canvas:
             yield "</g>"
 
     def wires(self) -> Iterator[str]:
-        """Yield the wires, what changed over what did not."""
         for wire in sorted(self._wires, key=lambda wire: wire.kind != "same"):
             kind = self._mark(wire.kind) or (" flow-error" if wire.label == "error" else "")
             source, target = self._boxes[wire.source], self._boxes[wire.target]
@@ -108,7 +101,6 @@ class _Canvas:
                 yield from rows(f"flow-label{kind}", x + 10, y - 6, [one_line(wire.label, 24)])
 
     def boxes(self) -> Iterator[str]:
-        """Yield the nodes."""
         for box in self._boxes:
             if not box.is_note:
                 yield from self._box(box)
@@ -137,7 +129,6 @@ class _Canvas:
         yield "</g>"
 
     def remarks(self, x: int, y: int, missing: str) -> Iterator[str]:
-        """Yield what the colours mean, and how much was left out."""
         drawn = {box.node.kind for box in self._boxes} | {wire.kind for wire in self._wires}
         for kind, (word, _) in _BADGES.items():
             if self._compared and kind in drawn:
@@ -153,7 +144,6 @@ def _badge(kind: str, x: int, y: int) -> str:
 
 
 def _pins(box: NodeBox) -> Iterator[str]:
-    """Yield where wires leave at the right, and AI inputs below with their names."""
     for number in range(box.outputs):
         x, y = box.output(number)
         yield f'<circle class="flow-pin" cx="{x - box.x}" cy="{y - box.y}" r="5"/>'
@@ -165,7 +155,6 @@ def _pins(box: NodeBox) -> Iterator[str]:
 
 
 def _labels(box: NodeBox) -> Iterator[str]:
-    """Yield a node's name and type: inside a wide one, else below."""
     node = box.node
     name = one_line(node.name, 200)
     if box.below:
@@ -180,7 +169,7 @@ def _labels(box: NodeBox) -> Iterator[str]:
 
 
 def _curve(start: tuple[int, int], end: tuple[int, int], low: int) -> str:
-    """Return the path of a wire: a soft curve to the right, or around below at ``low`` when it leads back."""
+    """Return a wire's path: a curve to the right, or around below at ``low`` when it leads back."""
     (x, y), (u, v) = start, end
     if u >= x + 24:
         bend = max(36, min((u - x) // 2, 160))
@@ -189,14 +178,13 @@ def _curve(start: tuple[int, int], end: tuple[int, int], low: int) -> str:
 
 
 def _lowest(source: NodeBox, target: NodeBox) -> int:
-    """Return how low a wire that leads back runs: between two rows, or below both boxes and their names."""
+    """Return how low a wire leading back runs: between two rows, or below both boxes and their names."""
     if target.y - (source.y + source.height) > _BACK + 24:
         return target.y - 22
     return max(source.y + source.height, target.y + target.height) + _BACK
 
 
 def _sub_curve(source: NodeBox, target: NodeBox, kind: str) -> str:
-    """Return the path of a wire from a sub-node up to the AI input that it serves."""
     x, y = source.x + source.width // 2, source.y + (source.height if source.y < target.y else 0)
     u, v = target.port(kind)
     bend = max(30, abs(y - v) // 2)

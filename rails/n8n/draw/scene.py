@@ -1,7 +1,7 @@
-"""What a picture of a workflow is made of: boxes and wires on a canvas, as plain JSON. Pure and bounded.
+"""A workflow's picture as plain JSON: boxes and wires on a canvas. Pure and bounded.
 
-Made from a comparison, so that one form serves a single workflow and a change; kept in the session log and
-drawn by ``picture``. Places are those of n8n's canvas; where a node has none, ``layout`` gives one.
+Made from a comparison, so that one form serves a workflow and a change; kept in the session log. Places are n8n's;
+``layout`` gives missing ones.
 """
 
 from __future__ import annotations
@@ -45,9 +45,8 @@ DrawnKind = Literal["same", "add", "remove", "change"]
 
 
 class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A node with its place. ``was`` is its name before, ``calls`` the workflow that it calls.
-
-    A sticky note has ``note``, ``size`` and ``colour``.
+    """A node with its place. ``was`` is its former name, ``calls`` the workflow that it calls; only a sticky note has
+    ``note``, ``size`` and ``colour``.
     """
 
     name: str
@@ -64,7 +63,7 @@ class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class DrawnWire(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A wire between the nodes of these numbers."""
+    """A wire between nodes by number."""
 
     source: int
     target: int
@@ -76,7 +75,7 @@ class DrawnWire(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """A picture as the log keeps it. ``total`` counts the nodes, drawn or not."""
+    """A picture as logged. ``total`` counts the nodes, drawn or not."""
 
     compared: bool
     total: int
@@ -114,7 +113,7 @@ def _node(change: NodeChange, place: Place) -> DrawnNode:
 
 
 def _called(node: Node) -> str:
-    """Return the name or id of the workflow that a node calls, "" where an expression or nothing says it."""
+    """Return the name or id of the called workflow, "" if an expression or nothing says it."""
     value = node.parameters.get("workflowId") if node.type in _CALLERS else None
     chosen = value if isinstance(value, dict) else {"value": value}
     named = chosen.get("cachedResultName") or chosen.get("value")
@@ -152,7 +151,6 @@ def _label(output: int, source: Node) -> str:
 
 
 def _rule_name(source: Node, output: int) -> str:
-    """Return the name that a Switch gives to its output."""
     rules = source.parameters.get("rules")
     rows = rules.get("values") if isinstance(rules, dict) else None
     row = rows[output] if isinstance(rows, list) and output < len(rows) else None
@@ -161,7 +159,7 @@ def _rule_name(source: Node, output: int) -> str:
 
 
 def _places(changes: list[NodeChange], comparison: WorkflowComparison) -> list[Place]:
-    """Return a place for each node: its own, or one that the layout gives; below the others what is gone."""
+    """Return each node's place, its own or the layout's; removed ones below the others."""
     made, gone = (layout.missing(one) for one in (comparison.after, comparison.before))
     below = max((y for _, y in made.values()), default=0) + 200
     found: list[Place] = []

@@ -1,4 +1,4 @@
-"""The texts of a picture as SVG elements, cut to their room. Every text is escaped."""
+"""The texts of a picture as escaped SVG elements, cut to their room."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def rows(kind: str, x: int, y: int, lines: list[str]) -> Iterator[str]:
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:
-    """Cut printable ``text`` into at most ``most`` lines of up to ``width`` characters, at blanks where it can."""
+    """Cut printable ``text`` into at most ``most`` lines of ``width`` characters, at blanks if possible."""
     return textwrap.wrap(text, width, max_lines=most, placeholder="…")
 
 
 def cut(text: str, width: int) -> str:
-    """Return ``text``, its end replaced by "…" where it is too long."""
+    """Return ``text``, ended by "…" if too long."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def note_lines(text: str, width: int, height: int) -> Iterator[str]:
-    """Yield the text of a sticky note of this size, headings large, as much as fits."""
+    """Yield a sticky note's text, headings large, as much as fits."""
     y = 28
     for line in printable(text).split("\n"):
         is_heading = bool(_HEADING.match(line))

@@ -1,6 +1,6 @@
-"""Positions for nodes that have none: beside the node that they are connected to, in the nearest free place.
+"""Positions for nodes that have none: the nearest free place beside a connected node.
 
-The flow goes to the right, sub-nodes stand below their root, and what is connected to nothing comes at the bottom.
+The flow goes right, sub-nodes are below their root, unconnected nodes at the bottom.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Place = tuple[int, int]
 
 
 def missing(workflow: Workflow) -> dict[int, _Place]:
-    """Return a position for each node that has none that n8n accepts, by its index."""
+    """Return a position, by index, for each node without a valid one."""
     known = {node.index: _place(node) for node in workflow.nodes if is_position(node.raw.get("position"))}
     if len(known) == len(workflow.nodes):
         return {}
@@ -51,7 +51,7 @@ def missing(workflow: Workflow) -> dict[int, _Place]:
 
 
 def _in_order(workflow: Workflow) -> Iterator[Node]:
-    """Yield the nodes that nothing leads to, then the other nodes of the flow, then sub-nodes and notes."""
+    """Yield the nodes that nothing leads to, then the rest of the flow, then sub-nodes and notes."""
     fed = {wire.target.name for wire in workflow.wires if wire.source_type == "main"}
     below = {wire.source.name for wire in workflow.wires if wire.source_type != "main"}
     return iter(
@@ -60,7 +60,7 @@ def _in_order(workflow: Workflow) -> Iterator[Node]:
 
 
 class _Grid:
-    """Which places are taken, in cells of half a column and half a row."""
+    """The taken places, in cells of half a column and half a row."""
 
     def __init__(self) -> None:
         self._taken: set[_Place] = set()
@@ -73,7 +73,6 @@ class _Grid:
         self.bottom = max(self.bottom, place[1] + _ROW)
 
     def free(self, wanted: _Place, width: int) -> _Place:
-        """Return ``wanted`` or the nearest free place below it, and take it."""
         first = self._next.get(wanted, 0)
         for row in range(first, first + _TRIES):
             place = wanted[0], wanted[1] + row * _ROW
@@ -90,7 +89,6 @@ def _cells(place: _Place, width: int) -> set[_Place]:
 
 
 def _beside(workflow: Workflow, node: Node, place: _Place) -> Iterator[tuple[Node, _Place]]:
-    """Yield the nodes that ``node`` is connected to, each with the place where a person would put it."""
     x, y = place
     subs = x
     for wire in workflow.outgoing.get(node.name, ()):
@@ -106,12 +104,10 @@ def _beside(workflow: Workflow, node: Node, place: _Place) -> Iterator[tuple[Nod
 
 
 def _step(workflow: Workflow, node: Node) -> int:
-    """Return how far right of a node the next one is."""
     return max(_COLUMN, _width(workflow, node) + _GAP)
 
 
 def _width(workflow: Workflow, node: Node) -> int:
-    """Return how wide a node is drawn: wide where sub-nodes are connected below it."""
     below = {wire.target_type for wire in workflow.incoming.get(node.name, ()) if wire.source_type != "main"}
     return max(_WIDE, 62 * len(below) + 20) if below else _BOX
 

@@ -1,7 +1,7 @@
-"""Structural edits of a workflow: nodes and connections by operation instead of by text.
+"""Structural edits of a workflow by operation instead of by text.
 
-Each operation is an object with an ``op``; the classes say what else it holds. All of them are done, or none: the
-first that cannot be done comes back as a :class:`~rails.core.errors.Refusal` that says what is there instead.
+Each is an object with an ``op``; its class has the members. All are done or none: the first that cannot be is a
+:class:`~rails.core.errors.Refusal` that says what is there instead.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _CannotError(Exception):
 
 
 class _Operation(msgspec.Struct):
-    """One operation, which changes the workflow that it is given."""
+    """One operation, which changes the given workflow."""
 
     def apply(self, workflow: _Workflow) -> None:
         raise NotImplementedError
@@ -81,7 +81,7 @@ class _Remove(_Operation):
 
 
 class _Rename(_Operation):
-    """Connections, pinned data, expressions and code follow the new name."""
+    """Renames also in connections, pinned data, expressions and code."""
 
     name: _Text
     new_name: _Text
@@ -106,7 +106,7 @@ class _Rename(_Operation):
 
 
 class _Replace(_Operation):
-    """Another node in the place of one: its name, id, position and connections stay."""
+    """Puts another node in a node's place, with its name, id, position and connections."""
 
     name: _Text
     node: _Workflow
@@ -122,7 +122,7 @@ class _Replace(_Operation):
 
 
 class _SetNode(_Operation):
-    """What a node is besides its parameters; ``null`` takes a value away. Credentials are set one by one."""
+    """Sets a node's members besides parameters; ``null`` removes one. Credentials are set one by one."""
 
     name: _Text
     values: _Workflow
@@ -142,7 +142,7 @@ class _SetWorkflow(_Operation):
 
 
 class _SetParameter(_Operation):
-    """A value at a path such as ``options.timeout`` or ``rules.values[0].key``; what is missing on the way is made."""
+    """Sets the value at a path such as ``options.timeout`` or ``rules.values[0].key``; missing objects are made."""
 
     name: _Text
     path: _Text
@@ -233,7 +233,7 @@ _OPERATIONS: Final[Mapping[str, type[_Operation]]] = {
 def apply_operations(
     workflow: Mapping[str, Json], operations: Sequence[Mapping[str, Json]]
 ) -> dict[str, Json] | Refusal:
-    """Return the workflow after all operations, or why one of them cannot be done. ``workflow`` is not changed."""
+    """Return the workflow after all operations, or the first refusal. ``workflow`` is not changed."""
     made: _Workflow = copy.deepcopy(dict(workflow))
     if not isinstance(made.setdefault("nodes", []), list) or not isinstance(made.setdefault("connections", {}), dict):
         message = "The file is not a workflow: `nodes` or `connections` has the wrong type."
@@ -266,7 +266,6 @@ def _objects(workflow: _Workflow) -> list[_Workflow]:
 
 
 def _node_named(workflow: _Workflow, name: str) -> _Workflow:
-    """Return the node of this name, or say which there are."""
     for node in _objects(workflow):
         if node.get("name") == name:
             return node
@@ -281,7 +280,6 @@ def _check_free(workflow: _Workflow, name: str) -> None:
 
 
 def _buckets(connections: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """Yield the list of targets of every output."""
     for outputs in connections.values():
         for slots in outputs.values() if isinstance(outputs, dict) else ():
             for bucket in slots if isinstance(slots, list) else ():
@@ -311,7 +309,6 @@ def _set_values(owner: _Workflow, values: _Workflow, known: Mapping[str, Any], o
 
 
 def _merged(before: Json, given: Mapping[str, Json]) -> dict[str, Json]:
-    """Return an object with the members that are given; ``null`` takes one away."""
     together = {**before, **given} if isinstance(before, dict) else given
     return {name: copy.deepcopy(one) for name, one in together.items() if one is not None}
 
@@ -320,7 +317,6 @@ _VALUE_HINTS: Final = {"onError": f"Use one of {listed(ON_ERROR)}.", "position":
 
 
 def _rename_references(workflow: _Workflow, old: str, new: str) -> None:
-    """Rename a node in the expressions and the code of all nodes."""
     for node in model.build(workflow).nodes:
         for path, text in list(parameter_texts(node)):
             changed = renamed(text, old, new, is_code=path[-1] in _CODE_FIELDS)
@@ -329,7 +325,7 @@ def _rename_references(workflow: _Workflow, old: str, new: str) -> None:
 
 
 def renamed(text: str, old: str, new: str, *, is_code: bool = False) -> str:
-    """Return a parameter's text with references to ``old`` naming ``new``: in expressions, or in code as a whole."""
+    """Return a parameter's text with references to ``old`` renamed: in expressions, or all as code."""
     if is_code:
         return _renamed_in(text, old, new)
     if not text.startswith("=") or old not in text:

@@ -1,4 +1,4 @@
-"""What an agent should know of a node type before it writes one: asked for, instead of invented."""
+"""What an agent should know of a node type before it writes one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _STAND_INS: Final[Mapping[str, object]] = {
 
 
 def answer(parameters: Mapping[str, Json]) -> str:
-    """Return what an agent asked for: a node type at a version, or the types that words fit."""
+    """Return a node type at a version, or the types that words fit."""
     node_type, version, given = (parameters.get(name) for name in ("type", "version", "parameters"))
     if isinstance(node_type, str):
         number = float(version) if isinstance(version, int | float) else None
@@ -60,10 +60,9 @@ def answer(parameters: Mapping[str, Json]) -> str:
 
 
 def describe_node(node_type: str, version: float | None = None, parameters: Mapping[str, Json] | None = None) -> str:
-    """Return a node type's versions, ports, credentials and parameters as text for an agent.
+    """Return a node type's versions, ports, credentials and parameters as text.
 
-    Only parameters that show with ``parameters`` (such as resource and operation) are listed, so a second
-    question narrows down the first. For an unknown type the text says which types are like it.
+    Only parameters that show with ``parameters`` (resource, operation) are listed. For an unknown type: similar types.
     """
     found = catalogue.current()
     versions = found.known_versions(node_type)
@@ -80,7 +79,7 @@ def describe_node(node_type: str, version: float | None = None, parameters: Mapp
 
 
 def find_nodes(words: str, *, known: Catalogue | None = None) -> list[str]:
-    """Return the types whose names hold all of ``words``, shortest first; else those that hold most of them."""
+    """Return types whose names have all of ``words``, shortest first; else most of them."""
     found = known or catalogue.current()
     parts = words.casefold().split()
     held = {name: sum(part in name.casefold() for part in parts if len(part) >= _WORD) for name in found.versions}
@@ -155,14 +154,14 @@ def _kind(item: Property) -> str:
 
 
 def known_shapes(node_type: str) -> Iterator[str]:
-    """Yield the shapes that are known of a type without its description, and the operators."""
+    """Yield the shapes known of a type without a description, and the operators."""
     for name, kind in _KNOWN.get(node_type, ()):
         yield f"  {name}: {_VALUES[kind]}"
         yield from _operators(kind)
 
 
 def shapes(visible: list[Property]) -> Iterator[str]:
-    """Yield a line for each parameter whose value has a shape of its own, and the operators of filters once."""
+    """Yield a line for each parameter with its own shape, and filter operators once."""
     for item in visible:
         value = _VALUES.get(item.type) or (_groups(item) if item.groups else "")
         if value:
@@ -184,7 +183,6 @@ def _operators(kind: str) -> Iterator[str]:
 
 
 def _groups(item: Property) -> str:
-    """Return a fixed collection with one entry of each group: "values" is a list only where several may stand."""
     made = {name: [_entry(level)] if item.multiple else _entry(level) for name, level in list(item.groups.items())[:4]}
     return json.dumps(made, ensure_ascii=False)
 

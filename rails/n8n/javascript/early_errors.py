@@ -1,8 +1,8 @@
-"""Errors that JavaScript has before it runs and the tolerant grammar does not see.
+"""Errors that JavaScript has before it runs and the tolerant grammar misses.
 
-Anchor: ECMAScript's "early errors" (ECMA-262, 17), of them those that people and models write: an argument
-left out, a name declared twice, ``await`` in a function that is not async, an assignment to ``a?.b``,
-``a ?? b || c``, ``1++``, ``-1 ** 2``. What a query of the grammar can tell stands in ``forms.json``.
+Anchor: ECMA-262, 17, "early errors", those that people and models write: a missing argument, a name declared twice,
+``await`` outside async, assignment to ``a?.b``, ``a ?? b || c``, ``1++``, ``-1 ** 2``. Those of a grammar query are in
+``forms.json``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST: Final = 2_000
 
 
 class Early(NamedTuple):
-    """An error: byte offsets into the code, and what is wrong there."""
+    """An error: byte offsets into the code, and a message."""
 
     start: int
     end: int
@@ -37,12 +37,12 @@ class Early(NamedTuple):
 
 
 def error_at(node: Node, message: str) -> Early:
-    """Return the error that a part of the code is."""
+    """Return an error at a part of the code."""
     return Early(node.start_byte, node.end_byte, message)
 
 
 def errors(code: str, tree: Tree) -> Iterator[Early]:
-    """Yield the early errors of code that parses. At its top level ``await`` may stand, as n8n allows it."""
+    """Yield the early errors of code that parses; top-level ``await`` is allowed, as in n8n."""
     yield from forms(tree, "everywhere")
     found = map(_waits, _nodes(tree, "(await_expression) @found")) if "await" in code else ()
     blocks = _nodes(tree, "[(program) (statement_block)] @found") if _names_twice(code) else ()
@@ -50,7 +50,7 @@ def errors(code: str, tree: Tree) -> Iterator[Early]:
 
 
 def forms(tree: Tree, where: str) -> Iterator[Early]:
-    """Yield the forms of ``forms.json`` in a tree that are refused "everywhere", or in an "expression"."""
+    """Yield the forms of ``forms.json`` that are refused "everywhere", or in an "expression"."""
     found = _captured(tree, _forms_query(where))
     for number, (_, message) in enumerate(_FORMS[where]):
         yield from (error_at(node, message) for node in found.get(f"found{number}", ()))
@@ -80,7 +80,7 @@ def _forms_query(where: str) -> str:
 
 @cache
 def grammar() -> Language:
-    """Return the grammar of JavaScript. Raises ImportError where it is not installed."""
+    """Return the grammar of JavaScript. Raises ImportError if not installed."""
     import tree_sitter_javascript
     from tree_sitter import Language
 
@@ -88,7 +88,7 @@ def grammar() -> Language:
 
 
 def inside_parentheses(node: Node | None) -> Node | None:
-    """Return what stands in the parentheses that ``node`` is, or ``node``."""
+    """Return ``node`` without its parentheses."""
     for _step in range(_MOST_PARENTS):
         if node is None or node.type != "parenthesized_expression" or not node.named_children:
             return node
@@ -97,7 +97,6 @@ def inside_parentheses(node: Node | None) -> Node | None:
 
 
 def _nearest(node: Node, kinds: Collection[str]) -> Node | None:
-    """Return the nearest of those parts of one of ``kinds`` that ``node`` is in."""
     here = node.parent
     for _step in range(_MOST_PARENTS):
         if here is None or here.type in kinds:
@@ -114,14 +113,14 @@ def _waits(node: Node) -> Early | None:
 
 
 def outer_await(code: str, tree: Tree) -> Iterator[Early]:
-    """Yield the errors of ``await`` outside of all functions, which n8n allows in a Code node only."""
+    """Yield each ``await`` outside functions, which n8n allows only in Code nodes."""
     for node in _nodes(tree, "(await_expression) @found") if "await" in code else ():
         if _nearest(node, FUNCTIONS) is None:
             yield error_at(node, "await is in a function that is not async")
 
 
 def _declared_twice(node: Node) -> Early | None:
-    """A name that a block declares by ``let``, ``const`` or ``class`` and again in any way."""
+    """Return a name that a block declares by ``let``, ``const`` or ``class`` and again."""
     seen = dict.fromkeys(_parameters(node), True)
     for child in node.named_children:
         is_free = child.type in {"function_declaration", "generator_function_declaration", "variable_declaration"}
@@ -134,7 +133,6 @@ def _declared_twice(node: Node) -> Early | None:
 
 
 def _parameters(block: Node) -> Iterator[str]:
-    """Yield the plain parameters of the function that a block is the body of."""
     parent = block.parent
     if parent is None or parent.type not in FUNCTIONS:
         return
@@ -155,7 +153,7 @@ def _declared(statement: Node) -> Iterator[Node]:
 
 
 def text_of(node: Node | None) -> str:
-    """Return the code of a part, empty where there is none."""
+    """Return the code of a part, or ""."""
     return (node.text or b"").decode(errors="replace") if node is not None else ""
 
 

@@ -1,7 +1,7 @@
 """n8n expressions: where the code in ``={{ … }}`` is, whether it parses, and which nodes it names.
 
-n8n cuts the text at the first ``}}`` (even one inside a string), takes ``{…}`` as an object, and needs the
-code to begin with an expression. Anchors: ``@n8n/tournament`` 1.x, ``ExpressionSplitter``, ``ExpressionBuilder``.
+n8n cuts at the first ``}}`` (even in a string), takes ``{…}`` as an object, and needs a leading expression. Anchors:
+``@n8n/tournament`` 1.x, ``ExpressionSplitter``, ``ExpressionBuilder``.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ VARIABLES: Final = frozenset(FACTS["variables"])
 
 
 class Segment(Struct, frozen=True):
-    """The code between ``{{`` and ``}}``: offsets into the expression's text, and whether it is closed.
+    """The code between ``{{`` and ``}}``: offsets into the text, and whether it is closed.
 
-    ``code`` is what n8n evaluates: the text from ``start`` to ``end``, its first ``\\}}`` without the backslash.
+    ``code`` is what n8n evaluates, the first ``\\}}`` without its backslash.
     """
 
     start: int
@@ -50,10 +50,9 @@ class Segment(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """A node that code names, with the name's character offsets in that code.
+    """A node that code names, with character offsets.
 
-    ``may_not_fail`` is whether a run can pass it by, or go on without it: it stands behind ``||`` or ``?``, in a
-    branch, or in a ``try`` block that has a ``catch``.
+    ``may_not_fail``: a run can pass it by or go on without it (``||``, ``?``, a branch, ``try`` with ``catch``).
     """
 
     name: str
@@ -63,7 +62,7 @@ class Reference(Struct, frozen=True):
 
 
 def segments(text: str) -> Iterator[Segment]:
-    """Yield the code segments of an expression (``text`` with its leading ``=``)."""
+    """Yield the code segments of an expression (with its ``=``)."""
     position = 1
     while True:
         opened = _unescaped(text, "{{", position)
@@ -78,7 +77,6 @@ def segments(text: str) -> Iterator[Segment]:
 
 
 def _unescaped(text: str, mark: str, start: int) -> int:
-    """Return the offset of the next ``mark`` that an even number of backslashes precedes, or -1."""
     found = text.find(mark, start)
     while found >= 0:
         before = found
@@ -91,15 +89,15 @@ def _unescaped(text: str, mark: str, start: int) -> int:
 
 
 def constructor_fault(text: str) -> JavaScriptFault | None:
-    """Return the fault of ``.constructor`` in an expression's text, where n8n refuses it even outside of code."""
+    """Return the fault of ``.constructor``, which n8n refuses even outside of code."""
     found = sandbox.constructor_access(text)
     return JavaScriptFault(*found, '".constructor" may stand nowhere in it', is_syntax=False) if found else None
 
 
 def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
-    """Return why n8n cannot evaluate a segment's code, or ``None``.
+    """Return why n8n cannot evaluate a segment, or ``None``.
 
-    ``alone`` is whether the segment is the whole expression: its value is then not made a text.
+    ``alone``: it is the whole expression, so its value is not made a text.
     """
     if _PLAIN.fullmatch(code) and not sandbox.is_suspicious(code):
         return None
@@ -121,9 +119,9 @@ def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
 
 
 def node_references(code: str) -> Iterator[Reference]:
-    """Yield the nodes that ``code`` names by a literal: ``$('A')``, ``$items('A')``, ``$node['A']``, ``$node.A``.
+    """Yield the nodes named by a literal: ``$('A')``, ``$items('A')``, ``$node['A']``, ``$node.A``.
 
-    Names in comments and strings, template texts with ``${…}``, and calls of a ``$`` of the code's own are left out.
+    Not in comments, strings or templates with ``${…}``, nor by a ``$`` of the code's own.
     """
     if "$" not in code:
         return
@@ -145,7 +143,7 @@ def node_references(code: str) -> Iterator[Reference]:
 
 
 def string_value(raw: str) -> str:
-    """Return a text as JavaScript reads it between quotes."""
+    """Return a quoted text as JavaScript reads it."""
     if "\\" not in raw:
         return raw
     return _ESCAPE.sub(_character, raw)
@@ -160,7 +158,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def unknown_variables(code: str) -> Iterator[Reference]:
-    """Yield ``$`` names that n8n does not define and the code does not declare."""
+    """Yield ``$`` names that neither n8n defines nor the code declares."""
     unknown = (match for match in _VARIABLE.finditer(code) if match.group() not in VARIABLES)
     for match in islice(unknown, _MOST_UNKNOWN):
         name = match.group()

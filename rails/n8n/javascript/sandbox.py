@@ -1,9 +1,8 @@
 """What n8n's expression sandbox refuses although it is JavaScript.
 
-n8n checks the tree of every expression before it runs: names that lead out of the sandbox, ``$`` without a call;
-and it makes a plain function of it, where ``await`` means nothing. Anchors: ``n8n-workflow`` 2.41,
-``expression-sandboxing`` and ``Expression.resolveSimpleParameterValue``; each form was run there
-(``tests/n8n/expression_verdicts.json``).
+n8n checks each expression's tree for names that lead out and ``$`` without a call, and makes a plain function, where
+``await`` means nothing. Anchors: ``n8n-workflow`` 2.41, ``expression-sandboxing`` and
+``Expression.resolveSimpleParameterValue``; each form was run there (``tests/n8n/expression_verdicts.json``).
 """
 
 from __future__ import annotations
@@ -38,18 +37,18 @@ _VALUES_THAT_ARE_FUNCTIONS: Final = frozenset({"arrow_function", "function_expre
 
 
 def is_suspicious(code: str) -> bool:
-    """Whether the tree of ``code`` has to be looked at; most expressions have nothing that could be refused."""
+    """Say whether ``code`` could have a refused form."""
     return _NAME.search(code) is not None
 
 
 def constructor_access(text: str) -> tuple[int, int] | None:
-    """Return where a whole text (with its ``=``) has ``.constructor``, which n8n refuses even in plain text."""
+    """Return where a text has ``.constructor``, which n8n refuses even in plain text."""
     found = _CONSTRUCTOR.search(text, 1)
     return found.span() if found else None
 
 
 def refusal(parsed: ParsedScript, *, alone: bool) -> Early | None:
-    """Return the first thing in an expression's code that n8n refuses. ``alone``: no text stands around it."""
+    """Return the first thing that n8n refuses. ``alone``: no text is around it."""
     root = parsed.tree.root_node
     refused = forms(parsed.tree, "expression")
     found = [*refused, *_names(parsed), *_dollars(parsed), *outer_await(parsed.code, parsed.tree)]
@@ -66,7 +65,6 @@ def _names(parsed: ParsedScript) -> Iterator[Early]:
 
 
 def _is_access(node: Node, name: str) -> bool:
-    """Whether a name reads a property: ``a.name``, ``a['name']``, or a key that is taken out of an object."""
     holder = node.parent
     if holder is None or node.type == "property_identifier":
         return holder is not None and holder.type in {"member_expression", "pair_pattern"}
@@ -93,7 +91,7 @@ def _is_called(node: Node) -> bool:
 
 
 def _function_value(root: Node) -> Iterator[Early]:
-    """Yield the error of an expression whose value is a function, or the promise of an ``async`` one."""
+    """Yield the error of a value that is a function or an ``async`` one's promise."""
     statements = [child for child in root.named_children if "comment" not in child.type]
     if len(statements) != 1 or statements[0].type != "expression_statement":
         return

@@ -1,7 +1,4 @@
-"""JavaScript syntax, by tree-sitter: where the first error is, and which text is code, not string or comment.
-
-The parser is fast and tolerant.
-"""
+"""JavaScript syntax, by tree-sitter: the first error, and what is code, not string or comment."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ _NOT_CODE: Final = frozenset({
 
 
 class JavaScriptFault(Struct, frozen=True):
-    """A syntax error at character offsets, or (``is_syntax`` is false) JavaScript that n8n refuses."""
+    """A syntax error at character offsets, or (``is_syntax`` false) JavaScript that n8n refuses."""
 
     start: int
     end: int
@@ -52,7 +49,7 @@ class JavaScriptFault(Struct, frozen=True):
 
 
 class ParsedScript(Struct, frozen=True):
-    """A piece of code and its tree. ``fault`` is its first syntax error."""
+    """Code and its tree. ``fault`` is its first syntax error."""
 
     code: str
     tree: Tree
@@ -60,24 +57,21 @@ class ParsedScript(Struct, frozen=True):
 
     @property
     def first_statement(self) -> str:
-        """The kind of the first statement ("expression_statement", …), empty if there is none."""
+        """The kind of the first statement ("expression_statement", …), or ""."""
         return next((child.type for child in self.tree.root_node.named_children if "comment" not in child.type), "")
 
     def is_code(self, start: int, end: int) -> bool:
-        """Whether the characters from ``start`` to ``end`` are code, not inside a string or comment."""
+        """Say whether ``start`` to ``end`` is outside strings and comments."""
         node = self.node_at(start, end)
         return node is None or node.type not in _NOT_CODE
 
     def is_name(self, start: int, end: int) -> bool:
-        """Whether the characters from ``start`` to ``end`` begin a name, not a text or a property."""
+        """Say whether ``start`` to ``end`` begins a name, not a property."""
         node = self.node_at(start, end)
         return node is None or node.type == "identifier" or self.fault is not None
 
     def may_not_fail(self, offset: int) -> bool:
-        """Whether a run can pass the code at ``offset`` by, or catches what fails there.
-
-        A function's body counts as run: most are called.
-        """
+        """Say whether a run can pass ``offset`` by or catches its failure. A function's body counts as run."""
         node = self.node_at(offset, offset + 1)
         for _ in range(_MOST_PARENTS):
             parent = node.parent if node is not None else None
@@ -89,7 +83,7 @@ class ParsedScript(Struct, frozen=True):
         return False
 
     def node_at(self, start: int, end: int) -> Node | None:
-        """Return the smallest part of the tree around these characters."""
+        """Return the smallest part around these characters."""
         if not self.code.isascii():
             start, end = len(self.code[:start].encode()), len(self.code[:end].encode())
         return self.tree.root_node.descendant_for_byte_range(start, end)
@@ -101,7 +95,6 @@ def _is_caught(parent: Node, node: Node) -> bool:
 
 
 def _passes_by(parent: Node, node: Node) -> bool:
-    """Whether ``parent`` can be run without its part ``node``."""
     if node.type in {"else_clause", "switch_case", "switch_default"}:
         return True
     if parent.type == "statement_block":
@@ -121,14 +114,13 @@ def _passes_by(parent: Node, node: Node) -> bool:
 
 
 def _is_unread(node: Node) -> bool:
-    """Whether an expression is ``$('A')`` and nothing is read of it: n8n looks for the node only then."""
+    """Say whether an expression is an unread ``$('A')``: n8n looks for the node only when read."""
     bare = early_errors.inside_parentheses(node)
     function = bare.child_by_field_name("function") if bare is not None and bare.type == "call_expression" else None
     return function is not None and function.text == b"$"
 
 
 def _may_end_early(call: Node, *, is_condition: bool) -> bool:
-    """Whether a call is ``$if(…)``, of which one value is used, or its function is reached through ``?.``."""
     if call.child_by_field_name("optional_chain") is not None:
         return True
     here = call.child_by_field_name("function")
@@ -159,7 +151,7 @@ def _parser() -> Parser:
 
 @lru_cache(maxsize=512)
 def parse_javascript(code: str) -> ParsedScript | None:
-    """Parse ``code``. Returns ``None`` for code that is too long or cannot be encoded."""
+    """Parse ``code``; ``None`` if too long or not encodable."""
     if len(code) > _MAX_CHARS:
         return None
     code = code.replace("\ufeff", " ")  # white space to the language, and none to the grammar
@@ -181,7 +173,7 @@ def _early(code: str, data: bytes, tree: Tree) -> JavaScriptFault | None:
 
 
 def _curly_quote(parsed: ParsedScript) -> JavaScriptFault | None:
-    """Return the fault of a typographic quote used as a quote, which the grammar takes for a letter."""
+    """Return the fault of a typographic quote, which the grammar takes for a letter."""
     for match in _CURLY.finditer(parsed.code):
         if parsed.is_code(match.start(), match.end()):
             return JavaScriptFault(match.start(), match.end(), f"{match.group()} is not a quote in code: write ' or \"")
@@ -200,7 +192,6 @@ def _fault(code: str, data: bytes, tree: Tree) -> JavaScriptFault:
 
 
 def _first_error(node: Node) -> Node:
-    """Return the first node, depth first, that is an error or missing; ``node`` itself if none is."""
     while True:
         if node.is_missing or (node.is_error and not any(child.has_error for child in node.children)):
             return node

@@ -1,9 +1,8 @@
 """Build the node catalogue from an n8n that the user has.
 
-Sources: the JSON that ``n8n export:nodes --output=nodes.json`` writes (full type names, tool variants and
-installed community nodes included); a ``dist/types/nodes.json``; an npm package of nodes, unpacked or as
-``.tgz``; or any folder that holds such packages (an n8n installation, a container's copied files).
-Only facts are kept: names, versions, types, flags, defaults, visibility, option values, ports. No prose.
+Sources: the JSON of ``n8n export:nodes --output=nodes.json`` (with tool variants and community nodes); a
+``dist/types/nodes.json``; an npm package, unpacked or ``.tgz``; any folder with such packages. Only facts are kept:
+names, versions, types, flags, defaults, visibility, option values, ports. No prose.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from rails.n8n.nodes.packages import Package, packages_at
 
 
 class CatalogueInfo(Struct, frozen=True):
-    """What a catalogue covers: n8n's version, where it is, where it came from, how many types and versions."""
+    """What a catalogue covers: n8n's version, its file, source, numbers of types and versions."""
 
     n8n: str
     file: str
@@ -42,9 +41,9 @@ def catalogue_info() -> CatalogueInfo:
 
 
 def build_catalogue(source: Path) -> CatalogueInfo:
-    """Build the full catalogue from ``source`` into the user's cache folder and say what it covers.
+    """Build the full catalogue into the user's cache folder.
 
-    Raises UsageError when there is no node description at ``source``.
+    Raises UsageError if ``source`` has no node description.
     """
     compacted = compact(packages_with_nodes(source), str(source))
     file = catalogue.cache_file()
@@ -53,7 +52,7 @@ def build_catalogue(source: Path) -> CatalogueInfo:
 
 
 def packages_with_nodes(source: Path) -> list[Package]:
-    """Return the packages at a place. Raises UsageError where none has a description of a node."""
+    """Return the packages at a place. Raises UsageError if none describes a node."""
     packages = list(packages_at(source))
     if not any(package.nodes for package in packages):
         raise UsageError(
@@ -78,7 +77,7 @@ def _write(file: Path, compacted: Mapping[str, Any]) -> None:
 
 
 def compact(packages: Iterable[Package], source: str) -> dict[str, Any]:
-    """Reduce descriptions to the JSON value that the catalogue file holds."""
+    """Reduce descriptions to the catalogue file's JSON."""
     interned = _Interned()
     types: dict[str, list[dict[str, Any]]] = {}
     tools: set[str] = set()
@@ -107,7 +106,7 @@ def compact(packages: Iterable[Package], source: str) -> dict[str, Any]:
 
 
 class _Interned:
-    """Equal properties are kept once: two thirds of them occur several times."""
+    """Keeps equal properties once: two thirds occur several times."""
 
     def __init__(self) -> None:
         self.values: list[Mapping[str, Any]] = []
@@ -204,7 +203,6 @@ def _children(raw: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
 
 
 def _modes(modes: Any) -> dict[str, list[str]] | None:  # noqa: ANN401
-    """Return each locator mode's patterns."""
     if not isinstance(modes, list):
         return None
     return {
@@ -216,7 +214,7 @@ def _modes(modes: Any) -> dict[str, list[str]] | None:  # noqa: ANN401
 
 
 def _as_tool(group: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
-    """Return a node's group as n8n turns it into an agent's tool when it loads the package."""
+    """Return a group as an agent's tool, as n8n makes it on loading."""
     names = [interned.values[number]["name"] for number in group["properties"]]
     added: list[int] = []
     if "toolDescription" not in names:

@@ -1,8 +1,7 @@
-"""What n8n knows about its nodes, as facts: types, versions, ports, credentials, parameters.
+"""What n8n knows about its nodes: types, versions, ports, credentials, parameters.
 
-Two levels. The list of names, versions and ports that ships with AI-Rails is always there. The full catalogue
-is built on the user's machine from an n8n that the user has (``catalogue_build``) and kept in the user's
-cache folder, because n8n's licence lets a user have the descriptions but not us hand them on.
+Names, versions and ports ship with AI-Rails. The full catalogue is built from the user's n8n (``catalogue_build``) into
+the cache folder: n8n's licence lets a user have the descriptions but not us hand them on.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MAX_BYTES: Final = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """One input or output. ``filter`` is the closed list of node types that may be connected, if any."""
+    """One input or output. ``filter`` is the closed list of connectable types, if any."""
 
     type: str
     required: bool = False
@@ -41,7 +40,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A credential that a node uses. ``display`` is its ``displayOptions``, ``None`` for always."""
+    """A node's credential. ``display`` is its ``displayOptions``, ``None`` for always."""
 
     name: str
     required: bool
@@ -50,9 +49,9 @@ class Credential:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """One node type at some of its versions. Ports are ``None`` where n8n computes them by code.
+    """One node type at some versions. Ports are ``None`` if computed by code.
 
-    ``is_full`` is whether parameters and credentials are known, or only ports.
+    ``is_full``: parameters and credentials are known, not only ports.
     """
 
     type: str
@@ -68,10 +67,7 @@ class Description:
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """Types and versions, and descriptions where the catalogue is full.
-
-    ``versions`` has every type's versions, ``tools`` the types that exist as ``…Tool`` too.
-    """
+    """Types and versions, and descriptions if full. ``tools`` are types that exist as ``…Tool`` too."""
 
     n8n: str
     versions: Mapping[str, tuple[float, ...]]
@@ -89,7 +85,7 @@ class Catalogue:
         return bool(self._groups)
 
     def known_versions(self, node_type: str) -> tuple[float, ...] | None:
-        """Return the versions of a type, tool variants included; ``None`` for an unknown type."""
+        """Return a type's versions, tool variants included; ``None`` if unknown."""
         found = self.versions.get(node_type)
         if found is None:
             base = base_of_tool(node_type)
@@ -97,7 +93,7 @@ class Catalogue:
         return found
 
     def describe(self, node_type: str, version: float | None) -> Description | None:
-        """Return the description of a type at a version (``None``: the one that n8n would take)."""
+        """Return a type at a version (``None``: n8n's choice)."""
         groups = self._groups.get(node_type)
         if not groups:
             return None if self.is_full else self._ports_only(node_type, version)
@@ -148,12 +144,12 @@ def _described(catalogue: Catalogue, node_type: str, index: int) -> Description:
 
 
 def read_ports(raw: Iterable[Any] | None) -> tuple[Port, ...] | None:
-    """Return ports as the catalogue's file has them: a type, or an object; ``None`` where n8n computes them."""
+    """Return ports from the catalogue's file; ``None`` where n8n computes them."""
     return None if raw is None else tuple(map(read_port, raw))
 
 
 def read_port(raw: str | Mapping[str, Any]) -> Port:
-    """Return one port as the catalogue's file has it."""
+    """Return a port from its type or object."""
     if isinstance(raw, str):
         return Port(raw)
     only, never = (tuple(raw.get(name, ())) for name in ("only", "never"))
@@ -161,7 +157,7 @@ def read_port(raw: str | Mapping[str, Any]) -> Port:
 
 
 def _written_ports(written: str) -> tuple[Port, ...] | None:
-    """Read ports as the list that ships writes them: "main,ai_memory/1,ai_languageModel!/1"; "?" is not known."""
+    """Read "main,ai_memory/1,ai_languageModel!/1"; "?" is unknown."""
     if written == "?":
         return None
     return tuple(_read_port(one) for one in written.split(",") if one)
@@ -173,7 +169,7 @@ def _read_port(written: str) -> Port:
 
 
 def write_ports(ports: Sequence[Port] | None) -> str:
-    """Return ports in the form of the list that ships."""
+    """Return ports in the shipped list's form."""
     if ports is None:
         return "?"
     return ",".join(
@@ -182,7 +178,7 @@ def write_ports(ports: Sequence[Port] | None) -> str:
 
 
 def base_of_tool(node_type: str) -> str:
-    """Return the type that a tool variant is made from (``…Tool``, ``…HitlTool``), or an empty text."""
+    """Return the type of a tool variant (``…Tool``, ``…HitlTool``), or ""."""
     for ending in ("HitlTool", "Tool"):
         if node_type.endswith(ending):
             return node_type.removesuffix(ending)
@@ -190,7 +186,7 @@ def base_of_tool(node_type: str) -> str:
 
 
 def cache_file() -> Path:
-    """Return where the full catalogue of this user is kept; ``AI_RAILS_N8N_CATALOGUE`` names another place."""
+    """Return the user's catalogue file; ``AI_RAILS_N8N_CATALOGUE`` overrides it."""
     import platformdirs
 
     named = os.environ.get("AI_RAILS_N8N_CATALOGUE")
@@ -198,7 +194,7 @@ def cache_file() -> Path:
 
 
 def current() -> Catalogue:
-    """Return the user's full catalogue if there is a readable one, else the list of names."""
+    """Return the user's readable full catalogue, else the shipped list."""
     file = cache_file()
     try:
         stat = file.stat()
@@ -209,7 +205,7 @@ def current() -> Catalogue:
 
 @cache
 def names_only() -> Catalogue:
-    """Return the list of types, versions and ports that ships with AI-Rails."""
+    """Return the shipped list of types, versions and ports."""
     raw = json.loads(_NAMES_FILE.read_text(encoding="utf-8"))
     versions = {
         f"{package}.{name}": tuple(float(version) for version in numbers)
@@ -225,7 +221,7 @@ def _cached(file: Path, _changed: int, _size: int) -> Catalogue | None:
 
 
 def load_catalogue(file: Path) -> Catalogue | None:
-    """Read a catalogue file. Returns ``None`` for one that is damaged or of another format."""
+    """Read a catalogue file; ``None`` if damaged or of another format."""
     try:
         with gzip.open(file) as stream:
             raw = json.loads(stream.read(_MAX_BYTES))
@@ -235,7 +231,7 @@ def load_catalogue(file: Path) -> Catalogue | None:
 
 
 def catalogue_from_json(raw: Mapping[str, Any]) -> Catalogue:
-    """Make a catalogue of the JSON value that ``catalogue_build.compact`` returns."""
+    """Return the catalogue of ``catalogue_build.compact``'s JSON."""
     versions = {
         node_type: tuple(sorted(float(version) for group in groups for version in group["versions"]))
         for node_type, groups in raw["types"].items()

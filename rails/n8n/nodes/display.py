@@ -1,8 +1,8 @@
-"""Which parameters are visible: n8n's ``displayOptions``, condition by condition.
+"""Which parameters are visible: n8n's ``displayOptions``.
 
-Anchor: n8n-workflow 2.41, ``node-helpers`` (``displayParameter``, ``checkConditions``,
-``getPropertyValues``). Every ``show`` key must match, any ``hide`` key hides, an expression in a
-controlling value shows the parameter at once, and keys are looked at in their order.
+Anchor: n8n-workflow 2.41, ``node-helpers`` (``displayParameter``, ``checkConditions``, ``getPropertyValues``). Every
+``show`` key must match, any ``hide`` key hides, an expression in a controlling value shows at once; keys in their
+order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Test = Callable[[Any], bool]
 
 
 class _Key(Struct, frozen=True):
-    """One key of ``show`` or ``hide``: where its value is, the plain values that match, other conditions."""
+    """A key of ``show`` or ``hide``: its value's place, plain matches, other conditions."""
 
     kind: str
     path: tuple[str, ...]
@@ -36,7 +36,7 @@ class Display(Struct, frozen=True):
     depends_on: tuple[str, ...]
 
     def visible(self, values: Mapping[str, Any], root: Mapping[str, Any], version: float, is_tool: bool) -> bool:
-        """Say whether the parameter shows, given its own level's values and the node's."""
+        """Say whether the parameter shows, given its level's values and the node's."""
         for key in self.show:
             found = _values(key, values, root, version, is_tool)
             for value in found:
@@ -52,7 +52,7 @@ class Display(Struct, frozen=True):
 
 
 def compiled(options: Mapping[str, Any] | None) -> Display | None:
-    """Compile ``displayOptions``; ``None`` stands for "always visible"."""
+    """Compile ``displayOptions``; ``None``: always visible."""
     if not options:
         return None
     show, hide = (options.get(name) or {} for name in ("show", "hide"))
@@ -75,7 +75,7 @@ def _key(name: str, conditions: Sequence[Any]) -> _Key:
 
 
 def token(value: Any) -> Any:  # noqa: ANN401 - any JSON value comes in
-    """Return a hashable stand-in that is equal exactly when JavaScript's ``===`` holds."""
+    """Return a hashable stand-in, equal exactly under JavaScript's ``===``."""
     if value is True or value is False:
         return ("bool", value)
     return id(value) if isinstance(value, dict | list) else value
@@ -138,7 +138,7 @@ def _regex(wanted: Any) -> _Test:  # noqa: ANN401
 
 @lru_cache(maxsize=1024)
 def pattern_of(text: str) -> re.Pattern[str] | None:
-    """Compile a JavaScript regular expression; ``None`` where Python cannot read it."""
+    """Compile a JavaScript pattern; ``None`` if Python cannot."""
     try:
         return re.compile(re.sub(r"\(\?<([A-Za-z_]\w*)>", r"(?P<\1>", text).replace(r"\/", "/"))
     except (re.error, OverflowError, RecursionError):

@@ -1,6 +1,6 @@
-"""What a file gives for a node's parameters: a walk beside what n8n keeps of it, and the filters in it.
+"""What a file gives for a node's parameters beside what n8n keeps, and the filters in it.
 
-The comparisons of filters are those of n8n-workflow's ``filter-parameter``; anything else is never true.
+Comparisons are those of n8n-workflow's ``filter-parameter``; others are never true.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ONE_SIDED: Final = frozenset(FACTS["one_sided_operations"])
 
 
 class Spot(NamedTuple):
-    """One level of a node's parameters: what the file gives there and what n8n keeps of it."""
+    """One level of parameters: given, and kept by n8n."""
 
     level: Level
     given: Any
@@ -29,7 +29,7 @@ class Spot(NamedTuple):
 
 
 def each_given(top: Spot, context: Context) -> Iterator[tuple[Spot, str, Property | None]]:
-    """Yield the name of each value that is given, at every level: with the property that shows, or None."""
+    """Yield each given name, at every level, with the property that shows, or None."""
     yield from _each(top, top.kept, context)
 
 
@@ -56,7 +56,7 @@ def _each(spot: Spot, root: Any, context: Context) -> Iterator[tuple[Spot, str, 
 
 
 def filters_in(value: Json, path: JsonPath = ()) -> Iterator[tuple[JsonPath, dict[str, Json]]]:
-    """Yield every filter in a node's parameters with its place: what has conditions, or one, that compare."""
+    """Yield every filter with its place: what has comparing conditions, or one."""
     if isinstance(value, list):
         for index, one in enumerate(value):
             yield from filters_in(one, (*path, index))

@@ -25,7 +25,7 @@ _MAX_BYTES: Final = 200_000_000
 
 
 class Package(Struct, frozen=True):
-    """The node descriptions of one npm package; ``name`` is empty when they carry full names."""
+    """An npm package's descriptions; ``name`` is "" if they have full names."""
 
     name: str
     version: str
@@ -33,7 +33,7 @@ class Package(Struct, frozen=True):
 
 
 def packages_at(source: Path) -> Iterator[Package]:
-    """Yield the packages at a folder, an archive or a JSON file. Raises UsageError for what is none of them."""
+    """Yield the packages at a folder, archive or JSON file. Raises UsageError for anything else."""
     if source.is_dir():
         yield from _in_folder(source)
     elif source.suffix in {".tgz", ".gz"}:
@@ -43,7 +43,7 @@ def packages_at(source: Path) -> Iterator[Package]:
 
 
 def _in_folder(folder: Path) -> Iterator[Package]:
-    """Yield each package once, the first copy found counting."""
+    """Yield each package once, the first copy found."""
     seen: set[str] = set()
     archived = (package for archive in sorted(folder.glob("*.tgz")) for package in _in_archive(archive))
     for package in chain(map(_from_file, _nodes_files(folder)), archived):

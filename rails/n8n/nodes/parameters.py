@@ -1,8 +1,7 @@
 """A node's parameters as n8n holds them: defaults filled in, hidden and unknown ones dropped.
 
-Anchor: n8n-workflow 2.41, ``getNodeParameters`` with defaults and without hidden parameters, as the
-``Workflow`` constructor calls it. n8n throws where a list is needed and something else is given;
-:class:`Malformed` says where.
+Anchor: n8n-workflow 2.41, ``getNodeParameters`` with defaults, without hidden ones, as the ``Workflow`` constructor
+calls it. Where n8n throws for want of a list, :class:`Malformed` has the path.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NESTED: Final = frozenset({"collection", "fixedCollection"})
 
 
 class Malformed(Exception):
-    """n8n cannot read this value: it is no list where it iterates. ``path`` leads to the value."""
+    """n8n iterates over the value at ``path``, which is no list."""
 
     def __init__(self, path: tuple[str | int, ...]) -> None:
         super().__init__(path)
@@ -32,7 +31,7 @@ class Malformed(Exception):
 
 
 class Property(Struct, frozen=True, eq=False):
-    """One parameter of a node type. ``children`` are those of a collection, ``groups`` of a fixedCollection."""
+    """One parameter. ``children`` are a collection's, ``groups`` a fixedCollection's."""
 
     name: str
     type: str
@@ -46,7 +45,7 @@ class Property(Struct, frozen=True, eq=False):
     raw: Mapping[str, Any]
 
     def shows(self, here: Any, root: Any, context: Context) -> bool:  # noqa: ANN401
-        """Whether the parameter shows, given its own level's values and the node's."""
+        """Say whether it shows, given its level's values and the node's."""
         return self.display is None or self.display.visible(here, root, context.version, context.is_tool)
 
     @property
@@ -56,7 +55,7 @@ class Property(Struct, frozen=True, eq=False):
 
 
 class Level:
-    """The properties of one level, in the order in which n8n resolves them."""
+    """The properties of one level, in n8n's order of resolution."""
 
     __slots__ = ("by_name", "duplicates", "judged", "order", "properties")
 
@@ -71,7 +70,7 @@ class Level:
         self.judged = tuple(item for item in self.properties if _is_judged(item))
 
     def walk(self) -> Iterator[Property]:
-        """Yield every property of the level and of all below it."""
+        """Yield every property, nested ones too."""
         for item in self.properties:
             yield item
             for level in item.levels:
@@ -88,7 +87,7 @@ def _is_judged(item: Property) -> bool:
 
 
 def choices(level: Level) -> Mapping[str, frozenset[str]]:
-    """Return the values of all lists of choices in a level and below it, by the parameters' names."""
+    """Return all lists of choices, by parameter name."""
     found: dict[str, set[str]] = {}
     for item in level.walk():
         if item.type in {"options", "multiOptions"}:
@@ -97,7 +96,7 @@ def choices(level: Level) -> Mapping[str, frozenset[str]]:
 
 
 def level_of(properties: Sequence[Mapping[str, Any]]) -> Level:
-    """Compile the properties of one level and all below it."""
+    """Compile properties, nested ones too."""
     return Level([_property(raw) for raw in properties])
 
 
@@ -117,7 +116,7 @@ def _property(raw: Mapping[str, Any]) -> Property:
 
 
 def _resolved(properties: Sequence[Property], by_name: Mapping[str, Sequence[Property]]) -> Iterator[Property]:
-    """Yield properties so that what a visibility depends on comes first; cycles keep their order."""
+    """Yield properties after those that their visibility depends on; cycles keep their order."""
     depends: dict[str, set[str]] = {}
     for item in properties:
         names = item.display.depends_on if item.display else ()
@@ -132,21 +131,21 @@ def _resolved(properties: Sequence[Property], by_name: Mapping[str, Sequence[Pro
 
 
 class Context(Struct, frozen=True):
-    """What visibility may ask of the node beside its parameters."""
+    """What visibility depends on besides parameters."""
 
     version: float
     is_tool: bool
 
 
 def context_of(description: Description, version: float | None) -> Context:
-    """Return what visibility may ask of a node of this type: of the newest version where the file leaves it out."""
+    """Return the context of a node; the newest version if the file has none."""
     chosen = max(description.versions) if version is None else version
     return Context(chosen, description.type.endswith("Tool"))
 
 
 @cache
 def levels(description: Description) -> Level:
-    """Return the compiled properties of a description; compiled once for each description."""
+    """Return a description's properties, compiled once."""
     return level_of(description.properties)
 
 
@@ -160,7 +159,7 @@ class _Filler:
         self._context = context
 
     def simple(self, level: Level, values: Any, root: Any, parent: str) -> dict[str, Any]:  # noqa: ANN401
-        """Return the simple values of a level, hidden ones included: what visibility is judged by."""
+        """Return a level's simple values, hidden ones too: visibility is judged by them."""
         made: dict[str, Any] = {}
         if values in _JS_FALSE:
             return made

@@ -1,9 +1,8 @@
 """A node's inputs and outputs, also where n8n computes them from the parameters.
 
-The catalogue has the ports of most types. For the few that n8n gives as code, ``ports.json`` says the same: each row
-is a port, the parameters on which it depends, and how often it is there. A condition names a parameter, with "!" where
-its value must be another, or a bound of the version. Where an expression decides, or the type is not in the table,
-the answer is ``None``: not known, so not judged.
+For types whose ports are code, ``ports.json`` has a row for each port: its conditions (a parameter, with "!" negated,
+or a bound of the version) and how often it is there. Where an expression decides, or the type is unknown, the answer is
+``None``: not judged.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class _Unknown(Exception):
 
 
 def inputs(description: Description, values: ParameterValues, version: float) -> tuple[Port, ...] | None:
-    """Return the inputs of a node with these filled parameters."""
+    """Return a node's inputs by its filled parameters."""
     if description.inputs is not None:
         return description.inputs
     return _computed("inputs", description, values, version)
@@ -41,7 +40,7 @@ def inputs(description: Description, values: ParameterValues, version: float) ->
 def outputs(
     description: Description, values: ParameterValues, version: float, *, error_output: bool = False
 ) -> tuple[Port, ...] | None:
-    """Return the outputs of a node. ``error_output`` is whether ``onError`` adds one more at the end."""
+    """Return a node's outputs. ``error_output``: ``onError`` adds one at the end."""
     found = description.outputs
     if found is None:
         found = _computed("outputs", description, values, version)
@@ -49,7 +48,7 @@ def outputs(
 
 
 def with_defaults(node_type: str, parameters: ParameterValues) -> ParameterValues:
-    """Return parameters as far as ports depend on them, where no full catalogue can fill them in."""
+    """Return the parameters that ports depend on, defaults filled in without a full catalogue."""
     return {**_TABLE["defaults"].get(_row_name(node_type), {}), **parameters}
 
 
@@ -95,7 +94,7 @@ def _holds(name: str, wanted: Any, values: ParameterValues, version: float) -> b
 
 
 def _at(values: Any, path: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the value at a path, ``None`` where there is none. Raises _Unknown for an expression."""
+    """Return the value at a path or ``None``. Raises _Unknown for an expression."""
     for part in path.split("."):
         values = values.get(part) if isinstance(values, dict) else None
     if isinstance(values, str) and values.startswith("="):
@@ -104,7 +103,7 @@ def _at(values: Any, path: str) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _number(value: Any) -> int:  # noqa: ANN401 - any JSON value
-    """Return how many a value means: a number, the length of a list, the texts between commas; 0 for anything else."""
+    """Return a number, the length of a list, or of a text with commas; else 0."""
     if isinstance(value, list):
         return min(len(value), _MOST)
     if isinstance(value, str):
@@ -113,7 +112,6 @@ def _number(value: Any) -> int:  # noqa: ANN401 - any JSON value
 
 
 def _listed(rows: Any) -> Iterator[Port]:  # noqa: ANN401 - any JSON value
-    """Yield the ports that a node lists itself."""
     if not rows or not isinstance(rows, list):
         raise _Unknown
     for row in rows[:_MOST]:

@@ -1,4 +1,4 @@
-"""One value of a node in the form in which n8n reads it: its group, its list, its choice, its locator."""
+"""A value in the form that n8n reads: its group, list, choice, locator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelec
 
 
 class ParameterChange(NamedTuple):
-    """What a repair is in words, what it puts where, and what it takes away."""
+    """A repair in words, what it sets, and what it removes."""
 
     what: str
     put: tuple[tuple[JsonPath, Json], ...]
@@ -22,24 +22,23 @@ class ParameterChange(NamedTuple):
 
 
 def renamed(here: JsonPath, new: str, value: Json) -> ParameterChange:
-    """Return the change of the name of what is at a place."""
+    """Return the change of a name."""
     return ParameterChange(f"`{format_path(here)}` as `{new}`", (((*here[:-1], new), value),), (here,))
 
 
 def changed(here: JsonPath, how: str, value: Json) -> ParameterChange:
-    """Return the change of the value at a place; ``how`` says it behind the place."""
+    """Return the change of a value; ``how`` says it."""
     return ParameterChange(f"`{format_path(here)}` {how}", ((here, value),))
 
 
 def _is_row(row: Json, level: Level | None) -> bool:
-    """Whether a value is a row of a level: every name in it is one of the level's, and every value fits."""
     if not isinstance(row, dict) or not row or level is None:
         return False
     return all(any(fits_parameter(item, value) for item in level.by_name.get(name, ())) for name, value in row.items())
 
 
 def as_rows(value: Json, level: Level) -> list[Json] | None:
-    """Return one row, or rows under numbers or names, as the list that they should be."""
+    """Return one row, or rows under numbers or names, as a list."""
     if _is_row(value, level):
         return [value]
     if isinstance(value, dict) and value and all(_is_row(row, level) for row in value.values()):
@@ -48,7 +47,7 @@ def as_rows(value: Json, level: Level) -> list[Json] | None:
 
 
 def shape_changes(item: Property, value: Json, here: JsonPath) -> Iterator[ParameterChange]:
-    """What a value lacks to be read: its group, its list, its object, its sign."""
+    """Yield what a value lacks to be read: its group, list, object, sign."""
     if item.type == "fixedCollection":
         yield from _groups(item, value, here)
     elif item.type == "collection" and item.multiple is not True:
@@ -63,12 +62,12 @@ def shape_changes(item: Property, value: Json, here: JsonPath) -> Iterator[Param
 
 
 def written(value: Json) -> str:
-    """Return a choice as a message has it."""
+    """Return a choice for a message."""
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def fits_parameter(item: Property, value: Json) -> bool:
-    """Whether a value has the form of a parameter."""
+    """Say whether a value has a parameter's form."""
     if item.type in {"notice", "callout", "button", "hidden"}:
         return False
     if item.type == "fixedCollection":
@@ -95,14 +94,13 @@ def _is_open(item: Property) -> bool:
 
 
 def fits_group(item: Property, level: Level, entries: Json) -> bool:
-    """Whether a value has the form of a group: rows where several may stand, else one."""
+    """Say whether a value has a group's form: rows if several may be there, else one."""
     if item.multiple is True:
         return isinstance(entries, list) and bool(entries) and all(_is_row(row, level) for row in entries)
     return _is_row(entries, level)
 
 
 def _groups(item: Property, value: Json, here: JsonPath) -> Iterator[ParameterChange]:
-    """Rows without their group, a group under another name, one row for a list and a list for one."""
     given = value if isinstance(value, dict) else {}
     unknown = [name for name in given if name not in item.groups and given[name] not in (None, "", [], {})]
     if given is not value or (unknown and not given.keys() & item.groups.keys()):
@@ -134,7 +132,6 @@ def _choice(item: Property, value: Json, here: JsonPath) -> Iterator[ParameterCh
 
 
 def _locator(item: Property, value: Mapping[str, Json], here: JsonPath) -> Iterator[ParameterChange]:
-    """A locator without its sign, with its mode in another spelling, or with its value under the mode's name."""
     mode, made = value.get("mode"), dict(value)
     if not item.modes:
         return
@@ -154,7 +151,7 @@ def _locator(item: Property, value: Mapping[str, Json], here: JsonPath) -> Itera
 
 
 def _modes_for(item: Property, value: Json) -> Iterable[str]:
-    """Yield the modes in which n8n takes a value; what a person picks from a list looks like anything."""
+    """Yield the modes that n8n would accept; a list's choice may look like anything."""
     for mode, rules in item.modes.items():
         patterns = [pattern_of(f"^{rule}$") for rule in rules]
         if (

@@ -1,7 +1,6 @@
-"""What the file gives and n8n does not read, put where n8n reads it: by the descriptions of the user's own n8n.
+"""Values that n8n does not read, moved to where it does, by the user's own catalogue.
 
-A parameter under another spelling, at the wrong level, rows without their group or a group without its list, a choice
-in another spelling, a locator that is half of one: where one place is possible.
+Another spelling, a wrong level, rows without group, groups without list, half a locator: where one place is possible.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _DEPTH: Final = 5
 
 
 class ParameterRepair(NamedTuple):
-    """The node's parameters after one repair, and what it did."""
+    """The parameters after one repair, and its words."""
 
     parameters: dict[str, Json]
     what: str
@@ -66,7 +65,6 @@ def _at(value: Any, path: JsonPath) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _levels_at(level: Level, path: JsonPath) -> list[Level]:
-    """Return the possible levels of the rows at a path of parameter, group, index, and so on."""
     found, names = [level], [part for part in path if isinstance(part, str)]
     while names:
         name = names.pop(0)
@@ -80,13 +78,10 @@ def _levels_at(level: Level, path: JsonPath) -> list[Level]:
 
 
 class _Finder:
-    """Compares what the file gives with what n8n keeps, as the rules do, and yields what would mend it."""
-
     def __init__(self, top: Spot, context: Context) -> None:
         self._top, self._context = top, context
 
     def changes(self) -> Iterator[ParameterChange]:
-        """Yield repairs of which only one is possible."""
         for spot, name, item in each_given(self._top, self._context):
             value = spot.given[name]
             if item is not None:
@@ -105,7 +100,6 @@ class _Finder:
             yield ParameterChange(f"`{format_path(here)}` as `{format_path(homes[0])}`", ((homes[0], value),), (here,))
 
     def _homes(self, spot: Spot, name: str, value: Json, depth: int) -> Iterator[JsonPath]:
-        """Yield each place at or below a level where a parameter of this name shows, fits and is not given."""
         given, kept = (one if isinstance(one, dict) else {} for one in (spot.given, spot.kept))
         for item in spot.level.properties if depth else ():
             inside, here = given.get(item.name, {}), (*spot.path, item.name)
@@ -124,7 +118,6 @@ class _Finder:
 
 
 def _free(spot: Spot, value: Json) -> Iterator[str]:
-    """Yield the names of the parameters that show here, are not given and take a value."""
     shown = (one for one in spot.level.properties if one.name in spot.kept and one.name not in spot.given)
     yield from (one.name for one in shown if forms.fits_parameter(one, value))
 

@@ -1,6 +1,6 @@
-"""Parameters in the shape of a node's older version, made those of the version that the node has.
+"""Parameters in an older version's shape, converted to the node's version.
 
-Every repair keeps the meaning. What has two readings, or a value that is no constant of the old form, is left alone.
+The meaning stays. What has two readings, or is no constant of the old form, is left.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Repaired = tuple[dict[str, Json], str] | None
 
 
 def repairs(node: model.Node, parameters: dict[str, Json]) -> Iterator[tuple[dict[str, Json], str]]:
-    """Yield the node's parameters in their present shape, and what was done, for each old shape that is there."""
+    """Yield the parameters in present shape, and what was done, for each old shape."""
     for repair in _REPAIRS:
         found = repair(node, parameters)
         if found is not None:
@@ -38,7 +38,6 @@ def repairs(node: model.Node, parameters: dict[str, Json]) -> Iterator[tuple[dic
 
 
 def _operators(_: model.Node, parameters: dict[str, Json]) -> Repaired:
-    """Operators of filters that have another name."""
     for path, value in filters_in(parameters):
         sound = operators.sound_filter(value)
         if sound != value:
@@ -52,7 +51,6 @@ def _differ(value: Mapping[str, Json], sound: Mapping[str, Json]) -> bool:
 
 
 def _assigned(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    """One assignment of Set, or several under names, in the list that they should be."""
     value = parameters.get("assignments")
     rows = value.get("assignments") if isinstance(value, dict) else None
     if node.type != _SET or not isinstance(value, dict) or not isinstance(rows, dict) or not rows:
@@ -64,7 +62,6 @@ def _assigned(node: model.Node, parameters: dict[str, Json]) -> Repaired:
 
 
 def _called_workflow(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    """The id of a workflow as the locator that newer versions read."""
     value = parameters.get("workflowId")
     if not has_bare_workflow(node, parameters):
         return None
@@ -80,7 +77,6 @@ def _with(value: Any, path: tuple[str | int, ...], new: Json) -> Any:  # noqa: A
 
 
 def _old_conditions(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    """Conditions of If or Filter version 1 in a node of version 2."""
     value = parameters.get("conditions")
     if node.type not in _CONDITIONS or (node.version or 0) < 2 or not isinstance(value, dict) or not value:
         return None
@@ -121,7 +117,6 @@ def _condition(node: model.Node, kind: str, entry: Json) -> dict[str, Json] | No
 
 
 def _old_rules(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    """Rules of Switch version 1 in a node of version 3, where rule 0 leads to output 0, and so on."""
     value, kind = parameters.get("rules"), parameters.get("dataType", "number")
     rows = value.get("rules") if isinstance(value, dict) and set(value) == {"rules"} else None
     if node.type != "n8n-nodes-base.switch" or (node.version or 0) < 3 or not isinstance(rows, list) or not rows:
@@ -143,7 +138,6 @@ def _old_rules(node: model.Node, parameters: dict[str, Json]) -> Repaired:
 
 
 def _old_fields(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    """Fields of Set version 1 and 2 in a node of version 3.3 and later, where assignments hold them."""
     value = parameters.get("values")
     if node.type != _SET or (node.version or 0) < 3.3 or not isinstance(value, dict) or "assignments" in parameters:
         return None
@@ -162,7 +156,7 @@ def _old_fields(node: model.Node, parameters: dict[str, Json]) -> Repaired:
 
 
 def _kept_only(parameters: Mapping[str, Any]) -> dict[str, Json]:
-    """Return the other parameters; ``keepOnlySet`` of the old versions is ``includeOtherFields`` turned round."""
+    """Return the rest; ``keepOnlySet`` is the negated ``includeOtherFields``."""
     rest = {name: one for name, one in parameters.items() if name not in {"values", "keepOnlySet"}}
     if parameters.get("keepOnlySet") is not True and "includeOtherFields" not in rest:
         rest["includeOtherFields"] = True
@@ -170,7 +164,6 @@ def _kept_only(parameters: Mapping[str, Any]) -> dict[str, Json]:
 
 
 def _old_method(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    """The method of HTTP Request, which was called ``requestMethod`` before version 3."""
     old, new = ("requestMethod", "method") if (node.version or 3) >= 3 else ("method", "requestMethod")
     if node.type != _HTTP or old not in parameters or new in parameters:
         return None
@@ -178,7 +171,6 @@ def _old_method(node: model.Node, parameters: dict[str, Json]) -> Repaired:
 
 
 def _old_merge(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    """How Merge combines, as version 2 called it or as the mode, in a node of version 3."""
     if node.type != "n8n-nodes-base.merge" or (node.version or 0) < 3 or "combineBy" in parameters:
         return None
     name = "combinationMode" if parameters.get("mode") == "combine" else "mode"

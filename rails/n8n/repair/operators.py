@@ -1,4 +1,4 @@
-"""Conditions of filters under the names that n8n compares by: types, operators and how they are combined."""
+"""Conditions of filters under n8n's names: types, operators, combinators."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _ONE_TYPE: Final = {
 
 
 def operation(kind: str, written: str) -> str | None:
-    """Return n8n's name of an operation of a type, ``None`` where it has none that is meant."""
+    """Return n8n's name of a type's operation, or ``None``."""
     known = FILTER_OPERATIONS.get(kind, ())
     found = written if written in known else _CANONICAL.get(plain_name(written) or written.strip())
     return found if found in known else None
 
 
 def operator(kind: Json, written: str) -> dict[str, Json] | None:
-    """Return an operator as n8n has it; without a type that n8n knows, the only one that has the operation."""
+    """Return n8n's operator; for an unknown type, the only one with that operation."""
     named = _TYPES.get(plain_name(kind)) if isinstance(kind, str) else None
     if named is None:
         named = _ONE_TYPE.get(_CANONICAL.get(plain_name(written) or written.strip(), ""))
@@ -51,7 +51,7 @@ def operator(kind: Json, written: str) -> dict[str, Json] | None:
 
 
 def sound_filter(value: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a filter with every condition that has one valid form in it; equal to ``value`` if nothing is to do."""
+    """Return a filter with each condition in its one valid form; equal to ``value`` if all are."""
     given = value.get("conditions")
     conditions = [given] if isinstance(given, dict) else given
     if not isinstance(conditions, list):

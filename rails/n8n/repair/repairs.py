@@ -1,7 +1,6 @@
-"""A workflow repaired: what n8n would drop without a word is where n8n reads it.
+"""A workflow repaired where exactly one form is valid: what n8n would drop is where it reads it.
 
-A repair is made where exactly one form is valid. The result is judged by
-the rules for parameters: what leaves more errors than before is not made. Nothing else of the workflow changes.
+A repair that leaves more errors, by the rules for parameters, is not made.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _MOST: Final = 60
 
 
 class WorkflowRepair(NamedTuple):
-    """What was repaired in which node, in words."""
+    """A repair in words, and its node."""
 
     node: str
     what: str
@@ -33,7 +32,7 @@ class WorkflowRepair(NamedTuple):
 def repaired(
     workflow: Mapping[str, Json], known: Catalogue | None = None
 ) -> tuple[dict[str, Json], list[WorkflowRepair]]:
-    """Return the workflow with what can be repaired, and what was done. Equal to ``workflow`` if nothing was."""
+    """Return the repaired workflow, and what was done; equal to ``workflow`` if nothing."""
     nodes, made = workflow.get("nodes"), list[WorkflowRepair]()
     if not isinstance(nodes, list):
         return dict(workflow), made
@@ -51,7 +50,6 @@ def repaired(
 
 
 def _lifted(node: Node) -> tuple[Node, list[WorkflowRepair]]:
-    """Return a node whose own settings stand beside its parameters, where they can be its settings."""
     raw = dict(node.raw)
     found = [name for name in SETTINGS_OF_NODES if name in node.parameters and name not in raw]
     found = [name for name in found if _is_setting(node, name, node.parameters[name])]
@@ -64,7 +62,7 @@ def _lifted(node: Node) -> tuple[Node, list[WorkflowRepair]]:
 
 
 def _is_setting(node: Node, name: str, value: Json) -> bool:
-    """Say whether a value can be a setting. A node is never disabled by a repair."""
+    """Say whether a value can be a setting. No repair disables a node."""
     if name == "disabled" or (name == "executeOnce" and "Command" in node.type):
         return False
     try:
@@ -75,7 +73,7 @@ def _is_setting(node: Node, name: str, value: Json) -> bool:
 
 
 def _mended(node: Node, known: Catalogue | None) -> tuple[Node, list[WorkflowRepair]]:
-    """Return a node after all repairs. One may show faults that the next one mends, so all are tried at first."""
+    """Return a node after all repairs. One may show faults that the next mends, so all are tried first."""
     sound, made = _stepped(node, known, strict=False)
     if made and not _is_better(_faults(sound, known), _faults(node, known)):
         return _stepped(node, known, strict=True)
@@ -99,7 +97,6 @@ def _stepped(node: Node, known: Catalogue | None, *, strict: bool) -> tuple[Node
 
 
 def _repairs(node: Node, known: Catalogue | None) -> Iterator[tuple[Node, str]]:
-    """Yield the node after each repair that is possible, and what it is."""
     for given, what in old_shapes.repairs(node, dict(node.parameters)):
         yield _with(node, given), what
     for found in misplaced.repairs(node, known) if known is not None and known.is_full else ():
@@ -111,7 +108,6 @@ def _with(node: Node, parameters: dict[str, Json]) -> Node:
 
 
 def _faults(node: Node, known: Catalogue | None) -> list[Issue] | None:
-    """Return the issues of a node's parameters, ``None`` where they are not known."""
     description = known.describe(node.type, node.version) if known is not None else None
     if description is None or not description.is_full:
         return None
@@ -119,7 +115,6 @@ def _faults(node: Node, known: Catalogue | None) -> list[Issue] | None:
 
 
 def _is_better(left: list[Issue] | None, before: list[Issue] | None) -> bool:
-    """Return whether there is no error and no issue more than before."""
     if left is None or before is None:
         return left is None and before is None
     errors, were = (sum(issue.severity == "error" for issue in found) for found in (left, before))

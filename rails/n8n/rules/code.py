@@ -1,4 +1,4 @@
-"""Rules for Code nodes: JavaScript and Python parse, and the nodes that they name exist."""
+"""Rules for Code nodes: JavaScript and Python parse, and named nodes exist."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Code(Struct, frozen=True):
 
 
 def check(workflow: Workflow) -> Iterator[Issue]:
-    """Yield the issues of all code in enabled nodes."""
+    """Yield the issues of code in enabled nodes."""
     names = workflow.names()
     for node in workflow.nodes:
         if node.disabled:
@@ -99,7 +99,7 @@ def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
 
 
 def _result(node: Node, code: _Code) -> Iterator[Issue]:
-    """What code gives back: n8n stops at a Code node without items, or with what is none."""
+    """Yield what n8n stops at: no items, or none that are items."""
     if node.type != "n8n-nodes-base.code" or not code.text.strip():
         return
     each = node.parameters.get("mode") == "runOnceForEachItem"

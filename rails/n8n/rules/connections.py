@@ -1,4 +1,4 @@
-"""Rules for connections against the ports that the nodes have. n8n's editor drops a wrong one without a word."""
+"""Connections against the nodes' ports. n8n's editor silently drops a wrong one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ _Ports = tuple[Port, ...]
 
 
 class _Sides(Struct, frozen=True):
-    """A node's ports; ``None`` where they are not known."""
-
     inputs: _Ports | None
     outputs: _Ports | None
 
@@ -27,7 +25,7 @@ _NOT_KNOWN = _Sides(None, None)
 
 
 def check(workflow: Workflow, known: Catalogue, held: Mapping[int, Mapping[str, Any]]) -> Iterator[Issue]:
-    """Yield the issues of all wires and of inputs that need one. ``held`` are the filled parameters by index."""
+    """Yield the issues of wires and of required inputs. ``held`` are the filled parameters by index."""
     sides = {node.name: _sides(node, known, held) for node in reversed(workflow.nodes)}
     told: set[tuple[object, ...]] = set()
     for wire in workflow.wires:

@@ -1,4 +1,4 @@
-"""What the place that a workflow goes to asks of it, and what therefore blocks.
+"""What a workflow's destination asks of it, and what therefore blocks.
 
 ``import``   the editor's or command line's import: structure only.
 ``api``      n8n's public API: closed lists of keys, required ``name`` and ``settings``. Anchor: n8n's
@@ -32,14 +32,14 @@ _STOPS_PUBLISHING: Final = frozenset({"N8N081", "N8N084", "N8N092"})
 
 
 def weigh(issues: Iterable[Issue], profile: str) -> Iterator[Issue]:
-    """Give each issue the severity that it has at ``profile``."""
+    """Give each issue its severity at ``profile``."""
     for one in issues:
         raised = profile == "strict" or (profile == "publish" and one.rule in _STOPS_PUBLISHING)
         yield replace(one, severity="error") if raised and one.severity == "warning" else one
 
 
 def check(workflow: Mapping[str, Json], profile: str) -> Iterator[Issue]:
-    """Yield what is missing or not allowed around the nodes and connections of a workflow."""
+    """Yield what is missing or not allowed around nodes and connections."""
     yield from _name(workflow, "error" if profile == "api" else "info")
     yield from _around(workflow)
     if profile != "api":
@@ -66,7 +66,6 @@ def _name(workflow: Mapping[str, Json], severity: Severity) -> Iterator[Issue]:
 
 
 def _around(workflow: Mapping[str, Json]) -> Iterator[Issue]:
-    """Yield warnings for pinned data of nodes that do not exist and for unknown ways to handle an error."""
     nodes = workflow.get("nodes")
     objects = {n: node for n, node in enumerate(nodes) if isinstance(node, dict)} if isinstance(nodes, list) else {}
     pinned = workflow.get("pinData")

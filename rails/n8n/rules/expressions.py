@@ -1,4 +1,4 @@
-"""Rules for expressions: they parse, the nodes that they name exist and ran before, the ``=`` is there."""
+"""Expressions parse, the nodes they name exist and ran before, the ``=`` is there."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _Upstream = Callable[[str], set[str]]
 
 
 def _upstream_in(workflow: Workflow) -> _Upstream:
-    """Return what knows the nodes before a node. A sub-node has what its root node has, and its root's sub-nodes."""
+    """Return the nodes before a node; a sub-node has its root's, and the root's sub-nodes."""
 
     def before(name: str) -> Iterator[str]:
         yield from (wire.source.name for wire in workflow.incoming.get(name, ()))
@@ -54,10 +54,10 @@ def _upstream_in(workflow: Workflow) -> _Upstream:
 
 
 def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: bool) -> Iterator[Issue]:
-    """Yield the issues of all expressions. Disabled nodes and sticky notes are left out.
+    """Yield the issues of expressions in enabled nodes.
 
-    ``held`` has the parameters that n8n keeps, by the node's index, where they are known: what is dropped
-    is never evaluated. ``whole`` is whether the structure is sound; the order of nodes is judged only then.
+    ``held`` are the parameters that n8n keeps, by index, if known: others are never evaluated. ``whole``: the structure
+    is sound, so order is judged.
     """
     names = workflow.names()
     ordered = whole and len(workflow.nodes) <= _MAX_NODES_FOR_ORDER
@@ -72,7 +72,7 @@ def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: b
 
 
 def parameter_texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
-    """Yield every string of the node's parameters with its path, in the order of the file."""
+    """Yield every parameter string with its path, in file order."""
     todo: list[tuple[JsonPath, Json]] = [((*node.path, "parameters"), dict(node.parameters))]
     while todo:
         path, value = todo.pop()
@@ -85,8 +85,6 @@ def parameter_texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
 
 
 class _Checker:
-    """The rules on one node's texts."""
-
     def __init__(self, node: Node, workflow: Workflow, names: Names, upstream: _Upstream | None) -> None:
         self._node = node
         self._workflow = workflow
@@ -160,7 +158,6 @@ class _Checker:
             yield self._variable(path, variable, segment.start)
 
     def reference(self, path: JsonPath, found: Reference, shift: int) -> Iterator[Issue]:
-        """Yield the issue of a node name, if it has one."""
         start, end = shift + found.start, shift + found.end
         severity: Severity = "warning" if found.may_not_fail else "error"
         if found.name not in self._workflow.by_name:
@@ -194,7 +191,7 @@ class _Checker:
 
 
 def is_tool(node: Node, workflow: Workflow) -> bool:
-    """Return whether a model can call the node: by its type, or by the wire that leaves it."""
+    """Say whether a model can call the node, by type or outgoing wire."""
     short = node.type.rpartition(".")[2]
     wires = workflow.outgoing.get(node.name, ())
     return short.startswith("tool") or short.endswith("Tool") or any(wire.source_type == "ai_tool" for wire in wires)
@@ -206,7 +203,7 @@ def outside_tool(node: Node, path: JsonPath, start: int) -> Issue:
 
 
 def _is_code(text: str) -> bool:
-    """Return whether a text that starts as a reference does is one expression as a whole: ``$json.a + 1``."""
+    """Say whether a text that starts as a reference is one expression: ``$json.a + 1``."""
     if len(text) > 500 or "\n" in text:
         return False
     if text.startswith("="):

@@ -1,7 +1,7 @@
-"""The filters of If, Filter and Switch, and those that look like one in any node.
+"""Filters of If, Filter and Switch, and lookalikes in any node.
 
-Anchors: n8n-workflow 2.41, ``executeFilter`` and ``getNodeParameters`` (which fills ``options`` and ``combinator`` of
-a filter since 2.x; before, a run failed or took the false branch).
+Anchors: n8n-workflow 2.41, ``executeFilter`` and ``getNodeParameters`` (which fills ``options`` and ``combinator``
+since 2.x; before, a run failed or took the false branch).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OLD_FILTER: Final = ("string", "number", "boolean", "dateTime")
 
 
 def check(node: Node, kept: Mapping[str, Any] | None) -> Iterator[Issue]:
-    """Yield the issues of one node's filters. ``kept`` are the parameters that n8n keeps, where that is known."""
+    """Yield the issues of a node's filters. ``kept`` are the parameters that n8n keeps, if known."""
     for path, value in _filters(node).items():
         if kept is None or not value or is_kept(kept, path):
             yield from _filter(node, path, value)
@@ -91,7 +91,6 @@ def _operator(node: Node, path: JsonPath, operator: Mapping[str, Any]) -> Iterat
 
 
 def _around(node: Node, path: JsonPath, value: Mapping[str, Json]) -> Iterator[Issue]:
-    """What stands beside the conditions: how they are combined, and the options of the comparison."""
     combinator = value.get("combinator")
     if combinator is not None and combinator not in ("and", "or") and not _is_expression(combinator):
         yield parameter_issue(node, "N8N057g", (*path, "combinator"), combinator=combinator)

@@ -1,7 +1,6 @@
-"""Rules about the graph that need no catalogue: ports by name, triggers, reach, cycles, webhooks.
+"""The graph without a catalogue: ports by name, triggers, reach, cycles, webhooks.
 
-Loops, fan-out, ``null`` outputs, sub-nodes on ``ai_*`` outputs, disabled nodes and lone sticky notes are
-normal in n8n and never reported.
+Loops, fan-out, ``null`` outputs, sub-nodes on ``ai_*``, disabled nodes and lone notes are normal.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _CAN_STOP: Final = frozenset(FACTS["types_that_stop_items"])
 
 
 def check_cycles(workflow: Workflow) -> Iterator[Issue]:
-    """Yield a warning for each self-connection and each cycle without an exit."""
+    """Yield a warning for each self-connection and cycle without an exit."""
     for wire in workflow.wires:
         if wire.source is wire.target and wire.source_type == "main" and not wire.source.disabled:
             yield issue("N8N036", wire.path, wire=wire)
@@ -35,14 +34,14 @@ def check_cycles(workflow: Workflow) -> Iterator[Issue]:
 
 
 def _passed_on(workflow: Workflow, node: Node) -> list[str]:
-    """Return the other nodes that get all that a node gives back, of those that cannot hold it back."""
+    """Return the next nodes that get all of a node's output, if it cannot hold any back."""
     wires = [wire for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
     others = [wire.target for wire in wires if wire.target is not node]
     return [other.name for other in others if not _has_exit(workflow, other)]
 
 
 def _loops(workflow: Workflow) -> Iterator[Issue]:
-    """Yield a warning for Loop Over Items whose body is connected to the output of what is done."""
+    """Yield a warning for Loop Over Items whose body is on the "done" output."""
     for node in workflow.nodes:
         if node.type != "n8n-nodes-base.splitInBatches" or node.disabled:
             continue
@@ -67,7 +66,7 @@ def _reached_along(workflow: Workflow, wire: Wire) -> set[str]:
 
 
 def _has_exit(workflow: Workflow, node: Node) -> bool:
-    """Whether a node uses several outputs, or is of a type that can hold items back."""
+    """Say whether a node uses several outputs or can hold items back."""
     outputs = [wire.output for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
     is_core = node.type.rpartition(".")[0] in CORE_PACKAGES
     return max(outputs, default=0) > 0 or node.disabled or node.type in _CAN_STOP or not is_core
@@ -84,15 +83,15 @@ _TRIGGERS: Final = frozenset(
 
 
 def is_trigger(node: Node) -> bool:
-    """Whether a node can start a workflow, judged by its type's name."""
+    """Say whether a node can start a workflow, by its type's name."""
     return node.type in _TRIGGERS or node.type.lower().endswith("trigger")
 
 
 def check(workflow: Workflow, *, whole: bool, stuck: Severity = "warning") -> Iterator[Issue]:
-    """Yield every issue of the graph. ``stuck`` is how much it weighs that nothing starts the workflow.
+    """Yield every issue of the graph. ``stuck``: the severity if nothing starts the workflow.
 
-    ``whole`` is whether the structure is sound. If it is not, nothing is said about reach: one broken
-    connection would be reported again as every node that it no longer leads to.
+    ``whole``: the structure is sound. Otherwise reach is not judged: a broken connection would be reported again for
+    every node behind it.
     """
     yield from _ports(workflow)
     yield from _sticky_notes(workflow.wires)
@@ -163,14 +162,14 @@ def _starts(workflow: Workflow, *, whole: bool, stuck: Severity) -> Iterator[Iss
 
 
 def never_runs(workflow: Workflow) -> set[int]:
-    """Return the indexes of the nodes that no enabled trigger leads to; none where there is no trigger."""
+    """Return the indexes of nodes that no enabled trigger reaches; empty without triggers."""
     triggers = [node for node in workflow.nodes if is_trigger(node) and not node.disabled]
     reached = reached_from(workflow, triggers)
     return {node.index for node in workflow.nodes if triggers and node.name not in reached}
 
 
 def reached_from(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
-    """Return the names of the nodes that run: forward along main, and from a node to its sub-nodes."""
+    """Return the names of nodes that run: along main, and to sub-nodes."""
 
     def following(name: str) -> Iterator[str]:
         yield from (wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main")
@@ -180,7 +179,7 @@ def reached_from(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
 
 
 def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
-    """Yield a warning for each method and path that an earlier enabled webhook has already."""
+    """Yield a warning for each method and path of an earlier enabled webhook."""
     served: dict[tuple[str, str], Node] = {}
     for node in nodes:
         if node.disabled:
@@ -193,7 +192,7 @@ def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
 
 
 def routes(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield the method and path of each webhook that a node serves, as far as they are constants."""
+    """Yield each webhook's method and path, if constant."""
     is_chat = node.type == _CHAT and node.parameters.get("public") is True
     options = node.parameters.get("options")
     path = node.parameters.get("path") or (options.get("path") if isinstance(options, dict) else None)

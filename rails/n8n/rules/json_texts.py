@@ -1,4 +1,4 @@
-"""Texts that n8n parses as JSON and that are none. Set repairs a text that is nearly JSON, since 2.x."""
+"""Invalid texts that n8n parses as JSON. Set repairs near-JSON since 2.x."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXPRESSION: Final = re.compile(r"(:\s*|)\{\{(?:(?!\{\{).)*?\}\}", re.DOTALL)
 
 
 def check(node: Node, values: Mapping[str, Any]) -> Iterator[Issue]:
-    """Yield the issues of one node's texts; ``values`` are its parameters as far as they are known."""
+    """Yield the issues of a node's texts; ``values`` are its known parameters."""
     name = node.type.rpartition(".")[2].removesuffix("Tool")
     for parameter, controller, wanted in _PLACES.get(name, ()):
         text = node.parameters.get(parameter)
@@ -37,7 +37,7 @@ def check(node: Node, values: Mapping[str, Any]) -> Iterator[Issue]:
 
 
 def json_fault(text: str) -> str:
-    """Return why a text is no JSON; empty for one that is."""
+    """Return why a text is no JSON, or ""."""
     try:
         json.loads(text, parse_constant=_no_constant)
     except ValueError as error:
@@ -48,7 +48,7 @@ def json_fault(text: str) -> str:
 
 
 def _made_fault(text: str) -> str:
-    """Return why a text with expressions in it can be no JSON, whatever they give; empty where it may be."""
+    """Return why a text with expressions can never be JSON, or ""."""
     if not _EXPRESSION.search(text) or not text.lstrip().startswith(("{", "[")) or text.lstrip().startswith("{{"):
         return ""
     # Behind a colon an expression gives a value; elsewhere a value, members, or nothing.

@@ -1,4 +1,4 @@
-"""Node types and their versions: known, misspelt, gone, or of a community package that is not judged."""
+"""Node types and versions: known, misspelt, gone, or a community package's (not judged)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXCLUDED: Final = frozenset({"n8n-nodes-base.executeCommand", "n8n-nodes-base.l
 
 
 def check(workflow: Workflow, catalogue: Catalogue) -> Iterator[Issue]:
-    """Yield what is wrong with the types and versions of the nodes. Disabled nodes are not judged."""
+    """Yield the issues of enabled nodes' types and versions."""
     for node in workflow.nodes:
         versions = catalogue.known_versions(node.type)
         if versions is not None:
@@ -70,7 +70,7 @@ def _unknown(node: Node, catalogue: Catalogue) -> Issue:
 
 
 def _means_core(package: str) -> bool:
-    """Whether a package name is a slip of one of n8n's own, not somebody else's package."""
+    """Say whether a package name is a slip of n8n's own."""
     return most_alike(package, ("n8n-nodes-base", "n8n-nodes-langchain"), least=0.92) is not None
 
 

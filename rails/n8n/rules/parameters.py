@@ -1,4 +1,4 @@
-"""Rules for parameters: required, unknown, hidden, of a wrong shape, or with a value outside the list."""
+"""Parameters: required, unknown, hidden, of a wrong shape, outside the list."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _STILL_RUN: Final = frozenset(
 
 
 def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, list[Issue]]:
-    """Return a node's parameters as n8n holds them (``None``: it cannot) and the issues of its parameters.
+    """Return the parameters as n8n holds them (``None``: it cannot) and their issues.
 
     Disabled nodes are filled but not judged, as in n8n.
     """
@@ -79,13 +79,11 @@ def _lack(node: Node, lack: Lack) -> Issue:
 
 
 def is_of_the_editor(name: str) -> bool:
-    """Whether a parameter is none that a person sets, so that nobody minds when n8n drops it."""
+    """Say whether no person sets this parameter, so that n8n may drop it."""
     return name in _OF_THE_EDITOR or name.lower().endswith(_EDITOR_ENDINGS)
 
 
 class _Walker:
-    """Compares what the file gives with what n8n keeps."""
-
     def __init__(self, node: Node, context: Context, level: Level) -> None:
         self._node = node
         self._level = level
@@ -189,7 +187,6 @@ class _Walker:
             yield parameter_issue(self._node, "N8N054", path, **words)
 
     def _known_elsewhere(self, name: str, value: Json) -> bool:
-        """Whether another list of choices of this name, anywhere in the node, has the value."""
         if self._choices is None:
             self._choices = choices(self._level)
         return isinstance(value, str) and value in self._choices.get(name, ())
@@ -208,5 +205,5 @@ def _one_of(values: Any) -> str:  # noqa: ANN401
 
 
 def is_kept(values: Mapping[str, Any] | None, path: JsonPath) -> bool:
-    """Say whether n8n keeps the value at ``path`` (from the node's parameters on)."""
+    """Say whether n8n keeps the value at ``path`` (from the parameters on)."""
     return at_parts(values, map(str, path)) is not UNDEFINED

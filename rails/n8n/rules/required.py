@@ -1,8 +1,7 @@
-"""What n8n flags in a node's parameters: required ones that are empty, locators and mapped fields of a wrong form.
+"""What n8n flags: empty required parameters, malformed locators and mapped fields.
 
-Anchor: n8n-workflow 2.41, ``getNodeParametersIssues`` on filled parameters. Its quirks are kept, because
-what counts is what n8n says: children of a collection are looked up beside it, and a fixedCollection
-inside another is not looked into.
+Anchor: n8n-workflow 2.41, ``getNodeParametersIssues`` on filled parameters, with its quirks: children of a collection
+are looked up beside it, and a fixedCollection inside another is skipped.
 """
 
 from __future__ import annotations
@@ -31,10 +30,7 @@ _Path = tuple[str | int, ...]
 
 
 class Lack(Struct, frozen=True):
-    """One thing that n8n flags. ``kind`` is "required", "form" or "count"; ``said`` what is wrong in words.
-
-    ``hint`` says what is allowed, where that is known.
-    """
+    """One flag of n8n's. ``kind`` is "required", "form" or "count"; ``said`` the message, ``hint`` what is allowed."""
 
     kind: str
     path: _Path
@@ -43,7 +39,7 @@ class Lack(Struct, frozen=True):
 
 
 def lacks(level: Level, values: Mapping[str, Any], context: Context) -> Iterator[Lack]:
-    """Yield what n8n flags in ``values``, which are a node's filled parameters."""
+    """Yield what n8n flags in a node's filled parameters."""
     checker = _Checker(values, context)
     for item in level.judged:
         yield from checker.check(item, values, ())
@@ -55,7 +51,6 @@ class _Checker:
         self._context = context
 
     def check(self, item: Property, here: Any, path: _Path) -> Iterator[Lack]:  # noqa: ANN401
-        """Check one property whose level's values are ``here``."""
         shown = item.shows(here, self._root, self._context)
         value = at_parts(here, (item.name,))
         place = (*path, item.name)
@@ -103,7 +98,6 @@ class _Checker:
 
 
 def _allowed(item: Property) -> str:
-    """Say what a value of this parameter looks like."""
     if item.modes:
         return f'Write {{"__rl": true, "mode": {" or ".join(json.dumps(mode) for mode in item.modes)}, "value": "…"}}.'
     values = item.raw.get("values")
@@ -168,7 +162,7 @@ def _mapper(item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa
 
 
 def _type_fault(value: Any, kind: str, allowed: Any) -> str | None:  # noqa: ANN401
-    """Return why n8n's ``validateFieldType`` refuses a value. Dates are left to n8n: it reads nearly any."""
+    """Return why n8n's ``validateFieldType`` refuses a value. It reads nearly any date."""
     if value is UNDEFINED or value is None or to_text(value).startswith("="):
         return None
     check = _TYPES.get(kind.lower())

@@ -1,8 +1,8 @@
-"""What the code of a Code node gives back, as far as it is written out: n8n takes items, or one item.
+"""What a Code node returns, as far as written out: n8n takes items, or one item.
 
-Anchor: n8n-nodes-base 2.41, ``Code/result-validation``. A value that is computed is not judged, but what well-known
-functions give is known (``returned_by`` of the facts). A shape is a text, a number (any number), ``None``, a list or
-an object of shapes, or ``_UNKNOWN``.
+Anchor: n8n-nodes-base 2.41, ``Code/result-validation``. Computed values are not judged, but results of well-known
+functions are (``returned_by`` of the facts). A shape is a text, a number (any), ``None``, a list or object of shapes,
+or ``_UNKNOWN``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST: Final = 20_000
 
 
 class Returned(NamedTuple):
-    """A return: character offsets, what n8n refuses of it ("" for nothing), and whether every run comes to it."""
+    """A return: character offsets, n8n's refusal or "", and whether every run reaches it."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ class Returned(NamedTuple):
 
 
 def returns(code: str, language: str, *, each: bool) -> Iterator[Returned]:
-    """Yield the returns of code that parses. ``each`` is whether it runs once for each item."""
+    """Yield the returns of code that parses. ``each``: it runs once for each item."""
     for shape, start, end, is_sure in _javascript(code) if language == "javaScript" else _python(code):
         yield Returned(start, end, _fault(shape, each=each), is_sure)
 
@@ -82,7 +82,6 @@ def _javascript(code: str) -> Iterator[tuple[_Shape, int, int, bool]]:
 
 
 def _own_returns(body: Node | None) -> Iterator[Node]:
-    """Yield the returns of a body, not those of functions in it."""
     todo = [] if body is None else [body]
     for _ in range(_MOST):
         if not todo:
@@ -95,7 +94,7 @@ def _own_returns(body: Node | None) -> Iterator[Node]:
 
 
 def _names(root: Node, code: str) -> Iterator[tuple[str, Node]]:
-    """Yield the names that the top level declares, with their values: those of texts, and what is used only once."""
+    """Yield top-level names with their values: texts, and what is used only once."""
     for statement in root.named_children:
         for one in statement.named_children if statement.type.endswith("_declaration") else ():
             name, value = text_of(one.child_by_field_name("name")), one.child_by_field_name("value")
@@ -110,7 +109,7 @@ def _children(node: Node) -> list[Node]:
 
 
 def _shape(node: Node | None, names: dict[str, Node]) -> _Shape:
-    """Return what a value is as far as it is written out. Each of the ``names`` is looked up once."""
+    """Return a value's shape. Each of ``names`` is looked up once."""
     if node is None:
         return _UNKNOWN
     children = _children(node)
@@ -136,7 +135,7 @@ def _shape(node: Node | None, names: dict[str, Node]) -> _Shape:
 
 
 def _joined(operator: str, sides: list[_Shape]) -> _Shape:
-    """Return what two values make: ``+`` is a text with a text, a number of two numbers."""
+    """Return the shape of an operation: ``+`` is a text with a text, else a number of two."""
     if operator in ("&&", "||", "??"):
         return _UNKNOWN
     if operator != "+" or all(isinstance(side, int) for side in sides):
@@ -153,7 +152,7 @@ def _object(children: list[Node], names: dict[str, Node]) -> _Shape:
 
 
 def _called(call: Node, names: dict[str, Node]) -> _Shape:
-    """Return what a call gives back; of ``.map`` a list of what the function in it gives."""
+    """Return a call's shape; for ``.map`` a list of its function's."""
     name, given = text_of(call.child_by_field_name("function")), call.child_by_field_name("arguments")
     maker = given.named_children[0] if name.endswith(".map") and given and given.named_children else None
     if maker is None or maker.type not in ("arrow_function", "function_expression"):

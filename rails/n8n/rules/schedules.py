@@ -1,4 +1,4 @@
-"""Schedules that cannot be: n8n refuses them when it activates the workflow, or they never come.
+"""Schedules that n8n refuses on activation, or that never come.
 
 Anchors: n8n-nodes-base 2.41, ``Schedule/GenericFunctions``; n8n-workflow, ``cron``; the package ``cron``, version 4.
 """
@@ -59,7 +59,7 @@ def _expression(node: Node, path: JsonPath, value: Json) -> Iterator[Issue]:
 
 
 def _number(node: Node, path: JsonPath, value: Json, bounds: tuple[int, int]) -> Iterator[Issue]:
-    """Before version 1.3 n8n takes any interval but one of seconds, which is written into the expression as it is."""
+    """Yield a bad interval. Before 1.3 n8n takes any but seconds, which go into the expression."""
     name, (low, high) = str(path[-1]), bounds
     if name.endswith("Interval") and (node.version or 1.3) < 1.3:
         if name != "secondsInterval":
@@ -72,7 +72,7 @@ def _number(node: Node, path: JsonPath, value: Json, bounds: tuple[int, int]) ->
 
 
 def cron_fault(text: str) -> str:
-    """Return why a schedule cannot be; empty for one that can."""
+    """Return why a schedule cannot be, or ""."""
     fields = text.lower().split()
     if text.strip().lower() in _PRESETS:
         return ""
@@ -89,7 +89,6 @@ def cron_fault(text: str) -> str:
 
 
 def _can_be(piece: str, lowest: int, highest: int) -> bool:
-    """Whether a part of a field is ``*``, a number, a name or a range of them, each with a step if wanted."""
     found = _PIECE.fullmatch(piece)
     if found is None or found["step"] == "0":
         return False

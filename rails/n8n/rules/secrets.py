@@ -1,6 +1,6 @@
-"""Literal secrets in parameters. A secret belongs in n8n's credentials, never in the workflow file.
+"""Literal secrets in parameters: they belong in n8n's credentials.
 
-Only values with the unmistakable form of a credential are reported; expressions and placeholders are not.
+Only unmistakable forms are reported, no expressions or placeholders.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PLACEHOLDER: Final = re.compile(
 
 
 def check(node: Node) -> Iterator[Issue]:
-    """Yield a warning for each literal secret in the node's parameters."""
+    """Yield a warning for each literal secret."""
     for path, text in parameter_texts(node):
         name = path[-1]
         if name == "value":  # of a row with a name: a header, a field of a form

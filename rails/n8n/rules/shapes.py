@@ -1,4 +1,4 @@
-"""Rules for values by their shape, which need no catalogue: assignments, workflow ids, settings, and those below.
+"""Values whose shape needs no catalogue: assignments, workflow ids, settings.
 
 Anchor: the nodes' own code in n8n-nodes-base 2.41.
 """
@@ -29,7 +29,7 @@ _TYPES: Final = {
 
 
 def check(node: Node, kept: Mapping[str, Any] | None) -> Iterator[Issue]:
-    """Yield the issues of one node's values. ``kept`` are the parameters that n8n keeps, where that is known."""
+    """Yield the issues of a node's values. ``kept`` are the parameters that n8n keeps, if known."""
     if node.disabled:
         return
     yield from filters.check(node, kept)
@@ -43,7 +43,6 @@ def check(node: Node, kept: Mapping[str, Any] | None) -> Iterator[Issue]:
 
 
 def _settings(node: Node, path: JsonPath, given: Mapping[str, Json]) -> Iterator[Issue]:
-    """Settings of the node among its parameters, or in one of them."""
     for name in given.keys() & _NEVER_PARAMETERS if path else given.keys() & SETTINGS_OF_NODES:
         is_other = name == "credentials" and not isinstance(given[name], dict)
         if not is_other and not (name == "executeOnce" and "executeCommand" in node.type):
@@ -55,7 +54,6 @@ def _is_expression(value: Json) -> bool:
 
 
 def _assignments(node: Node) -> Iterator[Issue]:
-    """The fields of Set (Edit Fields) from version 3.3 on."""
     given = node.parameters.get("assignments")
     if node.type != "n8n-nodes-base.set" or (node.version or 3.3) < 3.3 or given is None or _is_expression(given):
         return
@@ -74,7 +72,7 @@ def _assignments(node: Node) -> Iterator[Issue]:
 
 
 def _is_of_other_type(row: Mapping[str, Json]) -> bool:
-    """Return whether a text is none of the type that it is given, as n8n reads it (``validateFieldType``)."""
+    """Say whether a text is not of its given type, as n8n reads it (``validateFieldType``)."""
     value, fits = row.get("value"), _TYPES.get(str(row.get("type")))
     if fits is None or not isinstance(value, str) or not value.strip() or value.startswith("="):
         return False
@@ -82,7 +80,7 @@ def _is_of_other_type(row: Mapping[str, Json]) -> bool:
 
 
 def has_bare_workflow(node: Node, parameters: Mapping[str, Json]) -> bool:
-    """Say whether a node names the workflow that it calls by a text where its version reads an object."""
+    """Say whether a node names its called workflow by a text where its version reads an object."""
     value = parameters.get("workflowId")
     return _reads_locator(node, parameters) and isinstance(value, str) and bool(value) and not value.startswith("=")
 

@@ -1,8 +1,7 @@
-"""Gate 1 of n8n: its own structural validator, rule for rule.
+"""n8n's structural validator, rule for rule.
 
-Anchor: n8n-workflow 2.41, ``safeParseWorkflowStructure`` (n8n pull request 29699, ids by 35129). Paths,
-codes and what is accepted are n8n's; the words are ours, because they go to whoever must repair the
-file. n8n reports the graph's faults only when every shape is right; we report both at once.
+Anchor: n8n-workflow 2.41, ``safeParseWorkflowStructure`` (n8n pull request 29699, ids by 35129). Paths, codes and what
+is accepted are n8n's; the words are ours. n8n reports graph faults only when every shape is right; we report both.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _BUCKETS: Final = f"a list of outputs, each a list of targets: [[{_TARGET}]]"
 
 
 class _Member(NamedTuple):
-    """A member of an object: what n8n wants there, and the remedy. ``required`` ones must be there."""
+    """A member of an object: its wanted type, and the remedy."""
 
     rule: str
     name: str
@@ -51,7 +50,7 @@ _NOT_EMPTY: Final = frozenset({"N8N011", "N8N012", "N8N022"})
 
 
 def validate_structure(value: Json) -> Iterator[Issue]:
-    """Yield what n8n's structural validator refuses in ``value``, which may be any JSON."""
+    """Yield what n8n's structural validator refuses in any JSON."""
     if not isinstance(value, dict):
         remedy = 'A workflow is {"nodes": […], "connections": {…}}.'
         yield _wrong_type("N8N002", (), ("The document", remedy), "object", value)
@@ -66,7 +65,6 @@ def validate_structure(value: Json) -> Iterator[Issue]:
 
 
 def _members(owner: Mapping[str, Json], path: JsonPath, name: str, members: tuple[_Member, ...]) -> Iterator[Issue]:
-    """Yield the members of an object that are missing, of another type or empty; ``name`` is the object's."""
     for rule, member, wanted, remedy, required in members:
         place = (*path, member)
         if member not in owner:
@@ -80,7 +78,6 @@ def _members(owner: Mapping[str, Json], path: JsonPath, name: str, members: tupl
 
 
 def _wrong_type(rule: str, path: JsonPath, words: tuple[str, str], wanted: str, value: Json) -> Issue:
-    """Return the issue of a value of another type; ``words`` are what it is called and the remedy."""
     article = "an" if wanted[0] in "aeio" else "a"
     message = f"{words[0]} must be {article} {wanted}, not {json_kind(value)}"
     return Issue(rule, path, message, words[1], code="invalid_type")
@@ -135,7 +132,7 @@ def _duplicate(field: str, value: str, name: str, index: int, first: int) -> Iss
 
 
 class _Graph:
-    """The node names that connections may use, and the ids that they are often confused with."""
+    """Node names that connections may use, and ids often confused with them."""
 
     def __init__(self, nodes: list[Json]) -> None:
         objects = [node for node in nodes if isinstance(node, dict)]
@@ -147,7 +144,6 @@ class _Graph:
         self._by_id = {key: name for key, name in pairs if isinstance(key, str) and isinstance(name, str)}
 
     def remedy(self, wrong: str) -> str:
-        """Say which node was probably meant by ``wrong``."""
         if wrong in self._by_id:
             return f"That is a node id. Connections use names: write {shown_value(self._by_id[wrong])}."
         return self._nearest.hint(wrong, "nodes")

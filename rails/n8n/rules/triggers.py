@@ -1,4 +1,4 @@
-"""What starts a workflow and what it answers: publishable triggers, responses, credentials."""
+"""What starts a workflow and answers it: triggers, responses, credentials."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check(
     held: Mapping[int, Mapping[str, Any]],
     profile: str,
 ) -> Iterator[Issue]:
-    """Yield the issues of triggers and responses, and of credentials where the catalogue knows them."""
+    """Yield the issues of triggers and responses, and of known credentials."""
     running = [node for node in workflow.nodes if not node.disabled]
     publishes = profile in {"publish", "strict"}
     if publishes:
@@ -44,7 +44,7 @@ def check(
 
 
 def has_webhook(workflow: Workflow, known: Catalogue) -> bool:
-    """Whether an enabled node has a webhook of its own, as Wait has: enough for n8n to publish."""
+    """Say whether an enabled node has its own webhook, as Wait has: n8n then publishes."""
     return any(_has_webhook(node, known) for node in workflow.nodes if not node.disabled)
 
 
@@ -54,7 +54,7 @@ def _has_webhook(node: Node, known: Catalogue) -> bool:
 
 
 def _publishable(running: list[Node], *, waits: bool) -> Iterator[Issue]:
-    """What is only started by hand. n8n publishes it still where another node has a webhook of its own, as Wait has."""
+    """Yield a start only by hand; n8n publishes it if another node has a webhook."""
     triggers = [node for node in running if is_trigger(node)]
     if triggers and all(node.type in _ONLY_BY_HAND for node in triggers):
         message = "Only started by hand: " + (
@@ -83,7 +83,7 @@ def _responses(running: list[Node]) -> Iterator[Issue]:
 
 
 def _severity(workflow: Workflow, node: Node, description: Description) -> Severity:
-    """How much a credential that is not ready weighs at publish: n8n passes by what is connected to nothing."""
+    """Return a missing credential's severity at publish: n8n ignores unconnected nodes."""
     is_connected = bool(workflow.incoming.get(node.name) or _has_outputs(workflow, node))
     starts = description.is_trigger or description.has_webhook or is_trigger(node)
     return "error" if is_connected or (starts and node.type not in _ONLY_BY_HAND) else "info"
@@ -121,7 +121,7 @@ def _is_configured(entry: Mapping[str, Any]) -> bool:
 
 
 def _is_truthy(value: Any) -> bool:  # noqa: ANN401
-    """Whether JavaScript takes a value for true: an empty object or list is."""
+    """Say whether JavaScript takes a value for true: an empty object or list is."""
     return isinstance(value, dict | list) or bool(value)
 
 
