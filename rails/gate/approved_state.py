@@ -1,8 +1,8 @@
-"""The project with the configuration that was last approved: a change cannot excuse itself.
+"""The project with the last approved configuration: a change cannot excuse itself.
 
-Both sides are checked with the base's configuration, in every folder above a checked file, with what it extends. Where
-the disk differs, a folder of links outside the project takes its place. Not covered: paths that a configuration program
-computes, and installed packages.
+Both sides are checked with the base's configuration, from every parent folder, with what it extends. Where the disk
+differs, a folder of links takes the project's place. Not covered: paths that a program computes, and installed
+packages.
 """
 
 from __future__ import annotations
@@ -98,7 +98,6 @@ def approved_state(project: Path, base: str, paths: Iterable[str]) -> ApprovedSt
 
 
 def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
-    """Return the configuration on disk and at ``base``, with all that either extends."""
     now: dict[str, bytes | None] = {}
     then: dict[str, bytes | None] = {}
     tree = listing.files_at(project, base)
@@ -118,9 +117,9 @@ def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, byt
 
 
 def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[str]:
-    """Return every path that configures checks, directly or not, and what links among them lead to.
+    """Return every path that configures checks, even indirectly, and link targets.
 
-    ``project`` holds the configuration in force; ``home`` is the project itself, with its git.
+    ``project`` holds the configuration in force; ``home`` is the project with its git.
     """
     waiting, seen = [*_places(paths)], set[str]()
     if any((folder / ".git").exists() for folder in (home, *home.parents)):
@@ -165,7 +164,6 @@ def _data_named(name: str, data: bytes) -> Iterator[str]:
 
 
 def _of_package(data: bytes) -> bytes:
-    """Return the linter and formatter settings of a package manifest."""
     with contextlib.suppress(ValueError, RecursionError):
         if isinstance(package := json.loads(data), dict):
             return json.dumps({"eslint": package.get("eslintConfig"), "extends": package.get("prettier")}).encode()
@@ -187,7 +185,6 @@ def _held(
 
 
 def _schemas(project: Path, path: str) -> Iterator[str]:
-    """Yield the schemas that a data file names, also in editors' comments."""
     data = _on_disk(project, path) or b""
     yield from _extended(
         path, re.sub(rb"(?m)(?:\$schema=|#:schema[ \t]+|^\$schema:[ \t]*)([^\s\"']+)", rb'schema = "\1"', data)
@@ -205,13 +202,11 @@ def _places(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _extended(name: str, data: bytes) -> Iterator[str]:
-    """Yield the project paths that a configuration file may extend or name."""
     yield from named_by(name, data)
     yield from _stated(name, data)
 
 
 def _stated(name: str, data: bytes) -> Iterator[str]:
-    """Yield the project paths that a configuration file says it extends."""
     data = _plain(name, data)
     folder = name.rpartition("/")[0]
     for found in _EXTENDS.finditer(data):
@@ -234,7 +229,6 @@ def _plain(name: str, data: bytes) -> bytes:
 
 
 def _mirror(project: Path, folder: Path, files: Mapping[str, bytes | None]) -> None:
-    """Fill ``folder`` with links into ``project``, and with ``files`` (``None``: no file)."""
     inner: dict[str, dict[str, bytes | None]] = {}
     for name, data in files.items():
         first, _, rest = name.partition("/")

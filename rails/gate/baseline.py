@@ -1,7 +1,6 @@
-"""Which findings after a change are new.
+"""Which findings after a change are new: by rule, message with numbers masked, and line followed through the diff.
 
-A finding is identified by its rule, its message with the numbers masked, and its line followed through the diff. Line
-numbers alone fail after an insertion; changed lines alone miss what breaks elsewhere (an import now unused).
+Line numbers alone fail after an insertion; changed lines alone miss what breaks elsewhere (an import now unused).
 """
 
 from __future__ import annotations
@@ -72,8 +71,8 @@ def mark_new(
 ) -> list[Finding]:
     """Return the findings of ``new``, each with ``new`` set.
 
-    ``old_is_broken``: the old text did not parse; findings on unchanged lines then count as old. ``moved``: identities
-    of findings that left other files; a Counter loses those that explain one.
+    ``old_is_broken``: the old text did not parse; findings on unchanged lines count as old. ``moved`` are identities
+    from other files; a Counter loses those that explain one.
     """
     verdicts = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
     return [with_new(finding, is_new) for finding, is_new in zip(new.findings, verdicts, strict=True)]
@@ -87,7 +86,7 @@ def with_new(finding: Finding, is_new: bool) -> Finding:
 def which_are_new(
     old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
 ) -> list[bool]:
-    """Return, for each finding of ``new`` in order, whether it is new; see :func:`mark_new`."""
+    """Return the same as :func:`mark_new`, as flags in order."""
     return _Comparison(old, new, old_is_broken, moved).run()
 
 
@@ -123,7 +122,6 @@ class _Comparison:
         self.tries = _TRIES
 
     def run(self) -> list[bool]:
-        """Match unchanged lines, then exact moves, touched lines, and moves from other files."""
         verdicts: dict[int, bool] = {}
         pending: list[int] = []
         for index, finding in enumerate(self.new.findings):
@@ -181,7 +179,6 @@ class _Comparison:
         return False
 
     def _block(self, index: int) -> tuple[int, int]:
-        """Return the unchanged old lines around a new line's changed block."""
         above, below = self._bounds
         at = min(index, len(self.map))
         return above[at], below[at]
@@ -195,7 +192,6 @@ class _Comparison:
 
 
 def _taken(counts: Counter[_Key], key: _Key) -> bool:
-    """Say whether there is another ``key``, and use it up."""
     if counts[key] == 0:
         return False
     counts[key] -= 1

@@ -1,7 +1,7 @@
-"""Which files a check covers: every path that git shows or the disk holds is chosen, or listed as missed.
+"""Which files a check covers: every path that git shows or the disk holds is chosen or listed as missed.
 
-Differences come from ``git diff`` in a clean environment, plus untracked files; ignored files only if named. Without
-git the disk is walked, without names that begin with a dot.
+From a clean ``git diff`` and untracked files; ignored files only if named. Without git the disk is walked, except names
+with a leading dot.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ class _Reader(Struct):
         self.missed.setdefault(shown, NotChecked(shown, check, reason, required))
 
     def choose(self, path: str) -> None:
-        """Choose a file, or miss it if tools cannot take its name."""
         parsed = _as_named(path)
         if not isinstance(parsed, Refusal):
             self.chosen[parsed] = None
@@ -66,7 +65,6 @@ class _Reader(Struct):
         self.miss(path, "path", f"its name is refused: {why}", required=required)
 
     def lose(self, path: str) -> None:
-        """Keep a deleted file of the base."""
         parsed = _as_named(path)
         if isinstance(parsed, Refusal):
             self.miss(path, "path", "it is gone, and its name is refused", required=False)
@@ -216,7 +214,6 @@ def _without_git(reader: _Reader, named: Sequence[str]) -> None:
 
 
 def _walk(project: Path, folder: str) -> Iterator[str]:
-    """Yield what is in a folder and below, sorted; repositories as a whole."""
     for entry in _entries(project / folder):
         path = f"{folder}{entry.name}"
         if entry.name.startswith("."):
@@ -233,10 +230,8 @@ def _entries(folder: Path) -> Iterable[os.DirEntry[str]]:
 
 
 def _is_single(place: Path) -> bool:
-    """Say whether it is a link or exists and is no folder."""
     return os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
 
 
 def _is_wanted(path: str, named: Sequence[str]) -> bool:
-    """Say whether the path or a parent is named, or nothing is."""
     return not named or any(name in ("", path) or path.startswith(f"{name}/") for name in named)

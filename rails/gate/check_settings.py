@@ -106,7 +106,6 @@ def _proven(project: Path, changed: Sequence[Side]) -> frozenset[str]:
 
 
 def _only_ruff(side: Side) -> bool:
-    """Say whether only ruff's table differs."""
     path, before, after = side
     if not path.endswith("pyproject.toml"):
         return True
@@ -183,7 +182,6 @@ def _is_first(path: str, before: bytes | None, after: bytes | None) -> bool:
 
 
 def _adds_only(before: bytes | None, after: bytes | None) -> bool:
-    """Say whether our own settings only become stricter."""
     with contextlib.suppress(CheckError):
         old, new = (config_files.parse_toml(side or b"", ".rails.toml") for side in (before, after))
         was, now = config_files.table(old, "gate"), config_files.table(new, "gate")
@@ -197,7 +195,6 @@ def _items(value: Json) -> set[str]:
 
 
 def _without_schema(path: str, before: bytes | None, after: bytes | None) -> bool:
-    """Say whether data no longer names its schema."""
     if not before or after is None or not path.lower().endswith((".json", ".jsonc", ".yaml", ".yml", ".toml")):
         return False
     was, now = _SCHEMA.search(before), _SCHEMA.search(after)

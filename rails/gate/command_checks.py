@@ -1,7 +1,6 @@
-"""Commands as checks: run in the sandbox on a copy of the changed project; their output becomes findings.
+"""Commands as checks: run in the sandbox on a copy of the changed project.
 
-They come from the settings (``rails.gate.support.settings``) or the maker of :class:`rails.gate.gate.Gate`. They
-execute unapproved code, so what they write is dropped and the project's own need a person's agreement. Without a
+They execute unapproved code, so what they write is dropped and the project's own need a person's agreement. Without a
 sandbox they run as the user.
 """
 
@@ -50,8 +49,8 @@ def findings_of_command(
 ) -> list[Finding]:
     """Run ``command`` on the project ``after`` the change; mark what was there ``before``.
 
-    Both map the change's paths to bytes (``None``: no such file). The old state runs only if ``compared`` and something
-    was found. Raises CheckError when either run fails. No test run and too little coverage are always new.
+    Both map changed paths to bytes (``None``: no file). The old state runs only if ``compared`` and needed. Raises
+    CheckError if a run fails. No test run and too little coverage are always new.
     """
     if probe.label().level == NONE and any(
         _content(project, path, {}) != (data or b"") for path, data in after.items()
@@ -153,7 +152,6 @@ def _coverage(
     before: Mapping[str, bytes | None] | None,
     after: Mapping[str, bytes | None],
 ) -> Iterator[Finding]:
-    """Yield missing coverage: of changed lines, or by the project's threshold."""
     report = layer.read(coverage.REPORT)
     if report is None:
         raise CheckError(f"{command.name}: coverage.py wrote no report")

@@ -75,7 +75,6 @@ def uncovered(
 
 
 def _changed(before: bytes | None, after: bytes) -> set[int]:
-    """Return the numbers of the lines that are new in ``after``."""
     old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in (before, after))
     return {at + 1 for block in line_diff(old, new).changed for at in range(block.new_start, block.new_end)}
 

@@ -1,7 +1,7 @@
-"""How much a new finding counts ("blocking", "retry", "advisory"; see :mod:`rails.gate.support.settings`).
+"""How much a new finding counts ("blocking", "retry", "advisory").
 
-Also for agents' inputs and the overseer's findings about turns: ``[[mode]]`` with a check. By default an input blocks,
-and of a turn what is critical. Unreadable settings make everything block.
+Also for agents' inputs, which block by default, and turns, where critical findings do. Unreadable settings make
+everything block.
 """
 
 from __future__ import annotations

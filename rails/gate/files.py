@@ -178,7 +178,7 @@ def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
 
 
 def _shared(old: bytes, new: bytes) -> float:
-    """Return the share of common lines; 0 if neither file is the other or part of it."""
+    """Return the share of common lines, 0 if neither file is part of the other."""
     ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
     shared = (ours & theirs).total()
     is_moved = old == new or shared >= _MOVED * max(ours.total(), theirs.total(), 1)

@@ -1,8 +1,7 @@
 """The gate itself: a change set in, a verdict out. Start reading here.
 
-Each check sees a file's old and new bytes and works on the new ones without touching the workspace; only what the
-change introduced counts (``rails.gate.baseline``). A missing, crashed or hanging check, or a file that one skipped,
-makes the verdict "error", never "pass".
+Checks work on old and new bytes, not the workspace; only what the change introduced counts. A missing, crashed or
+hanging check, or a skipped file, makes the verdict "error", never "pass".
 """
 
 from __future__ import annotations
@@ -50,11 +49,10 @@ _ASK_FIRST: Final = "it would execute something of this project; read .rails.tom
 class Gate:
     """Judges changes of one project. Keeps its tools warm until :meth:`close`.
 
-    ``strict`` makes everything unchecked count. ``keep_old`` keeps old findings in the verdict (``new=False``); they
-    never count. ``pool`` are shared Python workers, closed by their maker. ``trusted`` lets configuration programs
-    (``eslint.config.js``) run without a recorded agreement. ``commands`` (:mod:`rails.gate.command_checks`), beside
-    those of the settings, run on a copy, only if every file parses. ``profile`` is where n8n workflows run: import,
-    api, publish or strict. ``wait`` runs commands even if the change goes back to the agent anyway.
+    ``strict``: everything unchecked counts. ``keep_old`` keeps old findings (``new=False``), which never count.
+    ``pool`` are shared workers, closed by their maker. ``trusted``: configuration programs run without a recorded
+    agreement. ``commands``, beside those of the settings, run on a copy if every file parses. ``profile`` is where n8n
+    workflows run: import, api, publish or strict. ``wait``: commands run even if the change goes back to the agent.
     ``settings_agreed``: a person agreed to the change's configuration of the checks.
     """
 
@@ -94,11 +92,11 @@ class Gate:
         fix: bool = True,
         final: bool = True,
     ) -> Verdict:
-        """Judge proposed changes; safe fixes and formatting go into the proposal, with ``fix=False`` they are findings.
+        """Judge proposed changes; safe fixes and formatting go into the proposal, or with ``fix=False`` are findings.
 
-        ``agent`` is the proposing role, for the modes. ``author`` says what it was asked and shown. ``base`` is the
-        revision whose configuration counts, for changes on disk; by default the disk's does. ``final``: no further edit
-        of the task follows; else unused code stays and is only noted.
+        ``agent`` is the proposing role; ``author`` what it was asked and shown. ``base`` is the revision whose
+        configuration counts (default: the disk's). ``final``: no further edit of the task follows; else unused code is
+        only noted.
         """
         files = [
             File(str(change.path), change, before, change.after, change.mode)
@@ -164,10 +162,10 @@ class Gate:
     ) -> Verdict:
         """Judge files as on disk or, if ``staged``, in git's index. Nothing is written.
 
-        ``base`` is the git revision to compare with; without one every finding counts, but suppressions and
-        configuration cannot be called new. ``fix`` puts safe fixes and formatting into the proposal. ``deleted`` are
-        files of ``base``, matched with new files that were moved. ``missed`` is what the caller cannot check; without
-        ``executing`` no command runs (:meth:`run_commands`). Raises UsageError for an unknown revision.
+        ``base`` is the revision to compare with; without it every finding counts, except suppressions and
+        configuration. ``fix`` puts safe fixes into the proposal. ``deleted`` files of ``base`` are matched with new
+        ones. ``missed`` could not be checked; without ``executing`` no command runs (:meth:`run_commands`). Raises
+        UsageError for an unknown revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
@@ -339,7 +337,6 @@ class Gate:
         )
 
     def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
-        """Yield old findings that comments hide only now."""
         from rails.gate.support import suppressions
 
         looks: dict[str, tuple[suppressions.Uncovered, suppressions.Uncovered]] = {}
@@ -379,7 +376,6 @@ class Gate:
     def _execute(
         self, files: Sequence[File], gone: Sequence[FileChange], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        """Run the commands on a copy of the changed project."""
         before: dict[str, bytes | None] = {file.path: file.before for file in files}
         after: dict[str, bytes | None] = {file.path: file.after for file in files}
         for change in gone:

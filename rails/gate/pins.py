@@ -50,7 +50,6 @@ def findings(sides: Sequence[tuple[str, bytes | None, bytes | None]]) -> Iterato
 
 
 def _looser(path: str, before: bytes, after: bytes | None) -> Iterator[tuple[str, str]]:
-    """Yield each looser name with a message."""
     if after is None:
         if _LOCK.fullmatch(path):
             yield "", "The lock file is taken away."
@@ -89,7 +88,6 @@ def _held(kind: str, pins: Sequence[str]) -> int:
 
 
 def _lines(path: str, text: str) -> Iterator[str]:
-    """Yield the text's lines, or lines for its data. Raises the parser's errors."""
     if path.endswith((".json", "pipfile.lock")):
         yield from _flat(json.loads(text), "")
     elif path.endswith((".toml", ".lock", "pipfile")) and not path.endswith("yarn.lock"):

@@ -29,7 +29,6 @@ def ask_no_less(project: Path, files: Mapping[str, tuple[bytes | None, bytes | N
 def _settings(
     project: Path, folders: Iterable[str], files: Mapping[str, bytes | None]
 ) -> dict[str, dict[str, set[str]]]:
-    """Return ruff's settings for a file in each folder. Raises CheckError, OSError."""
     from rails.processes import programs
 
     tool = programs.find_ruff()

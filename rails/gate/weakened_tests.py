@@ -1,7 +1,6 @@
-"""Weakened tests: removed, skipped or asserting less; and code that hard-codes their answers.
+"""Weakened tests: removed, skipped or asserting less; and code with hard-coded answers.
 
-Renaming, moving, adding, and removal with the tested code are fine. Python is read by syntax tree; in JavaScript tests,
-assertions and skips are counted.
+Renaming, moving, and removal with the tested code are fine. Python is read by syntax tree; JavaScript is counted.
 """
 
 from __future__ import annotations
@@ -112,12 +111,10 @@ def _weaker(path: str, old: Tests, after: Mapping[str, Tests], code: Sequence[Si
 
 
 def _keeps(was: Test, now: Test | None) -> bool:
-    """Say whether a test asserts at least what it did."""
     return now is not None and was.asserts == now.asserts[: len(was.asserts)]
 
 
 def _moved(path: str, name: str, was: Test, old: Tests, after: Mapping[str, Tests]) -> Test | None:
-    """Return the test under another name or in another file, or None."""
     here = (test for other, test in after[path].items() if other not in old and test.asserts == was.asserts)
     elsewhere = (tests[name] for file, tests in after.items() if file != path and name in tests)
     return next(here, None) or next(elsewhere, None)
@@ -174,7 +171,6 @@ def _skips(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
 
 
 def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """Yield a test's cases; one less is an assertion less."""
     for mark in node.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith("parametrize") and len(mark.args) > 1:
             values = getattr(mark.args[1], "elts", ())
@@ -222,7 +218,6 @@ def _scripts(sides: Sequence[Sides]) -> Iterator[Finding]:
 
 
 def _decided(path: str, before: str, after: str) -> Iterator[Finding]:
-    """Yield changes to the hooks and lists by which pytest chooses and judges tests."""
     sides = []
     for text in (before, after):
         try:
@@ -240,7 +235,6 @@ def _decided(path: str, before: str, after: str) -> Iterator[Finding]:
 
 
 def _hard_coded(project: Path, code: Sequence[Sides], tests: Sequence[Sides]) -> Iterator[Finding]:
-    """Yield new code that returns one literal for another just as a test asserts."""
     lines: list[str] | None = None
     for path, before, after in code:
         known = Counter(_BRANCH.findall(before)) if path.endswith(".py") else Counter()

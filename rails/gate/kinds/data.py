@@ -177,7 +177,6 @@ def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
 
 
 def _duplicates(path: str, text: str) -> Iterator[Finding]:
-    """Yield repeated keys of one object. ``text`` is valid JSON."""
     lines = positions.LineIndex(text)
     for key in positions.repeated_keys(text):
         shown, first = one_line(text[key.start : key.end], 60), lines.at(key.first)[0]

@@ -60,7 +60,6 @@ def _findings(path: str, text: str, context: CheckContext, *, changed: bool) -> 
 
 
 def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[Finding]:
-    """Yield required headings that are missing or out of order."""
     for contract in context.options.headings:
         if not any(matches(path, pattern) for pattern in contract.path):
             continue
@@ -83,7 +82,6 @@ def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[F
 
 
 def _headings(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and folded text of each heading outside code, with # or underlined."""
     fence, above = "", ""
     for number, line in enumerate(split_lines(text), 1):
         mark = _FENCE.match(line)
@@ -103,7 +101,6 @@ def _folded(heading: str) -> str:
 
 
 def _targets(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield line, column and target of each file link outside code."""
     fence = ""
     for number, line in enumerate(split_lines(text), 1):
         mark = _FENCE.match(line)

@@ -67,7 +67,6 @@ def _claims(path: str, data: bytes) -> bool:
 
 
 def _summary(change: FileChange) -> ChangeSummary | None:
-    """Return the outline of a workflow's change, or None if neither side is one."""
     path = change.path.text
     if not path.lower().endswith(".json") or b'"nodes"' not in (change.after or change.before or b""):
         return None

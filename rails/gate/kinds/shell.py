@@ -45,7 +45,6 @@ def _outcome(job: CheckJob, bash: str) -> CheckResult:
 
 
 def _findings(path: str, data: bytes, bash: str) -> Iterator[Finding]:
-    """Yield stray markers and bash's first complaint. Raises CheckError."""
     from rails.processes.programs import run_tool
 
     if (text := plain_text(data)) is not None:

@@ -56,7 +56,6 @@ def _outcome(job: CheckJob) -> CheckResult:
 
 
 def _unparsed(path: str, text: str) -> tuple[Finding, ...]:
-    """Return the first unreadable place. Raises KeyError or ImportError without a grammar."""
     from rails.data_formats.source import first_error
 
     place = first_error(text, _PARSED[suffix_of(path)])

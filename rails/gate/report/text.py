@@ -149,7 +149,6 @@ def _one(finding: Finding, paint: _Paint) -> Iterator[str]:
 
 
 def _quoted(finding: Finding, line: str, paint: _Paint) -> Iterator[str]:
-    """Show the source line and carets, moved along by escapes."""
     start = max(0, finding.column - 1)
     first = max(0, start - _WIDTH // 2) if len(line) > _WIDTH else 0
     window = line[first : first + _WIDTH].replace("\t", " ")
@@ -168,7 +167,6 @@ def _fixed(verdict: Verdict) -> Iterator[str]:
 
 
 def _not_checked(verdict: Verdict) -> Iterator[str]:
-    """What decides first; a reason shared by many files is printed once, with some names."""
     alike: dict[tuple[bool, str], dict[str, list[str]]] = {}
     for miss in verdict.not_checked:
         alike.setdefault((not miss.required, miss.reason), {}).setdefault(miss.path, []).append(miss.check)

@@ -1,8 +1,4 @@
-"""What checks receive, return and share.
-
-A check gets both texts of each changed file and returns findings in both, repairs, and what it could not check.
-``rails.gate.baseline`` alone decides what is new.
-"""
+"""What checks receive, return and share. ``rails.gate.baseline`` alone decides what is new."""
 
 from __future__ import annotations
 

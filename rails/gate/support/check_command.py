@@ -18,13 +18,13 @@ OutputFormat = Literal["regex", "sarif", "junit", "exit"]
 class CheckCommand(Struct, frozen=True):
     """A command that checks the project.
 
-    ``argv`` begins with an absolute path. ``reads`` is how output becomes findings: "regex" (matches of ``pattern``;
-    groups path, line, column, rule, message), "sarif" or "junit" (the copy's file ``report``, or standard output), or
-    "exit" (one finding unless 0). Exit codes outside ``ok_codes`` are crashes. ``endings`` limits it to such changed
-    files ("": all). ``takes_paths``: it reads the changed paths as a JSON list from standard input. ``blocking``: new
-    findings fail the verdict. ``measures``: it is pytest, whose coverage is judged by the project's threshold or, with
-    ``changed``, by changed lines, of which ``coverage`` percent are required. ``says`` is the default message, ``both``
-    adds standard error, ``needs`` is visible in the sandbox, and ``optional`` only notes a failed run.
+    ``argv`` begins with an absolute path. ``reads``: "regex" (``pattern`` with groups path, line, column, rule,
+    message), "sarif" or "junit" (the copy's file ``report``, or standard output), or "exit" (a finding unless 0). Exit
+    codes outside ``ok_codes`` are crashes. ``endings`` limits it to such files ("": all). ``takes_paths``: changed
+    paths come as JSON on standard input. ``blocking``: findings fail the verdict. ``measures``: it is pytest; coverage
+    counts by the project's threshold or, with ``changed``, as percent ``coverage`` of changed lines. ``says`` is the
+    default message, ``both`` adds standard error, ``needs`` is visible in the sandbox, ``optional`` only notes a failed
+    run.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The content of files that run with a project's commands, configuration programs and tools.
 
-Found without execution: a program and its imports in the project, or all scripts if what it loads is computed. Packages
-count by their installer's records, which no agent can write. Files that are only read are not found.
+Found without execution: imports in the project, or all scripts if computed. Packages count by their installer's
+records, which no agent can write. Files only read are not found.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ def digests_of(project: Path, programs: Iterable[str], *, installed: bool = True
 
 
 def _modules_named(name: str, data: bytes) -> Iterator[str]:
-    """Yield where a text's Python imports may be."""
     folder = os.path.dirname(name)  # noqa: PTH120
     for module, names, plain in (match.groups() for match in _PYTHON.finditer(data)):
         for one in (plain or b"").decode(errors="replace").split(","):
@@ -71,7 +70,6 @@ def _modules_named(name: str, data: bytes) -> Iterator[str]:
 
 
 def _modules(folder: str, module: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield where a module, and its names that are modules, may be."""
     dots = len(module) - len(module.lstrip("."))
     base = os.path.join(folder, *[".."] * (dots - 1)) if dots else ""  # noqa: PTH118
     path = module.strip(".").replace(".", "/")
@@ -82,7 +80,6 @@ def _modules(folder: str, module: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _scripts(project: Path) -> Iterator[str]:
-    """Yield every script outside packages."""
     for folder, folders, files in os.walk(project):
         folders[:] = [one for one in folders if one not in ("node_modules", ".git", ".rails")]
         yield from (os.path.relpath(Path(folder, one), project) for one in files if one.endswith(_SCRIPTS))

@@ -53,7 +53,6 @@ def known_tool(name: str, project: Path) -> CheckCommand:
 
 
 def _needed_by(program: Path) -> tuple[Path, ...]:
-    """Return what a user's program needs: its virtual environment or Rust's toolchains."""
     around = program.resolve().parent.parent
     if (around / "pyvenv.cfg").is_file():
         return (around,)

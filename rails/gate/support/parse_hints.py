@@ -84,7 +84,6 @@ def _is_fence(lines: Sequence[str], number: int) -> bool:
 
 
 def _is_cut_off(lines: Sequence[str], last: int, line: int, message: str) -> bool:
-    """Say whether the parser reached the end, not an earlier mistake."""
     if "never closed" in message:
         # Statements after the bracket, no deeper than its line, say that a bracket was forgotten there.
         indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())

@@ -1,40 +1,8 @@
-"""What people want of the gate beyond the tools' own configuration: modes, schemas, headings, commands.
+"""The gate's settings beyond the tools' own configuration: modes, schemas, headings, commands (docs/gate.md).
 
-``[gate]`` in the project's ``.rails.toml``, and the same tables in ``gate.toml`` in the user's configuration
-folder, where each entry may name the ``project`` it is for::
-
-    [[gate.mode]]                       # the last entry that fits counts
-    mode = "advisory"                   # "blocking" (the default), "retry" or "advisory"
-    path = "legacy/**"
-    agent = "prototyper"                # and, or instead: rule = ["E501", "D"]
-    attempts = 2                        # "retry" only: so many times back to the agent, then to the human
-
-    [[gate.mode]]                       # and of what an agent is handed ("input"), and of each turn ("turn")
-    check = "turn"                      # what the overseer's rules find there; a project may only tighten these
-    rule = "stalling"
-    mode = "retry"
-
-    [gate]
-    fix = false                         # report what a formatter or a safe fix would change instead of changing it
-
-    [[gate.schema]]
-    path = "config/*.yaml"              # or url = "https://…", what a file names as its $schema
-    schema = "schemas/config.json"
-
-    [[gate.headings]]
-    path = "docs/adr/*.md"
-    headings = ["Status", "Decision"]
-
-    [[gate.command]]                    # name = "mypy" or "pytest" alone is enough
-    name = "words"
-    run = ["python", "tools/words.py"] # or function = "tools.words:check", which runs in a process of its own
-
-    [[gate.command]]                    # the project's own threshold of coverage counts, where it has one
-    name = "pytest"
-    changed = true                      # or, instead: so much of the changed lines (all, unless coverage = 80)
-
-Read from disk, which is the last approved state while a change is judged. Commands execute something: those
-of a project run only after a human has agreed to them as they are (``rails.gate.support.executed_config``).
+``[gate]`` in the project's ``.rails.toml`` (as on disk: last approved), and ``gate.toml`` in the user's folder, whose
+entries may name a ``project``. A project's commands run only after a person agreed to them
+(``rails.gate.support.executed_config``).
 """
 
 from __future__ import annotations

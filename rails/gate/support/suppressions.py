@@ -129,7 +129,6 @@ def _key(comment: str) -> str:
 
 
 def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield each suppression's line, column (1-based) and text."""
     text = _text(path, data)
     if text is None:
         return
@@ -155,7 +154,6 @@ def _text(path: str, data: bytes) -> str | None:
 
 
 def _end(text: str, start: int, end: int) -> int:
-    """Return the end of a comment with words at ``start``: its block's or line's."""
     line = _LINE_END.search(text, end)
     eol = line.start() if line else len(text)
     is_block = text.rfind("/*", max(start - _LONG, 0), end) > text.rfind("*/", max(start - _LONG, 0), start)

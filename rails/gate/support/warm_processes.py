@@ -114,7 +114,6 @@ class Pipe:
             self._answers.put(message)
 
     def _listen(self, complaints: IO[bytes]) -> None:
-        """Keep the end of standard error."""
         with contextlib.suppress(OSError, ValueError):
             for line in complaints:
                 self._errors = (self._errors + line)[-1000:]

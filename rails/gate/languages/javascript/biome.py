@@ -85,7 +85,6 @@ class BiomeTools(NodeTools):
 
     @cached_property
     def _binary(self) -> str:
-        """The platform's binary. Raises CheckError if not installed."""
         machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), "arm64")
         system = {"darwin": "darwin", "win32": "win32"}.get(sys.platform, "linux")
         for name in (f"cli-{system}-{machine}", f"cli-{system}-{machine}-musl"):
@@ -152,7 +151,6 @@ class BiomeTools(NodeTools):
 
     @cached_property
     def _beside(self) -> tuple[tuple[str, bytes], ...]:
-        """The top-level configuration of Biome and the files it names, with content."""
         found: dict[str, bytes] = {}
         for name in (*_CONFIGS, *_BESIDE):
             if data := config_files.read_config_file(self.context.project / name):

@@ -113,7 +113,6 @@ def _layout(config: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _overrides(config: Mapping[str, Json]) -> Iterator[tuple[Callable[[str], bool], Mapping[str, Json]]]:
-    """Yield each override's test for paths (from the configuration's folder) and options."""
     overrides = config.get("overrides")
     for item in overrides if isinstance(overrides, list) else ():
         if isinstance(item, dict) and isinstance(options := item.get("options"), dict):
@@ -130,7 +129,6 @@ def _fits(within: tuple[str, ...], without: tuple[str, ...], path: str) -> bool:
 
 
 def _editorconfig(project: Path, path: str) -> dict[str, Json]:
-    """Return Prettier's options from the EditorConfig files above ``path``, the nearest last."""
     options: dict[str, Json] = {}
     for folder in folders_to(path):
         applies = False
@@ -176,7 +174,6 @@ def _object(data: bytes, name: str) -> Mapping[str, Json]:
 
 
 def _read(data: bytes, name: str) -> Json:
-    """Read JSON, JSON5 or YAML. Raises CheckError."""
     import yaml
 
     try:

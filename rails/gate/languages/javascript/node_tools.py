@@ -184,7 +184,6 @@ class NodeTools:
         return (("eslint", words),)
 
     def _own(self, path: str) -> bool:
-        """Say whether the project's own ESLint configuration, a program, applies to ``path``."""
         return self._eslint_config(path)[1]
 
     def _eslint_config(self, path: str) -> tuple[str, bool]:
@@ -277,7 +276,6 @@ class NodeTools:
 
 
 def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
-    """Return the first place that our installed grammar cannot read."""
     from rails.data_formats.source import first_error
 
     place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")

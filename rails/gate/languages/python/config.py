@@ -231,7 +231,6 @@ class _Reader:
         )
 
     def _ini(self) -> tuple[dict[str, str] | None, str]:
-        """Return flake8's section and its file."""
         found: tuple[dict[str, str] | None, str] = (None, "")
         for name in ("setup.cfg", "tox.ini", ".flake8"):
             data = self.bytes_of(name)
@@ -291,7 +290,6 @@ def _patterns(section: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _target(version: Json) -> tuple[int, int] | None:
-    """Return ruff's target version, which precedes the package's."""
     found = re.fullmatch(r"py3(\d+)", str(version))
     return (3, int(found[1])) if found else None
 
@@ -305,7 +303,6 @@ def _oldest(requires: Json) -> tuple[int, int] | None:
 
 
 def _hooks(data: bytes) -> set[str]:
-    """Return a pre-commit configuration's hook names."""
     uncommented = re.sub(r"^[ \t]*#.*$", "", data.decode(errors="replace"), flags=re.M) if data else ""
     return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
 

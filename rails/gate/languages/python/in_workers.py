@@ -134,7 +134,6 @@ def _searches(pattern: str, path: str) -> bool:
 
 
 def _excludes(pattern: str, path: str) -> bool:
-    """Match flake8's exclude pattern against the path, its folders and names."""
     clean = pattern.strip().removeprefix("./").rstrip("/")
     parts = path.split("/")
     above = ["/".join(parts[: i + 1]) for i in range(len(parts))]

@@ -137,7 +137,6 @@ def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, An
 
 
 def _located(rules: _Anything, base: str) -> _Anything:
-    """Give a schema its file's address, to resolve references."""
     if isinstance(rules, dict) and not str(rules.get("$id", "")).partition(":")[2]:
         import pathlib
 
