@@ -1,9 +1,8 @@
-"""Other names that models use for parameters: found, moved to the real name, and never guessed.
+"""Other names that models use for parameters: moved to the real name, never guessed.
 
-An alias is a name, or one in a list or an object at the top: ``oldString`` for ``old_string``, ``edits[].oldString`` or
-``replacements[].search`` for ``edits[].old_string``, ``search_replace.search`` for ``old_string``. A value is moved,
-never changed. The same parameter under two names with different values is a contradiction that only the sender can
-resolve.
+An alias may be nested at the top: ``edits[].oldString`` or ``replacements[].search`` for ``edits[].old_string``,
+``search_replace.search`` for ``old_string``. Values stay; one parameter under two names with different values is a
+conflict.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ _MISSING: Final = object()
 
 
 class Resolved(Struct):
-    """Parameters under their real names. ``converted`` says what text was read as JSON on the way.
+    """Parameters under their real names. ``converted``: texts read as JSON.
 
-    ``conflicts`` are places where two names hold different values: (place of the alias, real name).
-    ``leftovers`` are keys inside an alias's own object that mean nothing: (place, nearest or "").
+    ``conflicts``: (place of the alias, real name) with different values. ``leftovers``: meaningless keys in an alias's
+    object (place, nearest or "").
     """
 
     parameters: dict[str, Json]
@@ -36,15 +35,15 @@ class Resolved(Struct):
 
 
 def split_alias(path: str) -> tuple[str, str]:
-    """Return (holder, name) of a path; the holder is "" at the top, and ends in ``[]`` for the items of a list."""
+    """Return (holder, name) of a path; the holder is "" at the top, ``x[]`` for items of a list."""
     holder, _, name = path.rpartition(".")
     return holder, name
 
 
 def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) -> Resolved:
-    """Move every aliased value to its parameter. ``parameters`` is not changed.
+    """Return ``parameters`` (not changed) with every aliased value moved.
 
-    A list or an object that an alias looks into may be JSON in a string; it is opened here.
+    A list or object that an alias looks into may be JSON in a string.
     """
     resolved = Resolved({name: _copy(value) for name, value in parameters.items()})
     emptied: dict[str, list[str]] = {}
@@ -68,7 +67,6 @@ def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) 
 
 
 def _copy(value: Json) -> Json:
-    """Copy a value as deep as aliases reach."""
     if isinstance(value, list):
         return [dict(item) if isinstance(item, dict) else item for item in value]
     return dict(value) if isinstance(value, dict) else value
@@ -89,7 +87,6 @@ def _open_text(resolved: Resolved, holder: str) -> None:
 
 
 def _objects(parameters: dict[str, Json], holder: str) -> Iterator[tuple[dict[str, Json], JsonPlace]]:
-    """Yield each object that may hold the last part of an alias, with its place."""
     if not holder:
         yield parameters, ()
         return
@@ -103,7 +100,6 @@ def _objects(parameters: dict[str, Json], holder: str) -> Iterator[tuple[dict[st
 
 
 def _move(resolved: Resolved, item: dict[str, Json], place: JsonPlace, target: str, goal: dict[str, Json]) -> None:
-    """Move the last part of ``place`` in ``item`` to that of the path ``target`` in ``goal``."""
     name, real = str(place[-1]), split_alias(target)[1]
     value, present = item.get(name, _MISSING), goal.get(real, _MISSING)
     if value is _MISSING or (item is goal and name == real):

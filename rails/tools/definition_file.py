@@ -1,7 +1,6 @@
-"""One definition file's value: every mistake in it, and the :class:`~rails.tools.registry.Definition` that it is.
+"""One definition file's value: its mistakes, or the :class:`~rails.tools.registry.Definition`.
 
-``definition.schema.json`` beside this module says what a file may hold. Here is what a JSON Schema cannot say: what
-depends on two places of the file, on the roles that there are, or on what a person would see.
+``definition.schema.json`` has the form; here is what a JSON Schema cannot say.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _Problems = Iterator[SchemaProblem]
 
 
 def definition_of(value: Json, source: str, text: str, roles: Collection[str]) -> Definition | list[SchemaProblem]:
-    """Return the definition, or every mistake that makes it impossible. ``text`` is the file's; ``roles`` are slugs."""
+    """Return the definition, or every mistake. ``text`` is the file's; ``roles`` are slugs."""
     if not isinstance(value, dict):
         message = f"a definition must be one object, not {kind_in_words(value)}"
         return [SchemaProblem((), message, "Put one tool in each file.")]
@@ -56,7 +55,7 @@ def definition_of(value: Json, source: str, text: str, roles: Collection[str]) -
 
 
 def make_definition(value: Mapping[str, Any], source: str, text: str) -> Definition:
-    """Return the definition of a value that has the form of the schema."""
+    """Return the definition of a value that satisfies the schema."""
     annotations = value.get("annotations", {})
     transport = read_transport(value, str(value[_spelling(value, "tool_name")]))
     return Definition(
@@ -86,7 +85,6 @@ def make_definition(value: Mapping[str, Any], source: str, text: str) -> Definit
 
 
 def _spelling(value: Mapping[str, Json], field: str) -> str:
-    """Return the spelling of ``field`` that the file uses."""
     return next((name for name in ALIASES[field] if name in value), field)
 
 
@@ -102,7 +100,7 @@ def _effect(value: Mapping[str, Json], transport: Transport) -> Effect:
 
 @cache
 def definition_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a definition file, with that of its schemas in it."""
+    """Return the JSON Schema of a definition file, nested ones included."""
     schema: dict[str, Any] = json.loads(Path(__file__).with_name("definition.schema.json").read_text("utf-8"))
     return {**schema, "$defs": {**schema["$defs"], **metaschema()["$defs"]}}
 
@@ -121,7 +119,7 @@ def _form(value: dict[str, Json]) -> _Problems:
 
 
 def _unreadable(value: Json, place: JsonPlace) -> _Problems:
-    """Refuse text in which a person would not see everything that a model reads."""
+    """Refuse text of which a person would not see all that a model reads."""
     if isinstance(value, str) and value != printable(value, keep="\n\t"):
         message = "has control or invisible characters, which a person would not see"
         yield SchemaProblem(place, message, f"Remove them: {one_line(value, 80)}")
@@ -173,7 +171,6 @@ def _aliases(_value: Mapping[str, Json], definition: Definition, _roles: Collect
 
 
 def _may_stand_for(holder: str, into: str) -> bool:
-    """Whether an alias in ``holder`` can stand for a parameter in ``into``."""
     is_list, is_deep = holder.endswith("[]"), "." in f"{holder}{into}" or "[]" in holder[:-2]
     return not is_deep and (holder == into if not holder else is_list == bool(into) and into.endswith("[]") == is_list)
 
@@ -201,7 +198,7 @@ def _transport(value: Mapping[str, Any], definition: Definition, _roles: Collect
 
 
 def _filled_in(value: Mapping[str, Any], definition: Definition, _roles: Collection[str]) -> _Problems:
-    """Every placeholder must be a parameter, or a misspelt one would be sent as it stands."""
+    """Every placeholder must be a parameter: a misspelt one would be sent literally."""
     properties: Any = definition.request_schema.get("properties", {})
     known: list[str] = list(properties)
     for place, text, fixed in filled_texts(definition.transport, value):

@@ -1,4 +1,4 @@
-"""Definitions for people: one tool in full, what waits to be accepted, and a starter file for a new one."""
+"""Definitions for people: a tool, what waits to be accepted, a starter file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ACCESS = {"free": "runs without asking", "ask": "asks a human", "none": "may no
 
 
 def describe(definition: Definition) -> str:
-    """Return everything that a person should know before trusting a tool, as plain text."""
+    """Return what a person should know before trusting a tool."""
     return "\n".join(_lines(definition)) + "\n"
 
 
@@ -44,7 +44,7 @@ def _lines(definition: Definition) -> Iterator[str]:
 
 
 def what_runs(transport: Transport) -> str:
-    """Return in one line what a use of the tool reaches."""
+    """Return in one line what the tool reaches."""
     match transport:
         case Builtin(name):
             return f"built-in {name}"
@@ -122,9 +122,9 @@ _STARTER = """{
 
 
 def starter(name: str) -> str:
-    """Return the text of a new definition file: a command tool that works as it stands.
+    """Return a new definition file: a working command tool.
 
-    Raises UsageError when ``name`` cannot be a tool's name.
+    Raises UsageError for an impossible ``name``.
     """
     text = _STARTER.replace("NAME", json.dumps(name, ensure_ascii=False))
     _, mistakes = read_definition(text, f"{one_line(name, 80)}.json")
@@ -137,24 +137,24 @@ def starter(name: str) -> str:
 
 
 class PendingDefinition(Struct, frozen=True):
-    """A definition that waits for a human: ``before`` is the text that was accepted last, or empty."""
+    """A definition that waits for a human: ``before`` is the last accepted text, or ""."""
 
     definition: Definition
     before: str = ""
 
     def question(self) -> str:
-        """All that a human should see before accepting: what runs, the change, and the whole file."""
+        """What a human should see before accepting: what runs, the change, the whole file."""
         one = self.definition
         first = f"{one.tool_name} ({one.source}) {what_runs(one.transport)}"
         return printable("\n".join((first, "", *file_for_review(self.before, one.text))))
 
 
 def pending_definitions(registry: Registry, record: TrustRecord) -> tuple[PendingDefinition, ...]:
-    """The definitions of ``registry`` that nobody accepted as they are now, by name. Raises UsageError."""
+    """Return definitions not accepted in their present form, by name. Raises UsageError."""
     waiting = [registry.definitions[name] for name in registry.names() if not registry.definitions[name].trusted]
     return tuple(PendingDefinition(one, record.accepted_text(one.tool_name)) for one in waiting)
 
 
 def accept_definition(definition: Definition, record: TrustRecord) -> None:
-    """Record that a human accepted this text. Raises UsageError when it cannot be recorded."""
+    """Record that a human accepted this text. Raises UsageError if it cannot."""
     record.accept(definition.tool_name, definition.digest, definition.text)

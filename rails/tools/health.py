@@ -1,8 +1,7 @@
 """Is what a tool needs there? No tool is run to find out.
 
-A program is looked for, a connection is opened and closed, an MCP server is asked for its list of tools.
-What a project's definition names is only started or connected to once a human has trusted the definition:
-looking must not be a way to run something.
+A program is looked for, a connection opened and closed, an MCP server asked for its tools. A project's definition must
+be trusted first: looking must not be a way to run something.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ _AT_ONCE: Final = 8
 
 
 class Reached(Struct, frozen=True):
-    """Whether a tool could be used now, why, what to do if not, and how long it took to find out.
+    """Whether a tool could be used now, why, the remedy, and the time it took.
 
-    ``asked`` is False where nothing was tried, because nobody trusted the definition yet.
+    ``asked`` is False if nothing was tried for want of trust.
     """
 
     ok: bool
@@ -40,10 +39,9 @@ class Reached(Struct, frozen=True):
 
 
 def check_health(definitions: Iterable[Definition], project: Path, *, seconds: float = 10.0) -> dict[str, Reached]:
-    """Find out for every tool that is not built in whether it could be used now; by tool name, in order.
+    """Return by name, in order, whether each tool that is not built in could be used now.
 
-    Tools are looked at side by side; each may take ``seconds`` at most. Untrusted ones are only looked at
-    as far as nothing is started or connected to.
+    Side by side, ``seconds`` each. For untrusted ones nothing is started or connected to.
     """
     wanted = sorted(
         (one for one in definitions if not isinstance(one.transport, Builtin)), key=lambda one: one.tool_name
@@ -54,7 +52,7 @@ def check_health(definitions: Iterable[Definition], project: Path, *, seconds: f
 
 
 def reach(definition: Definition, project: Path, *, seconds: float = 10.0) -> Reached:
-    """Find out whether what the tool needs is there, without running it."""
+    """Return whether a tool's needs are there, without running it."""
     started = time.perf_counter()
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:

@@ -1,10 +1,8 @@
-"""Definition files: read them, say everything that is wrong with them, and make a registry of the rest.
+"""Definition files: read, judged, and made a registry.
 
-A definition file is one JSON object: the seven fields of the original AI-Rails (``tool_name``,
-``description``, ``api_endpoint``, ``request_schema``, ``response_format``, ``access_control``,
-``agent_specific_guidance``), the fields of a Model Context Protocol ``Tool`` (``name``, ``title``,
-``inputSchema``, ``outputSchema``, ``annotations``), and ours. ``definition.schema.json`` beside this
-module describes the format for editors; this module is what decides.
+A file is one JSON object with the seven fields of the original AI-Rails (``tool_name``, ``description``,
+``api_endpoint``, ``request_schema``, ``response_format``, ``access_control``, ``agent_specific_guidance``), those of a
+Model Context Protocol ``Tool``, and ours. ``definition.schema.json`` is for editors; this module decides.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ from rails.tools.registry import (
 
 
 class Mistake(Struct, frozen=True, order=True):
-    """One thing that is wrong in one definition file. ``line`` is 1-based, 0 when there is none."""
+    """A mistake in a definition file. ``line`` is 1-based, 0 for none."""
 
     file: str
     line: int
@@ -63,16 +61,14 @@ def load_definitions(
     trusted: Collection[str] = (),
     trusted_folders: Collection[Path] = (),
 ) -> Registry:
-    """Load every ``*.json`` of ``folders``; a later folder replaces an earlier one's tool by its name.
+    """Load every ``*.json`` of ``folders``; later folders replace tools by name.
 
-    ``roles`` are role names beyond the shipped ones and those of the ``agent_templates`` folder beside
-    each folder. ``trusted`` are digests of definitions that a human has read and accepted
-    (``rails.trust.record``); ``trusted_folders`` are the user's own, where no agent can write.
-    Definitions elsewhere, except the shipped ones, always ask before they run, and may not replace a
-    trusted tool by something that runs elsewhere. A folder that does not exist is skipped. A file with a mistake is
-    left out, with every tool that it may have meant, and a note of the registry says so.
+    ``roles`` are beyond the shipped ones and those of the ``agent_templates`` folder beside each folder. ``trusted``
+    are accepted digests (``rails.trust.record``), ``trusted_folders`` the user's own, where no agent can write. Others,
+    except the shipped, always ask and may not move a trusted tool elsewhere. A missing folder is skipped. A file with a
+    mistake is left out with every tool that it may have meant, and noted.
 
-    Raises DefinitionError where a shipped file or a whole folder cannot be used.
+    Raises DefinitionError if a shipped file or a whole folder cannot be used.
     """
     found, mistakes = _read_folders(folders, roles, frozenset(trusted), trusted_folders)
     by_file: dict[Path, list[Mistake]] = {}
@@ -86,7 +82,7 @@ def load_definitions(
 
 
 def _without(registry: Registry, file: Path, wrong: Sequence[Mistake]) -> Registry:
-    """Leave out what a broken file may have meant: it may be there to allow less of a tool than another file does."""
+    """Leave out what a broken file may have meant: it might allow less of a tool than another file."""
     names = _claimed(file)
     kept = {name: one for name, one in registry.definitions.items() if name.casefold() not in names}
     gone = ", ".join(sorted(registry.definitions.keys() - kept.keys()))
@@ -106,9 +102,9 @@ def _claimed(file: Path) -> set[str]:
 
 
 def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple[Mistake, ...]:
-    """Return every mistake in these folders or single definition files, in file and line order.
+    """Return every mistake in these folders or files, in file and line order.
 
-    Unlike :func:`load_definitions` it says so when a path does not exist or a folder has no definition file.
+    Unlike :func:`load_definitions`, also a missing path and a folder without definitions.
     """
     mistakes = [
         Mistake(str(path), 0, "", "there is no such file or folder", "Correct the path.")
@@ -127,7 +123,7 @@ def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple
 def read_definition(
     text: str, source: str, *, roles: Collection[str] = ROLES, check_schemas: bool = True
 ) -> tuple[Definition | None, tuple[Mistake, ...]]:
-    """Read one definition file's text. Returns the definition when there is no mistake, else all of them."""
+    """Return the definition of a file's text, or None and all mistakes."""
     try:
         document = parse_document(text)
     except JsonError as error:
@@ -147,12 +143,11 @@ def _locate(source: str, document: JsonDocument, problem: SchemaProblem) -> Mist
 
 
 def place_text(place: JsonPlace) -> str:
-    """Return ``("a", 0, "b")`` as ``a[0].b``, and the whole file as an empty text."""
+    """Return ``("a", 0, "b")`` as ``a[0].b``, ``()`` as ""."""
     return place_in_words(place) if place else ""
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the definition files of a folder in name order, or the file itself."""
     if not path.is_dir():
         return [path] if path.exists() else []
     return sorted(file for file in path.glob("*.json") if not file.name.startswith("."))
@@ -207,7 +202,7 @@ def _is_shipped(folder: Path) -> bool:
 
 
 def _links(folder: Path) -> list[Path]:
-    """Return which definition files are links, and those of a folder that is one: what they lead to nobody reviews."""
+    """Return the links among definition files and folders: nobody reviews what they lead to."""
     return [file for file in _files(folder) if folder.is_symlink() or file.is_symlink()]
 
 
@@ -254,7 +249,6 @@ def _read_text(file: Path) -> str | Mistake:
 
 
 def _wrong_values(definition: Definition, text: str) -> Iterator[Mistake]:
-    """Check the examples and the defaults of a definition against its own schema."""
     from rails.json_schema.validator import faults
 
     document = parse_document(text)
@@ -282,14 +276,14 @@ _REACHES: Final = (Command, Http, Mcp)
 
 
 def _seizes(new: Definition, old: Definition | None) -> bool:
-    """Say whether an untrusted definition would put a trusted tool's name on something else."""
+    """Say whether an untrusted definition would redirect a trusted tool's name."""
     if old is None or not old.trusted or new.trusted:
         return False
     return isinstance(new.transport, _REACHES) or new.transport != old.transport
 
 
 def _narrowed(new: Definition, old: Definition) -> Definition:
-    """Keep an untrusted definition from giving any role more than the trusted one that it replaces."""
+    """Return an untrusted definition that gives no role more than the trusted one it replaces."""
     if new.trusted or not old.trusted:
         return new
     order: tuple[Access, ...] = ("none", "ask", "free")
@@ -317,7 +311,7 @@ def _notes(definition: Definition) -> Iterator[str]:
 
 
 def _collisions(loaded: Mapping[str, Definition]) -> Iterator[Mistake]:
-    """Report a tool alias that is another tool's name or alias, in the file that came later."""
+    """Yield each alias that is another tool's name or alias, in the later file."""
     owners: dict[str, Definition] = {}
     for definition in loaded.values():
         for name in (definition.tool_name, *definition.tool_aliases):

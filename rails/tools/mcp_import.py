@@ -1,9 +1,8 @@
-"""From a Model Context Protocol server to definition files: one for each tool that it offers.
+"""From a Model Context Protocol server to definition files, one for each tool.
 
-What a server says is written down as it is, with three exceptions that are noted: names that model
-providers do not allow are changed, characters that a person would not see are made visible, and schema
-keywords that our loader refuses are left out. Leaving one out only makes our own check looser; the
-server checks for itself. Every imported tool asks a human until its file says otherwise.
+Kept verbatim but, with notes: names that providers do not allow are changed, hidden characters made visible, schema
+keywords that our loader refuses left out (our check is looser; the server checks for itself). Every imported tool asks
+until its file says otherwise.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ _SECRET: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie", re
 
 
 class Imported(Struct):
-    """Definition files by file name, and sentences about what was changed or left out."""
+    """Definition files by name, and notes on what was changed or left out."""
 
     files: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 def server_entries(text: str, source: str) -> Mapping[str, Mapping[str, Json]]:
-    """Return the servers that an ``.mcp.json`` or a client's settings file lists. Raises UsageError."""
+    """Return the servers in an ``.mcp.json`` or a client's settings. Raises UsageError."""
     try:
         value = parse_document(text).value
     except JsonError as error:
@@ -64,10 +63,9 @@ def import_server(
     taken: Collection[str] = (),
     seconds: float = 60.0,
 ) -> Imported:
-    """Ask the server of an ``mcpServers`` entry for its tools and write a definition file's text for each.
+    """Return a definition file's text for each tool of an ``mcpServers`` entry.
 
-    ``taken`` are tool names that must not be used again. The server is started or contacted. Raises
-    UsageError when it cannot be used.
+    ``taken`` are tool names in use. The server is started or contacted. Raises UsageError when it cannot be used.
     """
     try:
         transport, secret_names = server_entry(entry)
@@ -84,7 +82,7 @@ def import_server(
 
 
 def _without_secrets(server: str, transport: Mcp) -> tuple[Mcp, list[str], list[str]]:
-    """Replace secrets that stand in the entry itself by references, so that no definition file holds one."""
+    """Replace literal secrets by references, so that no definition file holds one."""
     moved: list[str] = []
     env = {name: _reference(name, name, text, moved) for name, text in transport.env.items()}
     prefix = re.sub(r"[^A-Za-z0-9]", "_", server)
@@ -134,7 +132,6 @@ def define_tools(
 
 
 def _name(server: str, original: str, used: Collection[str]) -> str:
-    """Return a tool name that providers allow and that is still free."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", original)[:64]
     if not name[:1].isalpha():
         name = f"t_{name}"[:64]
@@ -176,7 +173,7 @@ def _transport(transport: Mcp, tool: str) -> dict[str, Json]:
 
 
 def _visible(text: str, what: str, notes: list[str]) -> str:
-    """Make hidden characters visible; emoji selectors are dropped, since nothing depends on them."""
+    """Make hidden characters visible; emoji selectors are dropped."""
     plain = printable(_SELECTORS.sub("", text))
     if plain != text:
         notes.append(f"{what}: hidden characters were removed or made visible")
@@ -184,7 +181,6 @@ def _visible(text: str, what: str, notes: list[str]) -> str:
 
 
 def _schema(schema: Json, name: str, notes: list[str], *, parameters: bool) -> dict[str, Json]:
-    """Return a copy of a schema without what our loader refuses."""
     whole: Json = json.loads(json.dumps(schema)) if isinstance(schema, dict) else {"type": "object"}
     whole = _visible_all(whole, f"{name}: schema", notes)
     if not isinstance(whole, dict):
@@ -211,7 +207,7 @@ def _visible_all(value: Json, what: str, notes: list[str]) -> Json:
 
 
 def _remove(schema: dict[str, Json], place: JsonPlace) -> bool:
-    """Remove the keyword, or the sub-schema's content, at ``place``. Say whether there was one."""
+    """Remove the keyword or sub-schema at ``place``. Say whether there was one."""
     try:
         node = resolve_reference(schema, "#" + "".join(f"/{_escaped(part)}" for part in place[:-1]))
     except KeyError:

@@ -1,4 +1,4 @@
-"""Which command runs a project's tests, by what its own configuration says."""
+"""Which command runs a project's tests, by its configuration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_TESTS: Final = "no test specified"
 
 
 def command_for_tests(project: Path) -> tuple[str, ...]:
-    """Return the command, empty when nothing says how this project is tested."""
+    """Return the command, () if unknown."""
     return next(_commands(project), ())
 
 
@@ -50,7 +50,7 @@ def _commands(project: Path) -> Iterator[tuple[str, ...]]:
 
 
 def found_none(code: int, output: str) -> bool:
-    """Return whether a run of tests found none: pytest ends with 5, unittest says so."""
+    """Say whether a run found no tests: pytest ends with 5, unittest prints it."""
     return (code == 5 and "no tests ran" in output) or "\nRan 0 tests in " in output
 
 

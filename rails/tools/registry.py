@@ -1,4 +1,4 @@
-"""What a tool is, and the set of tools that a session has."""
+"""A tool, and a session's set of tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANY_ROLE: Final = "*"
 
 @cache
 def role_slug(name: str) -> str:
-    """Return the short form of a role's name: "Unit Tester Agent" and "unit_tester" give "unit-tester"."""
+    """Return a role's slug: "Unit Tester Agent" and "unit_tester" give "unit-tester"."""
     words = "".join(char if char.isalnum() else " " for char in name.casefold()).split()
     if len(words) > 1 and words[-1] == "agent":
         words.pop()
@@ -42,15 +42,15 @@ def role_slug(name: str) -> str:
 
 
 class Builtin(Struct, frozen=True):
-    """A tool that AI-Rails does itself; ``name`` is the built-in's own name."""
+    """A tool that AI-Rails does itself, by its own name."""
 
     name: str
 
 
 class Command(Struct, frozen=True):
-    """A program and its arguments; ``{name}`` in an argument is replaced by a parameter.
+    """A program and its arguments; ``{name}`` is replaced by a parameter.
 
-    ``contained``: it runs in the sandbox, and may reach the hosts of ``network``.
+    ``contained``: in the sandbox, where it may reach the hosts of ``network``.
     """
 
     command: tuple[str, ...]
@@ -61,7 +61,7 @@ class Command(Struct, frozen=True):
 
 
 class Http(Struct, frozen=True):
-    """A plain HTTP service: parameters out, an answer back."""
+    """A plain HTTP service."""
 
     endpoint: str
     method: str = "POST"
@@ -72,9 +72,7 @@ class Http(Struct, frozen=True):
 
 
 class Mcp(Struct, frozen=True):
-    """A Model Context Protocol server: over HTTP when ``endpoint`` is set, else a program on stdio, which may be
-    ``contained`` as a :class:`Command` is.
-    """
+    """A Model Context Protocol server: HTTP if ``endpoint`` is set, else stdio, ``contained`` as a :class:`Command`."""
 
     endpoint: str = ""
     command: tuple[str, ...] = ()
@@ -91,13 +89,11 @@ Transport = Builtin | Command | Http | Mcp
 
 
 class Definition(Struct, frozen=True, eq=False):
-    """One tool, as its definition file says. Two definitions are the same when their digests are.
+    """One tool. Definitions with one digest are the same.
 
-    ``request_schema`` is what a request's parameters must satisfy. ``access`` and ``guidance`` are keyed
-    by role slug, with ``"*"`` for every other role. ``aliases`` maps a dotted path that models also use to
-    the parameter it means, with ``[]`` for the items of a list. ``mistaken_names`` are names that are not
-    accepted and are answered with this tool's. ``hidden_parameters`` are accepted, at any depth, and no model is told
-    of them before a refusal names them. ``text`` is the file as it was read.
+    ``access`` and ``guidance`` are by role slug, ``"*"`` for all others. ``aliases`` maps a dotted path, ``[]`` for
+    items of a list, to its parameter. ``mistaken_names`` are refused with this tool's name. ``hidden_parameters`` are
+    accepted at any depth; only refusals name them to a model. ``text`` is the file's.
     """
 
     tool_name: str
@@ -129,40 +125,40 @@ class Definition(Struct, frozen=True, eq=False):
         return _digest(self.text)
 
     def access_of(self, role: str) -> Access:
-        """Return what ``role`` may do with this tool; a role that is not named may do nothing.
+        """Return what ``role`` may do; an unnamed role may do nothing.
 
-        A definition that no human has trusted never runs without asking.
+        An untrusted definition never runs without asking.
         """
         level = self.access.get(role_slug(role), self.access.get(ANY_ROLE, "none"))
         asks = self.always_asks or not self.trusted or self.effect == "edit"
         return "ask" if level == "free" and asks else level
 
     def guidance_for(self, role: str) -> str:
-        """Return the advice for ``role`` on this tool, or an empty string."""
+        """Return the advice for ``role``, or ""."""
         return self.guidance.get(role_slug(role), self.guidance.get(ANY_ROLE, ""))
 
     @property
     def like(self) -> str:
-        """The tool that agents are told of instead of this one, "" where they are told of it."""
+        """The tool that agents are told of instead, or ""."""
         known = BUILTIN_TOOLS.get(self.transport.name) if isinstance(self.transport, Builtin) else None
         return known.like if known else ""
 
     @property
     def shown_schema(self) -> Mapping[str, Json]:
-        """The schema of the parameters as a model is told of them.
+        """The schema that a model is told.
 
-        Hidden parameters are left out; so are the limits of a built-in's values, which only guard against abuse.
+        Without hidden parameters and a built-in's limits, which only guard against abuse.
         """
         limits = _LIMITS if isinstance(self.transport, Builtin) else ()
         return cast("dict[str, Json]", _shown(dict(self.request_schema), self.hidden_parameters, limits))
 
     def spec(self) -> ToolSpec:
-        """Return the tool as a provider's native tools want it."""
+        """Return the tool in native form."""
         schema = json.dumps(self.shown_schema, ensure_ascii=False, separators=(",", ":"))
         return ToolSpec(self.tool_name, self.description, schema)
 
     def signature(self) -> str:
-        """Return how the tool is called, in one line: ``edit_file(file_path, old_string, replace_all=false)``."""
+        """Return the call in one line: ``edit_file(file_path, old_string, replace_all=false)``."""
         return f"{self.tool_name}({_arguments(self.shown_schema)})"
 
 
@@ -183,7 +179,7 @@ def _shown(schema: Json, hidden: Collection[str], limits: Collection[str]) -> Js
 
 
 def _arguments(schema: Mapping[str, Json]) -> str:
-    """Return the parameters in one line. Left out may be what ends in ``?`` or has a value behind ``=``."""
+    """Return the parameters in one line. Optional ones end in ``?`` or have ``=`` and a value."""
     properties, required = schema.get("properties"), schema.get("required")
     listed = properties.items() if isinstance(properties, dict) else ()
     needed = required if isinstance(required, list) else []
@@ -211,10 +207,9 @@ def _digest(text: str) -> str:
 
 
 class Registry(Struct, frozen=True):
-    """The tools of a session. ``notes`` are sentences for the user about what was loaded or left out.
+    """A session's tools. ``notes`` are for the user: what was loaded or left out.
 
-    ``runners`` run built-in tools, by name, that need a package which this one may not import: whoever puts a
-    session together brings them (:meth:`with_runners`).
+    ``runners`` run built-in tools, by name, from packages that this one may not import (:meth:`with_runners`).
     """
 
     definitions: Mapping[str, Definition]
@@ -224,20 +219,20 @@ class Registry(Struct, frozen=True):
     _made: dict[str, Mapping[str, Json]] = field(default_factory=dict)
 
     def with_runners(self, runners: Mapping[str, BuiltinRunner]) -> Registry:
-        """Return the same tools with these runners for built-in tools."""
+        """Return the tools with these runners."""
         return replace(self, runners=runners)
 
     def without(self, builtin: str) -> Registry:
-        """Return the same tools without a built-in one."""
+        """Return the tools without a built-in."""
         kept = {name: one for name, one in self.definitions.items() if one.transport != Builtin(builtin)}
         return replace(self, definitions=kept)
 
     def names(self) -> tuple[str, ...]:
-        """Return the tools' names, sorted."""
+        """Return the sorted names."""
         return tuple(sorted(self.definitions))
 
     def get(self, name: str) -> Definition | None:
-        """Return the tool with this name, or whose ``tool_aliases`` have it."""
+        """Return the tool with this name or ``tool_aliases`` entry."""
         found = self.definitions.get(name)
         if found is not None:
             return found
@@ -249,10 +244,10 @@ class Registry(Struct, frozen=True):
         return tuple(one for one in found if one.access_of(role) != "none" and not one.like)
 
     def restricted(self, role: str, names: Collection[str]) -> Registry:
-        """Return the same tools with ``role`` kept from all but ``names`` (names or aliases).
+        """Return the tools with ``role`` kept from all but ``names`` (names or aliases).
 
-        A tool that is not built in and names the role in its own ``access_control`` is kept too: adding a
-        tool is adding one file, without a change to the agent's template.
+        A tool that is not built in and names the role in ``access_control`` stays: adding a tool needs no change to a
+        template.
         """
         slug = role_slug(role)
         kept = {definition.tool_name for name in names if (definition := self.get(name)) is not None}
@@ -268,10 +263,10 @@ class Registry(Struct, frozen=True):
         )
 
     def shapes(self, role: str | None = None) -> Mapping[str, Mapping[str, Json]]:
-        """Return, for every tool name and alias, the schema that intake recognises a request by.
+        """Return, by tool name and alias, the schema that intake recognises a request by.
 
-        Parameter aliases appear as properties of their own. Without a role all tools are there: a request
-        for a tool of another role must be found before it can be refused.
+        Parameter aliases are properties. Without a role all tools are there: a forbidden request must be found to be
+        refused.
         """
         chosen = self.for_role(role) if role is not None else tuple(self.definitions.values())
         shapes: dict[str, Mapping[str, Json]] = {}
@@ -284,10 +279,7 @@ class Registry(Struct, frozen=True):
 
 
 def _with_aliases(definition: Definition) -> Mapping[str, Json]:
-    """Return the schema with each alias as a further property, of the type of what it stands for.
-
-    A required parameter is then present under its own name or under an alias.
-    """
+    """Return the schema with each alias as a property of its target's type, which satisfies ``required``."""
     shape: dict[str, Any] = json.loads(json.dumps(definition.request_schema))
     for alias, target in definition.aliases.items():
         (holder, name), (into, real) = split_alias(alias), split_alias(target)
@@ -305,7 +297,6 @@ def _with_aliases(definition: Definition) -> Mapping[str, Json]:
 
 
 def _add(level: dict[str, Any], alias: str, name: str, schema: Json) -> None:
-    """Add a property that may stand for ``name`` in ``required``."""
     level["properties"][alias] = schema
     choices = level.setdefault("allOf", [])
     if name in level.get("required", ()):
@@ -318,7 +309,7 @@ def _add(level: dict[str, Any], alias: str, name: str, schema: Json) -> None:
 
 
 def property_at(schema: Mapping[str, Json], dotted: str) -> Json:
-    """Return the schema of a parameter at a path, with ``[]`` for the items of a list; None where there is none."""
+    """Return a parameter's schema by path, ``[]`` for items of a list; or None."""
     node: Json = dict(schema)
     for part in dotted.split("."):
         properties = node.get("properties") if isinstance(node, dict) else None

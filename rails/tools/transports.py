@@ -1,4 +1,4 @@
-"""What a definition file says about where its tool runs."""
+"""Where a definition's tool runs."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _PLACEHOLDER: Final = lazy(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
 def placeholders(text: str) -> list[str]:
-    """Return the names in ``{name}`` placeholders of ``text``; ``{{`` and ``}}`` are plain braces."""
+    """Return the ``{name}`` placeholders' names; ``{{`` and ``}}`` are plain braces."""
     return [found[1] for found in _PLACEHOLDER.finditer(text) if found[1] is not None]
 
 
 def fill(text: str, value_of: Callable[[str], str]) -> str:
-    """Return ``text`` with every ``{name}`` replaced by ``value_of(name)``, and ``{{`` by a brace."""
+    """Return ``text`` with ``{name}`` as ``value_of(name)``, ``{{`` as a brace."""
     return _PLACEHOLDER.sub(lambda found: found[0][0] if found[1] is None else value_of(found[1]), text)
 
 
 def variable_name(tool_name: str) -> str:
-    """Return the environment variable that overrides a tool's address.
+    """Return the variable that overrides a tool's address.
 
-    ``CodebaseSummaryMCP`` gives ``CODEBASE_SUMMARY_MCP_URL``, as the original AI-Rails had it.
+    ``CodebaseSummaryMCP``: ``CODEBASE_SUMMARY_MCP_URL``, as in the original AI-Rails.
     """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", tool_name).replace("-", "_")
     return f"{words.upper()}_URL"
 
 
 def read_transport(value: Mapping[str, Any], tool: str) -> Transport:
-    """Return the transport of a definition that has the form of the schema; ``tool`` is its name."""
+    """Return the transport of a definition that satisfies the schema."""
     endpoint = value.get("api_endpoint", "")
     raw = value.get("transport", {})
     default = "builtin" if tool in BUILTIN_TOOLS and not endpoint else "http"
@@ -64,7 +64,7 @@ def read_transport(value: Mapping[str, Any], tool: str) -> Transport:
 
 
 def filled_texts(transport: Transport, value: Mapping[str, Any]) -> Iterator[tuple[JsonPlace, str, str]]:
-    """Yield the texts of a transport that may hold placeholders: place in the file, text, the part that must not."""
+    """Yield texts that may have placeholders: place, text, the part that must not."""
     if isinstance(transport, Command):
         for index, word in enumerate(transport.command):
             yield ("transport", "command", index), word, ""
@@ -74,7 +74,7 @@ def filled_texts(transport: Transport, value: Mapping[str, Any]) -> Iterator[tup
 
 
 def secret_texts(transport: Transport) -> Iterator[tuple[JsonPlace, str]]:
-    """Yield the texts of a transport that may refer to secrets as ``${NAME}``."""
+    """Yield texts that may have ``${NAME}`` secrets."""
     headers: Mapping[str, str] = transport.headers if isinstance(transport, Http | Mcp) else {}
     env: Mapping[str, str] = transport.env if isinstance(transport, Command | Mcp) else {}
     for key, texts in (("headers", headers), ("env", env)):

@@ -1,11 +1,8 @@
-"""From a request as it was found to one that satisfies its tool's definition, or every reason why not.
+"""From a request as found to a valid one, or every reason why not.
 
-Order: the tool exists, the agent may use it, the parameters are within bounds, other names for
-parameters are resolved, text is converted where the schema excludes text, and then the JSON Schema
-(2020-12) decides. Objects are closed: a parameter that the schema does not name is refused with the
-nearest real one, unless the schema says ``additionalProperties`` itself.
-
-Nothing is fetched: validators get an empty registry, and definitions with remote references do not load.
+In order: the tool exists, the agent may use it, bounds, aliases, text converted where the schema excludes text, JSON
+Schema (2020-12). Objects are closed unless the schema has ``additionalProperties``; an unknown parameter is refused
+with the nearest. Nothing is fetched: definitions with remote references do not load.
 """
 
 from __future__ import annotations
@@ -42,7 +39,7 @@ _TOLD: Final = limits.FINDINGS_TOLD * 2
 
 
 class Examined(Struct, frozen=True):
-    """Parameters under their real names and types, what was converted, and what is wrong with them."""
+    """Parameters under their real names and types, conversions, and faults."""
 
     parameters: Mapping[str, Json]
     coerced: tuple[str, ...]
@@ -50,7 +47,7 @@ class Examined(Struct, frozen=True):
 
 
 def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tuple[Refusal, ...]:
-    """Return the validated request of the agent ``role``, or all refusals at once (never an empty tuple)."""
+    """Return ``role``'s validated request, or all refusals (never empty)."""
     definition = registry.get(raw.tool_name)
     if definition is None:
         return (_unknown_tool(raw, registry, role),)
@@ -78,7 +75,7 @@ def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tu
 
 
 def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are_absent: bool = False) -> Examined:
-    """Resolve names, convert, validate and fill in defaults. The given parameters are not changed.
+    """Resolve names, convert, validate, fill in defaults. ``parameters`` is not changed.
 
     ``nulls_are_absent`` as in :mod:`rails.json_schema.coerce`.
     """
@@ -114,7 +111,7 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
 
 
 def _read_text(text: str, _schema: SchemaValue) -> ParsedJson | BrokenText | None:
-    """Read a text that should be JSON as strictly as a file; a fence around it falls away."""
+    """Read JSON as strictly as a file, without its fence."""
     body = unfenced(text)
     try:
         return ParsedJson(parse_document(body).value)
@@ -211,7 +208,7 @@ def _leftover(place: JsonPlace, near: str) -> SchemaFault:
 
 
 def _bounds(parameters: dict[str, Json]) -> Iterator[SchemaFault]:
-    """Refuse values that no schema should be asked about: too deep, too many, or not really JSON."""
+    """Refuse values too deep, too many, or not really JSON."""
     count = 0
     waiting: list[tuple[Json, JsonPlace]] = [(parameters, ())]
     while waiting:
@@ -275,16 +272,12 @@ def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json]) -> Itera
 
 @functools.lru_cache(maxsize=1024)
 def _parts(definition: Definition) -> SchemaParts:
-    """Keep what conversion found out about a definition's schema; definitions are compared by identity."""
     return SchemaParts(dict(definition.request_schema))
 
 
 @functools.lru_cache(maxsize=1024)
 def _validator(definition: Definition) -> SchemaValidator:
-    """Compile a definition's schema once; definitions are compared by identity.
-
-    Parameters that say nothing about themselves are none at all, so they are closed too.
-    """
+    """Compile a definition's schema once, by identity. A schema without parameters allows none."""
     from rails.json_schema.validator import IN_PLACE, validator_for
 
     schema = dict(definition.request_schema)

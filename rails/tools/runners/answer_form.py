@@ -1,4 +1,4 @@
-"""Whether what a tool returned is what its definition promises, where that is a schema."""
+"""Whether a tool's answer satisfies its definition's schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rails.tools.registry import Definition
 
 
 def form_problem(definition: Definition, text: str, whose: str) -> tuple[str, Json] | None:
-    """Return what is wrong with ``text``, in a sentence and in detail; ``None`` where nothing is promised or wrong."""
+    """Return what is wrong with ``text``, in a sentence and in detail, or ``None``."""
     if not isinstance(definition.response_format, dict):
         return None
     try:

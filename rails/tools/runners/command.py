@@ -1,10 +1,9 @@
 """A tool that is a program: an argument array, never a shell.
 
-Covered: each parameter fills exactly one argument, whatever it contains; a value that begins with a dash
-cannot become an option; the environment is an allow-list; the working folder is the project; on timeout
-the whole process group is killed; output is bounded. A definition that is to be contained, as every one of a project
-is, runs in the sandbox. Not covered: what the program of a definition in the user's own folder does, and a child that
-it moves to a session of its own; it runs as the user, so such a definition is trusted like a script.
+Covered: each parameter fills exactly one argument; a value with a leading dash cannot become an option; the environment
+is an allow-list; the working folder is the project; a timeout kills the process group; output is bounded. A contained
+definition, as each of a project is, runs in the sandbox. Not covered: what the user's own definitions do, and children
+that move to a session of their own: such a definition is trusted like a script.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _ARGUMENT_BYTES: Final = 100_000
 
 
 class ContainedCall(Struct, frozen=True):
-    """A command that is to run in the sandbox, with what its definition adds to the environment."""
+    """A command for the sandbox, with its definition's environment."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
@@ -55,7 +54,7 @@ Contain = Callable[[ContainedCall], Result]
 
 
 def uncontained(name: str) -> str:
-    """Return why what is to be contained is not run here, "" where it can be: no weaker way is taken instead."""
+    """Return why a contained command cannot run here, or "": no weaker way is taken."""
     found = probe.label()
     if found.level > NONE:
         return ""
@@ -64,7 +63,7 @@ def uncontained(name: str) -> str:
 
 
 def contain_alone(project: Path) -> Contain:
-    """Return what runs a command in a layer of its own."""
+    """Return what runs a command in a sandbox layer of its own."""
 
     def contain(call: ContainedCall) -> Result:
         with layer_for(project, held := probe.label()) as layer:
@@ -78,9 +77,9 @@ def contain_alone(project: Path) -> Contain:
 def run_command_tool(
     request: ToolRequest, definition: Definition, project: Path, contain: Contain | None = None
 ) -> ToolResult:
-    """Run a command tool. Exit code 0 is success; everything else is a failed result with the output.
+    """Run a command tool. Exit code 0 is success; anything else a failed result with the output.
 
-    ``contain`` runs what is to be contained; without one it gets a layer of its own.
+    ``contain`` runs contained commands; the default is a layer of its own.
     """
     transport = definition.transport
     if not isinstance(transport, Command):
@@ -133,10 +132,10 @@ def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolR
 
 
 def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] | str:
-    """Return the arguments with placeholders filled, or a sentence that says why they cannot be.
+    """Return the filled arguments, or a sentence why not.
 
-    A list fills as many arguments as it has items when the placeholder is the whole argument. An argument
-    whose placeholder has no value is left out. After ``--`` a value may begin with a dash.
+    A list fills many arguments if the placeholder is a whole argument; without a value the argument is left out. After
+    ``--`` a value may begin with a dash.
     """
     arguments: list[str] = []
     for template in command:
@@ -162,7 +161,7 @@ def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] 
 
 
 def _fill_part(template: str, parameters: Mapping[str, Json]) -> str | None:
-    """Fill placeholders inside a longer argument; ``None`` when one has no value."""
+    """Fill a longer argument; ``None`` when a placeholder has no value."""
     if any(parameters.get(name) is None for name in placeholders(template)):
         return None
     return transports.fill(template, lambda name: _text(parameters[name]))
@@ -173,7 +172,7 @@ def _text(value: Json) -> str:
 
 
 def clean_environment(project: Path) -> dict[str, str]:
-    """Return the allow-listed environment; PATH keeps only absolute folders outside the project."""
+    """Return the allow-listed environment; PATH has only absolute folders outside the project."""
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     environment["PATH"] = os.pathsep.join(folder for folder in folders if _is_outside(folder, project))
@@ -182,7 +181,7 @@ def clean_environment(project: Path) -> dict[str, str]:
 
 
 def _is_outside(folder: str, project: Path) -> bool:
-    """The project's own virtual environment counts as outside: its owner installed it."""
+    """The project's own virtual environment is outside: its owner installed it."""
     path = Path(folder)
     if not path.is_absolute():
         return False
@@ -191,7 +190,7 @@ def _is_outside(folder: str, project: Path) -> bool:
 
 
 def find_program(name: str, path: str, project: Path) -> str | None:
-    """Return the absolute path of a program: from ``path``, or in the project when it is named with a slash."""
+    """Return a program's absolute path: from ``path``, or in the project if named with a slash."""
     if "/" in name or os.sep in name:
         inside = Path(name) if Path(name).is_absolute() else project / name
         return str(inside) if inside.is_file() and os.access(inside, os.X_OK) else None

@@ -1,7 +1,4 @@
-"""What runs a validated request: built-in file tools, commands, HTTP services, MCP servers.
-
-Edits are not run here: ``rails.edits`` plans and applies them after the gate and an approval.
-"""
+"""The way from a validated request to the runner of its tool."""
 
 from __future__ import annotations
 
@@ -30,9 +27,8 @@ def run_request(
 ) -> ToolResult:
     """Run a validated, approved request. ``definition`` must be the one that validated it.
 
-    ``runners`` are the registry's own (``Registry.runners``); ``keeps_back`` says why a file is not shown ("": it is).
-    ``contain`` runs commands in the session's sandbox. Edit tools and a definition that changed since the validation
-    are refused as a failed result.
+    ``runners`` are the registry's; ``keeps_back`` says why a file is not shown (""). ``contain`` is the session's
+    sandbox. Edit tools and a changed definition give a failed result.
     """
     started = time.perf_counter()
     if definition.digest != request.definition_digest:
@@ -57,9 +53,9 @@ def _run(
     keeps_back: Callable[[str], str] | None,
     contain: Contain | None,
 ) -> ToolResult:
-    """Return a result for whatever the tool does, failures included; raises only for a bug of ours.
+    """Return a result, failures included; raises only for a bug of ours.
 
-    Nothing that a runner starts is left running when it returns, and what it returns holds no secret.
+    Nothing started is left running, and no secret is in the result.
     """
     match definition.transport:
         case Builtin():

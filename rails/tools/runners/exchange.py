@@ -1,10 +1,8 @@
-"""One HTTP exchange with every bound that matters, and the transport that keeps them.
+"""One HTTP exchange with every bound that matters.
 
-Rules: redirects are never followed (an answer must come from the address that a person approved); proxies
-of the environment are not used; a name that resolves to a private, loopback or link-local address is
-refused unless the address was written as ``localhost``, as a number, or the definition says
-``allow_private``; link-local addresses (cloud metadata) are always refused; the connection goes to the
-address that was checked. Time and size are bounded over the whole exchange, not per packet.
+Redirects are never followed (a person approved the address); the environment's proxies are not used; private, loopback
+or link-local addresses are refused unless written as ``localhost``, as a number, or ``allow_private``; link-local ones
+(cloud metadata) always; the connection goes to the checked address. Time and size are bounded over the whole exchange.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ _T = TypeVar("_T")
 
 
 class ExchangeError(Exception):
-    """No usable answer came. ``is_network`` is whether another try could help."""
+    """No usable answer. ``is_network``: another try could help."""
 
     def __init__(self, message: str, *, is_network: bool = False) -> None:
         super().__init__(message)
@@ -38,7 +36,7 @@ class ExchangeError(Exception):
 
 
 class HttpResponse(Struct, frozen=True):
-    """What a server answered. ``headers`` have lower-case names."""
+    """A server's answer. Header names are lower-case."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,7 +44,7 @@ class HttpResponse(Struct, frozen=True):
 
     @property
     def media_type(self) -> str:
-        """The content type without its parameters, in lower case."""
+        """The lower-case content type without parameters."""
         return self.headers.get("content-type", "").partition(";")[0].strip().casefold()
 
 
@@ -59,7 +57,7 @@ def exchange(
     seconds: float,
     allow_private: bool = False,
 ) -> HttpResponse:
-    """Send one request and return the whole answer. Raises ExchangeError; never retries."""
+    """Send one request. Raises ExchangeError; never retries."""
     own = {"User-Agent": f"ai-rails/{__version__}", **headers}
 
     async def send() -> HttpResponse:
@@ -84,13 +82,13 @@ def exchange(
 
 
 def client_over(transport: CheckedTransport, headers: Mapping[str, str]) -> httpx2.AsyncClient:
-    """Return a client that takes nothing from the environment; the time is bounded by whoever uses it."""
+    """Return a client that takes nothing from the environment; the caller bounds the time."""
     own = {"Accept-Encoding": "identity", **headers}
     return httpx2.AsyncClient(transport=transport, headers=own, timeout=None, trust_env=False)
 
 
 def in_event_loop(work: Callable[[], Awaitable[_T]]) -> _T:
-    """Return what ``work`` gives, also where the caller's thread has an event loop at work already."""
+    """Return ``work``'s result, also in a thread with a running event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -100,9 +98,9 @@ def in_event_loop(work: Callable[[], Awaitable[_T]]) -> _T:
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):
-    """Connects only to an address that was looked at, and takes an answer of ``most`` bytes at most.
+    """Connects only to a checked address, and takes at most ``most`` bytes.
 
-    The server is spoken to by its name, so that the name cannot move in between.
+    The name, resolved once, stays that of TLS.
     """
 
     def __init__(self, most: int, *, allow_private: bool) -> None:
@@ -110,7 +108,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         self._inner = httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request and return its answer. Raises ExchangeError."""
+        """Return one answer. Raises ExchangeError."""
         url, private = request.url, self._allow_private
         address = await anyio.to_thread.run_sync(
             lambda: _resolve(_split(str(url)), allow_private=private), abandon_on_cancel=True
@@ -157,7 +155,6 @@ def _split(url: str) -> SplitResult:
 
 
 def _resolve(parts: SplitResult, *, allow_private: bool) -> str:
-    """Return the address to connect to, once all addresses of the name are allowed."""
     host = parts.hostname or ""
     try:
         found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)

@@ -1,7 +1,7 @@
 """``fetch_webpage``: pages of the hosts that the user allows, as text.
 
-Each address is judged, that of a redirect again: its host and port must be on the list, and a private or loopback
-address must stand there as such. Nothing of the user goes along: no cookie, no key, no proxy of the environment.
+Each address, also of a redirect, must be on the list with host and port, a private or loopback one literally. No
+cookie, key or proxy goes along.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BLOCKS: Final = re.compile(
 
 
 def page_fetcher(hosts: Sequence[str]) -> BuiltinRunner:
-    """Return what runs ``fetch_webpage`` for these hosts (:data:`rails.sandbox.values.HOST`)."""
+    """Return a runner for these hosts (:data:`rails.sandbox.values.HOST`)."""
 
     def fetch(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
         urls, query = parameters["urls"], parameters.get("query")
@@ -51,7 +51,7 @@ def page_fetcher(hosts: Sequence[str]) -> BuiltinRunner:
 
 
 def _get(url: str, hosts: Sequence[str], until: float) -> tuple[str, HttpResponse]:
-    """Return the address that answered in the end, and its answer."""
+    """Return the final address and its answer."""
     for _ in range(_REDIRECTS + 1):
         _check(url, hosts)
         seconds = until - time.monotonic()
@@ -66,7 +66,7 @@ def _get(url: str, hosts: Sequence[str], until: float) -> tuple[str, HttpRespons
 
 
 def _without_advice(error: ExchangeError) -> str:
-    """Return an error without what is said to the author of a definition file."""
+    """Return an error without the advice for a definition's author."""
     return str(error).partition('. Add "allow_private"')[0]
 
 
@@ -85,7 +85,7 @@ def _check(url: str, hosts: Sequence[str]) -> None:
 
 
 def _page(url: str, answer: HttpResponse, query: str, most: int) -> str:
-    """Return an answer as text, with its address above it. Raises ExchangeError for what is not text."""
+    """Return an answer as text under its address. Raises ExchangeError for no text."""
     if not 200 <= answer.status < 300:
         raise ExchangeError(f"it answered with status {answer.status}")
     kind = answer.media_type
@@ -112,7 +112,7 @@ def _decoded(answer: HttpResponse) -> str:
 
 
 def _near(text: str, query: str) -> tuple[str, str]:
-    """Return the lines near the words of ``query``, or all where there are none, and a note that says so."""
+    """Return the lines near ``query``'s words, or all with a note."""
     words, lines = query.casefold().split(), text.split("\n")
     hits = [n for n, line in enumerate(lines) if any(word in line.casefold() for word in words)]
     if not hits:
@@ -123,28 +123,22 @@ def _near(text: str, query: str) -> tuple[str, str]:
 
 
 class _TextOfPage(HTMLParser):
-    """The text that a page shows, a line for each block."""
-
     def __init__(self) -> None:
         super().__init__()
         self._parts: list[str] = []
         self._silent = ""
 
     def handle_starttag(self, tag: str, _attrs: list[tuple[str, str | None]]) -> None:
-        """Note where a block begins, and what shows no text."""
         self._silent = self._silent or (tag if tag in _SILENT else "")
         self._parts += ["\n"] if _BLOCKS.fullmatch(tag) else []
 
     def handle_endtag(self, tag: str) -> None:
-        """Note where a block ends."""
         self._silent = "" if tag == self._silent else self._silent
         self._parts += ["\n"] if _BLOCKS.fullmatch(tag) else []
 
     def handle_data(self, data: str) -> None:
-        """Take what is shown."""
         self._parts += [] if self._silent else [data]
 
     def text(self) -> str:
-        """Return the text, without empty lines."""
         lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
         return "\n".join(line for line in lines if line)

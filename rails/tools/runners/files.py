@@ -1,10 +1,9 @@
-"""The built-in read tools: show a file, outline it, list files, search in files; and the map of a project.
+"""The built-in read tools: show, outline, list and search files; and a project's map.
 
-Covered: every folder on the way is opened without following links and relative to the one before, so no
-path leads out of the project, not even one that is swapped while it is read; devices and pipes are not
-opened; version control, our own state, keys and ``.env`` files are not shown; binary files are named,
-not shown; what the project restricts or the caller keeps back is neither read nor listed nor searched; every answer
-is bounded and in a fixed order. Not covered: secrets inside ordinary files.
+Covered: folders are opened one by one without links, so no path leads out, not even one swapped meanwhile; devices and
+pipes are not opened; version control, our state, keys, ``.env`` and what is restricted or kept back are neither read,
+listed nor searched; binary files are only named; answers are bounded and in a fixed order. Not covered: secrets in
+ordinary files.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class _Unreadable(Exception):
 
 
 class AgentView(Struct, frozen=True):
-    """A project as an agent may see it. ``keeps_back`` returns why a path is not shown, or an empty text."""
+    """A project as an agent may see it. ``keeps_back`` returns why a path is hidden, or ""."""
 
     project: Path
     keeps_back: Callable[[str], str]
@@ -66,7 +65,7 @@ class AgentView(Struct, frozen=True):
 def run_builtin_tool(
     request: ToolRequest, definition: Definition, project: Path, keeps_back: Callable[[str], str] | None = None
 ) -> ToolResult:
-    """Run a built-in read tool. ``keeps_back`` adds to what the project itself restricts."""
+    """Run a built-in read tool. ``keeps_back`` adds to the project's restrictions."""
     transport = definition.transport
     tool = _TOOLS.get(transport.name) if isinstance(transport, Builtin) else None
     if tool is None:
@@ -126,7 +125,6 @@ def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
 
 
 def _symbol(path: WorkspacePath, text: str, name: str) -> Symbol:
-    """Return the one symbol of this name, or of a name that ends with it."""
     known = symbols(text, language_of(str(path)))
     found = [one for one in known if one.name == name] or [one for one in known if one.name.endswith(f".{name}")]
     if len(found) == 1:
@@ -189,7 +187,7 @@ def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
 
 
 def project_texts(project: Path) -> Iterator[tuple[str, str]]:
-    """Yield the path and text (lines end in ``\\n``) of each file of a project, in name order, up to 20 MB of them."""
+    """Yield each file's path and text (lines end in ``\\n``), by name, up to 20 MB."""
     view, read = AgentView(project, lambda _: ""), 0
     for entry in _Walk().files(view, ""):
         read += entry.size
@@ -201,7 +199,7 @@ def project_texts(project: Path) -> Iterator[tuple[str, str]]:
 
 
 def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | None = None) -> str:
-    """Return the files of a project by folder, and what the topmost define, in at most ``room`` bytes."""
+    """Return the files by folder, and what the topmost define, in at most ``room`` bytes."""
     view = _view_of(project, keeps_back)
     entries = list(islice(_Walk().files(view, ""), _MAPPED))
     entries = [entry for entry in entries if not entry.path.startswith(".")]
@@ -226,7 +224,6 @@ def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | Non
 
 
 def _folders(entries: Sequence[_Entry], depth: int) -> Iterator[str]:
-    """Yield a line for each folder: its files or, for all that is deeper than ``depth``, how many there are."""
     folders: dict[str, list[str]] = {}
     for entry in entries:
         *above, name = entry.path.split("/")
@@ -295,7 +292,6 @@ def _matching_lines(project: Path, entry: _Entry, regex: Regex, walk: _Walk) -> 
 
 
 def _fit(lines: list[str]) -> str:
-    """Keep whole lines up to the bound, and count the rest."""
     size = kept = 0
     while kept < len(lines) and size + len(lines[kept]) < limits.RESULT_CHARS:
         size += len(lines[kept]) + 1
@@ -305,7 +301,7 @@ def _fit(lines: list[str]) -> str:
 
 
 def glob_matches(pattern: str, path: str) -> bool:
-    """Say whether a project path matches: ``**`` is any folders; without ``/`` only the name counts."""
+    """Say whether a path matches: ``**`` is any folders; without ``/`` only the name counts."""
     if "/" not in pattern:
         return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
     return glob_match(pattern, path, sets=True)
@@ -320,14 +316,14 @@ class _Entry(Struct, frozen=True):
 
 
 class _Walk:
-    """Goes through a project's files in name order, and counts what it leaves out."""
+    """Goes through files in name order, and counts those left out."""
 
     def __init__(self) -> None:
         self.visited = self.links = self.unread = self.kept_back = 0
         self.stopped = ""
 
     def files(self, view: AgentView, start: str) -> Iterator[_Entry]:
-        """Yield every ordinary file below ``start`` that may be seen; ``start`` may be a file itself."""
+        """Yield every ordinary visible file below ``start``, or ``start`` itself."""
         for entry in self._all(view.project, start):
             if view.keeps_back(entry.path):
                 self.kept_back += 1
@@ -389,13 +385,12 @@ def _path(raw: Json) -> WorkspacePath:
 
 
 def _start(raw: str) -> str:
-    """Return the folder to start from; ``""`` is the project folder itself."""
     trimmed = raw.strip().strip("/") if not raw.strip().startswith("/") or raw.strip() == "/" else raw
     return "" if trimmed in ("", ".") else str(_path(trimmed))
 
 
 def _open_folders(project: Path, parts: list[str]) -> int:
-    """Open the folder ``parts`` below the project, one by one, following no link below it."""
+    """Open the folder ``parts`` below the project, one by one, following no link."""
     try:
         folder = os.open(project, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         for part in parts:

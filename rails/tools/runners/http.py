@@ -1,9 +1,8 @@
 """A tool that is a plain HTTP service: parameters out, JSON or text back.
 
-``{name}`` in the address is filled with a parameter, percent-encoded whole; the other parameters go into
-the query for GET and DELETE and into a JSON body otherwise. Whatever fails comes back in the form of the
-original AI-Rails: ``{"status": "error", "message": …, "details": …}``. Only idempotent tools are tried
-again, and only when the network failed, not when the service said no.
+``{name}`` in the address is a parameter, percent-encoded; the others are the query for GET and DELETE, else a JSON
+body. Failures have the original AI-Rails' form: ``{"status": "error", "message": …, "details": …}``. Only idempotent
+tools are retried, and only when the network failed.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def _compose(endpoint: str, method: str, parameters: Mapping[str, Json]) -> tupl
 
 
 def _encoded(value: Json) -> str:
-    """Percent-encode a value whole; ``.`` and ``..`` are encoded too, so that no path can be climbed."""
+    """Percent-encode a value, ``.`` and ``..`` too, so that no path can be climbed."""
     text = quote(_plain(value), safe="")
     return text.replace(".", "%2E") if set(text) <= {"."} else text
 
@@ -132,7 +131,6 @@ def _result(answer: HttpResponse, definition: Definition, secrets: Secrets) -> T
 
 
 def _details(text: str) -> Json:
-    """Return an error's body as JSON where it is JSON, so that the model reads one object."""
     try:
         return parse_document(text).value
     except JsonError:

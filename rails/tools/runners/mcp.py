@@ -1,8 +1,7 @@
 """A tool of a Model Context Protocol server, through the official SDK (:mod:`~rails.tools.runners.mcp_client`).
 
-Each use is a connection or process of its own, and nothing is left running. What a server says about itself is not
-trusted: annotations can only make a tool ask, requests of the server to us (sampling, roots, elicitation) are declined,
-and its answers are bounded and checked.
+Each use is its own connection or process, ended afterwards. The server is not trusted: annotations can only make a tool
+ask, its requests to us (sampling, roots, elicitation) are declined, its answers bounded and checked.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def run_mcp_tool(request: ToolRequest, definition: Definition, project: Path) ->
 
 
 def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> list[dict[str, Json]]:
-    """Return every tool that a server offers, as it describes them. Raises McpError."""
+    """Return every tool as the server describes it. Raises McpError."""
     found: list[dict[str, Json]] = []
 
     async def ask(client: Client) -> bool:
@@ -90,7 +89,6 @@ def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) 
 
 
 def _plain(value: BaseModel) -> dict[str, Json]:
-    """Return a value of the SDK as the server sent it."""
     return value.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
@@ -103,7 +101,7 @@ def _talk(
     *,
     changed: Callable[[ChangeSet], object] = lambda _: None,
 ) -> _T:
-    """Return what ``work`` finds out from a server, in ``seconds`` at most; whatever was started is ended afterwards.
+    """Return ``work``'s result within ``seconds``; whatever was started is ended afterwards.
 
     ``changed`` gets what a contained server changed in the project. Raises McpError.
     """
@@ -125,7 +123,7 @@ def _talk(
 def _started(
     transport: Mcp, project: Path, secrets: Secrets, changed: Callable[[ChangeSet], object]
 ) -> Iterator[PipedProcess]:
-    """Start a server; everything that it started is gone afterwards. Raises RailsError."""
+    """Start a server; all it started is gone afterwards. Raises RailsError."""
     own = {**secrets.values, **secrets.fill(transport.env)}
     held = transport.contained
     if refused := uncontained("the server") if held else "":
@@ -166,7 +164,7 @@ def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets
 
 
 def _content_text(content: Json) -> str:
-    """Return the text parts of an answer; other parts are named, not shown."""
+    """Return an answer's text parts; others are named."""
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     return "\n".join(_part_text(part) for part in parts)
 
@@ -182,12 +180,11 @@ def _part_text(part: Mapping[str, Json]) -> str:
 
 
 def server_entry(entry: Mapping[str, Json]) -> tuple[Mcp, Sequence[str]]:
-    """Return the transport that an ``mcpServers`` entry means, and the names of the secrets it refers to.
+    """Return an ``mcpServers`` entry's transport, and the secrets it names.
 
-    References to the environment are read as clients write them: ``${NAME}``, ``${env:NAME}`` and
-    ``${NAME:-default}``. In ``env`` and ``headers`` they stay references, unless only the default is there;
-    an address is filled in now; in ``args`` they are refused, because arguments are visible to every
-    program of the machine. Raises McpError.
+    References: ``${NAME}``, ``${env:NAME}``, ``${NAME:-default}``. They stay in ``env`` and ``headers`` unless only the
+    default is there; an address is filled in now; in ``args``, visible to every program, they are refused. Raises
+    McpError.
     """
     env, headers = _texts(entry.get("env")), _texts(entry.get("headers"))
     names = [name for text in (*env.values(), *headers.values()) for name in secret_references(text)]

@@ -1,7 +1,6 @@
-"""The official SDK's client of the Model Context Protocol, with our bounds: time, size, addresses, and no redirects.
+"""The official SDK's MCP client, with our bounds: time, size, addresses, no redirects.
 
-Both eras of the protocol, and what a server asks of us (a ping is answered, all else is declined), are the SDK's
-business. Needs the extra ``mcp``, so this module is imported only where a server is talked to.
+Needs the extra ``mcp``: imported only where a server is talked to.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def talk_http(
     *,
     allow_private: bool,
 ) -> _T:
-    """Return what ``work`` found out from the server at an address, in ``seconds`` at most. Raises TalkError."""
+    """Return ``work``'s result from a server's address within ``seconds``. Raises TalkError."""
     reached = _Reached(_BYTES, allow_private=allow_private)
 
     @asynccontextmanager
@@ -62,11 +61,10 @@ def talk_http(
 
 
 def talk_stdio(process: PipedProcess, work: Callable[[Client], Awaitable[_T]], seconds: float) -> _T:
-    """Return what ``work`` found out from a started server, in ``seconds`` at most. Raises TalkError."""
+    """Return ``work``'s result from a started server within ``seconds``. Raises TalkError."""
     errors = Kept(8_000)
 
     def ending(error: MCPError | None) -> str:
-        """Return the end of what the server printed as errors, for a person."""
         with suppress(OSError, ValueError):
             assert process.stderr
             errors.add(os.read(process.stderr.fileno(), 65_536))
@@ -84,7 +82,7 @@ def _talk(
     seconds: float,
     ending: Callable[[MCPError | None], str],
 ) -> _T:
-    """Run ``work``. ``ending`` says more about an error of the protocol ("": nothing), or about a time-out (None)."""
+    """Run ``work``. ``ending`` explains a protocol error or a time-out (None), or returns ""."""
     found: list[_T] = []
 
     async def talk() -> _T:
@@ -120,12 +118,11 @@ def _words(error: BaseException, seconds: float, ending: Callable[[MCPError | No
 
 
 class _Reached(CheckedTransport):
-    """Takes note of the status of an answer that failed, which the SDK does not say, and refuses redirects."""
+    """Notes a failed answer's status, which the SDK does not give, and refuses redirects."""
 
     status = ""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request and return its answer. Raises ExchangeError."""
         response = await super().handle_async_request(request)
         if response.has_redirect_location:
             raise ExchangeError("the server redirects; redirects are not followed")
@@ -135,7 +132,7 @@ class _Reached(CheckedTransport):
 
 @asynccontextmanager
 async def _over_pipes(process: PipedProcess, errors: Kept) -> AsyncIterator[Any]:
-    """Yield the streams to a server that writes one message on each line; what is none, as logs are, is left out."""
+    """Yield the streams to a server with a message on each line; others, such as logs, are left out."""
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     assert stdin
     assert stdout

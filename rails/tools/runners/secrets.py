@@ -1,10 +1,8 @@
-"""Secrets a tool needs: looked up by name, handed to the tool only, masked in whatever comes back.
+"""A tool's secrets: looked up by name, given to the tool only, masked in what comes back.
 
-The order is the original AI-Rails': ``PROJECT__NAME`` for the project at hand, then ``NAME``. They come
-from the environment, and from the system's keyring when ``AI_RAILS_KEYRING=1`` and the ``keyring`` package (the
-extra ``ai-rails[keyring]``) is installed; asking a keyring may open a window, so it is not the default. Put one
-there with ``keyring set ai-rails NAME``. A value never
-stands in a definition, a prompt, a log or an argument list.
+``PROJECT__NAME``, then ``NAME``, as in the original AI-Rails: from the environment, and with ``AI_RAILS_KEYRING=1`` and
+the extra ``ai-rails[keyring]`` from the system's keyring (``keyring set ai-rails NAME``), which may open a window. A
+value is never in a definition, prompt, log or argument list.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ _SHORTEST: Final = 6
 
 
 class Secrets(Struct, frozen=True):
-    """``values`` by the names that the definition uses; ``sources`` say which variable each came from."""
+    """``values`` by the definition's names; ``sources`` are their variables."""
 
     values: Mapping[str, str]
     sources: Mapping[str, str]
@@ -34,7 +32,7 @@ class Secrets(Struct, frozen=True):
 
     @classmethod
     def find(cls, names: Iterable[str], project: Path) -> Secrets:
-        """Look every name up; an empty value counts as missing."""
+        """Look every name up; an empty value is missing."""
         values: dict[str, str] = {}
         sources: dict[str, str] = {}
         missing: list[str] = []
@@ -49,15 +47,15 @@ class Secrets(Struct, frozen=True):
         return cls(values, sources, tuple(missing))
 
     def fill(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Return ``texts`` with every ``${NAME}`` of a secret replaced by its value."""
+        """Return ``texts`` with each secret's ``${NAME}`` replaced."""
         return {key: _REFERENCE.sub(lambda found: self.values[found[1]], text) for key, text in texts.items()}
 
     def facts(self) -> dict[str, Json]:
-        """Return what a result says of where its secrets came from; nothing where there are none."""
+        """Return where a result's secrets came from; {} without secrets."""
         return {"source": dict(self.sources)} if self.sources else {}
 
     def complaint(self) -> str:
-        """Say which variables to set, without showing any value."""
+        """Say which variables to set, without values."""
         return f"A secret is missing: set the environment variable {'; '.join(self.missing)}. Nothing was run."
 
     def remedy(self) -> str:
@@ -72,7 +70,7 @@ class Secrets(Struct, frozen=True):
         return f"{text} The keyring has none of them either: keyring set ai-rails {self.missing[0].split(' or ')[-1]}"
 
     def mask(self, text: str) -> str:
-        """Replace every secret value in ``text`` by its name."""
+        """Replace secret values by their names."""
         for name, value in sorted(self.values.items(), key=lambda item: -len(item[1])):
             if len(value) >= _SHORTEST:
                 text = text.replace(value, f"[secret {name}]")
@@ -80,7 +78,7 @@ class Secrets(Struct, frozen=True):
 
 
 def _from_keyring(variable: str) -> str:
-    """Return a value of the keyring, or an empty text. A keyring that fails is like one without the value."""
+    """Return a keyring's value, or "", also if the keyring fails."""
     if os.environ.get("AI_RAILS_KEYRING") != "1":
         return ""
     import importlib
@@ -94,12 +92,12 @@ def _from_keyring(variable: str) -> str:
 
 
 def secret_references(text: str) -> list[str]:
-    """Return the names in the ``${NAME}`` references of ``text``."""
+    """Return the names in ``${NAME}`` references."""
     return [found[1] for found in _REFERENCE.finditer(text)]
 
 
 def scoped_name(project: Path, name: str) -> str:
-    """Return the variable of the project at hand: upper-case, with ``_`` for everything else."""
+    """Return the project's variable: upper-case, ``_`` for everything else."""
     own = os.environ.get("AI_RAILS_PROJECT_NAME") or project.resolve().name
     prefix = "".join(char if char.isascii() and char.isalnum() else "_" for char in own.upper())
     return f"{prefix}__{name}"
