@@ -1,7 +1,6 @@
 """One agent on one task: turn after turn until it is done, a budget is spent, or it is a person's turn.
 
-When attempts run out, ``rails.session.escalation`` restarts the conversation from one page and attempts count again;
-turns, tokens, time and money bound all steps together.
+Each escalation step counts attempts again; other bounds hold for all steps together.
 """
 
 from __future__ import annotations
@@ -51,11 +50,10 @@ MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 
 @dataclass
 class SessionState:
-    """State that all agents of a session share. ``human`` is ``None`` where the approver stands for the person.
+    """State that a session's agents share. ``human`` is ``None`` where the approver stands for the person.
 
-    ``talk`` makes it a conversation: it gets how an agent's part ended and returns the person's words. ``records`` are
-    those since the last turn began, ``tried`` and ``deeds`` folds of all of them, so memory does not grow with the
-    session.
+    ``talk`` gets how an agent's part ended and returns the person's words. ``records`` are those since the last turn
+    began; ``tried`` and ``deeds`` fold all, so memory does not grow with the session.
     """
 
     job: SessionJob
@@ -99,10 +97,7 @@ class SessionState:
 
 @dataclass
 class AgentLoop:
-    """One agent at work. ``step`` is its place in the session's tasks, from 0.
-
-    ``told``: what it was told, once, of claims that its deeds do not show.
-    """
+    """One agent at work on task ``step``, from 0. ``told``: of claims that its deeds do not show."""
 
     state: SessionState
     context: TurnContext
@@ -118,12 +113,11 @@ class AgentLoop:
     window: ModelWindow = field(default_factory=ModelWindow)
 
     def __post_init__(self) -> None:
-        """Count attempts as the job or the template says."""
         self.attempts = Attempts(self._most)
         self.context = replace(self.context, talks=self.state.talk is not None)
 
     def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
-        """Run the agent. ``again`` is why its earlier run ended, when a human wants another."""
+        """Run the agent; ``again``: why a human wants another run."""
         agent, stands_for = self.context.agent, self._answers()
         context, job = self.context, self.state.job
         shown = task_files(context, self.task, job.files) if context.protocol in IN_TEXT else None
@@ -161,7 +155,7 @@ class AgentLoop:
             self.context = replace(self.context, model=stronger)
 
     def work(self) -> Ending:
-        """Take turns until it is over and the person, in a conversation, says no more."""
+        """Take turns until it is over and the person says no more."""
         self.state.loop = self
         while True:
             try:
@@ -321,7 +315,7 @@ class AgentLoop:
             self._reduce(step)
 
     def compact(self) -> str:
-        """Leave out all answers but the last, at a person's wish; return why not, or ""."""
+        """Leave out all answers but the last; return why not, or ""."""
         self.window.of(self.context.model, self.state.budget.prices)
         step = self.window.step(self.context, self.messages, 0, self.state.tried, page=True)
         if step is None:
@@ -413,7 +407,7 @@ class AgentLoop:
         self.attempts = Attempts(1 if rung == "again" else self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
-        """End the run and write all for the human who takes over; done again after an interruption, the same files."""
+        """End the run and write all for the human; the same files after an interruption."""
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
         left = attempted(self.context.publish, (), "the page for you was written", partial(self._leave, why))
         page, saved = ("", ()) if isinstance(left, RequestResult) else left

@@ -25,9 +25,9 @@ _DOING: Final = "your answer was read"
 def read_whole(
     context: TurnContext, number: int, answer: ModelAnswer, written_by: str = ""
 ) -> ParsedAnswer | RequestResult:
-    """Return the requests of an earlier answer, or the words for its author after an internal error.
+    """Return the requests of an earlier answer, or words for its author after an internal error.
 
-    ``number`` is the turn's; ``written_by``: the model's name, to read its own forms of calls too.
+    ``written_by``: the model's name, to read its own forms of calls.
     """
     options = _options(context, number, written_by) | {"finish": answer.stop_reason, "calls": answer.message.calls}
     step = partial(parse, answer.message.text, context.registry.shapes(), **options)
@@ -45,10 +45,7 @@ def _options(context: TurnContext, number: int, model: str) -> dict[str, Any]:
 
 
 class AnswerReader:
-    """The requests of one answer. After an internal error the rest is only kept, and the answer counts as unread.
-
-    ``number``, the turn's, begins the ids of the requests.
-    """
+    """One answer's requests; after an internal error the rest is kept unread."""
 
     def __init__(self, context: TurnContext, number: int) -> None:
         self._context = context
@@ -69,7 +66,7 @@ class AnswerReader:
             self._read(lambda: self._pass_on(self._parser.feed(text)))
 
     def finish(self, answer: ModelAnswer) -> ParsedAnswer | RequestResult:
-        """Return the requests of the whole ``answer``, or the words for its author after an internal error."""
+        """Return ``answer``'s requests, or words for its author after an internal error."""
         found: list[ParsedAnswer] = []
         if self._fault is None:
             self._read(lambda: found.append(self._parser.flush(answer.stop_reason, answer.message.calls)))

@@ -1,7 +1,4 @@
-"""Answers from outside, on the path of a live one: found, validated, planned, gated, asked, written, logged.
-
-The model is not asked again; what its author should read is in the result.
-"""
+"""Answers from outside, on the path of a live one; the model is not asked again."""
 
 from __future__ import annotations
 
@@ -90,10 +87,9 @@ NOTHING_FOUND = "No valid JSON code block found"
 
 
 class AppliedAnswer(Struct, frozen=True):
-    """The result of an answer.
+    """The result of an answer: the ``changes`` written, the gate's ``verdict`` (``None``: not reached).
 
-    ``changes`` were written; ``verdict`` is the gate's, ``None`` where nothing came so far; ``previous_tool_output`` is
-    for the answer's author, empty when everything was done; ``edits`` are the edits sent, one by one.
+    ``previous_tool_output`` is for the answer's author, "" when everything was done.
     """
 
     status: ApplyStatus
@@ -106,7 +102,7 @@ class AppliedAnswer(Struct, frozen=True):
 
     @property
     def edit_status(self) -> str:
-        """Return all edits in one word: success, feedback (some left out or failed), error (none), rejected."""
+        """Return one word: success, feedback (some edits left out or failed), error (none), rejected."""
         if self.status == "denied":
             return "rejected"
         made = sum(one.success for one in self.edits)
@@ -141,11 +137,10 @@ def parse_answer(
     dialects: Collection[str] = (),
     finish: StopReason = "end_turn",
 ) -> ParsedAnswer:
-    """Find the tool requests in an answer. Nothing runs; only the tools' definitions are read.
+    """Find the tool requests in an answer. Nothing runs; only tool definitions are read.
 
-    ``project`` adds its own tools, and its files settle which lines name one; ``dialects`` adds wire formats;
-    ``finish`` is why the model stopped. Raises DefinitionError for a wrong definition, UsageError for an unknown
-    dialect.
+    ``project`` adds its tools and names its files; ``dialects`` adds wire formats; ``finish`` is why the model stopped.
+    Raises DefinitionError for a wrong definition, UsageError for an unknown dialect.
     """
     folder = _folder(project or Path.cwd())
     shapes = registry_of(folder).shapes()
@@ -154,7 +149,7 @@ def parse_answer(
 
 
 def validate_request(request: RawRequest, project: Path | str) -> ToolRequest | Sequence[Refusal]:
-    """Return a coder's request as it would run, its values converted, or why it is refused. Nothing runs."""
+    """Return a coder's request with converted values, or why it is refused. Nothing runs."""
     return validate(request, registry_of(_folder(project)), "coder")
 
 
@@ -169,9 +164,8 @@ def apply_answer(
 ) -> AppliedAnswer:
     """Carry out a saved answer: find, validate, plan, gate, ask, and only then write; all or nothing, and undoable.
 
-    ``approve`` is asked about every change and run; only ``True`` (or an approver's "approve") is a yes, and its
-    exception ends the call with nothing written. ``agent`` is whose tools may be used. Raises RailsError when the
-    project, its settings or the log cannot be used.
+    ``approve`` is asked about every change and run; only ``True`` or "approve" is a yes, and its exception ends the
+    call with nothing written. Raises RailsError when the project, its settings or the log cannot be used.
     """
     with _called(project, agent, "apply an answer", approve, correction=correction, dialects=tuple(dialects)) as parts:
         proposals = Proposals(*parts)
@@ -191,8 +185,8 @@ def run_task(
 ) -> Ending:
     """Let an agent work on ``task``; return how it ended.
 
-    ``model`` is as for ``--model``, ``approve`` as for :func:`apply_answer`; ``on_event`` gets each event that
-    ``--events`` writes. Raises RailsError when the project, its settings, the model or the log cannot be used.
+    ``approve`` is as for :func:`apply_answer`. Raises RailsError when the project, its settings, the model or the log
+    cannot be used.
     """
     from rails.models.providers import open_model
     from rails.session.ask_user import Unattended
@@ -245,10 +239,7 @@ def _folder(project: Path | str) -> Path:
 
 
 class Proposals(Struct):
-    """Answers from outside, one after the other, in one session with one log.
-
-    ``watch`` gets every record after it is logged. With a :class:`DryRunApprover` nothing is written.
-    """
+    """Answers from outside in one session. ``watch`` gets every record after it is logged."""
 
     job: SessionJob
     log: SessionLog
@@ -276,26 +267,26 @@ class Proposals(Struct):
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Recover an interruption, start the gate, and end both and the log at exit."""
+        """Recover an interruption and start the gate; end both at exit."""
         with self.session.open():
             yield
         outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover), wrote=self.wrote)
         self.session.publish(WorkflowEnd(_ENDED[outcome], outcome_for(outcome)))
 
     def apply(self, text: str) -> AppliedAnswer:
-        """Carry out one answer. Raises RailsError; the log then holds all that happened."""
+        """Carry out one answer. Raises RailsError."""
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=self.author)
         return self._carried_out(answer)[1]
 
     def call(self, calls: Sequence[tuple[str, Mapping[str, Json]]], why: str) -> tuple[Turn, AppliedAnswer]:
-        """Carry out tool calls of another program's model, as those of one answer. Raises RailsError."""
+        """Carry out another model's calls as those of one answer. Raises RailsError."""
         number = next(self._numbers)
         raw = tuple(RawRequest(f"t{number}.{n}", name, given, why, "mcp") for n, (name, given) in enumerate(calls, 1))
         answer = ModelAnswer(Message("assistant", tuple(map(_native, raw))), "tool_use", model=self.author)
         return self._carried_out(answer, ParsedAnswer(raw, native_ids={one.id: one.id for one in raw}))
 
     def judged(self, name: str, given: Mapping[str, Json], judge: Callable[[], Verdict]) -> Verdict:
-        """Let the gate judge a call of another program's model; log both."""
+        """Let the gate judge another model's call; log both."""
         raw = RawRequest(f"t{next(self._numbers)}.1", name, given, dialect="mcp")
         answer = ModelAnswer(Message("assistant", (_native(raw),)), "tool_use", model=self.author)
         self._publish(LlmResponse.of(self.author, answer), McpRequestFormulated(raw))
@@ -305,7 +296,7 @@ class Proposals(Struct):
         return verdict
 
     def undo(self) -> str:
-        """Undo the last step of this session; return what was restored. Raises RailsError."""
+        """Undo this session's last step; return what was restored. Raises RailsError."""
         from rails.edits.checkpoints import History, in_effect
 
         history = History(self.job.project)
@@ -368,7 +359,7 @@ def _native(raw: RawRequest) -> NativeCall:
 
 
 def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str:
-    """Return how a session of these answers ended: "changed" only when all of each was written."""
+    """Return the session's outcome: "changed" only when all of each answer was written."""
     if set(became) <= {"applied"}:
         return "dry_run" if dry and became else "changed" if wrote else "unchanged"
     if "applied" in became or "partial" in became:
@@ -377,7 +368,7 @@ def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str
 
 
 class Collector(Struct):
-    """Folds the records of one answer into its result."""
+    """Folds an answer's records into its result."""
 
     planned: tuple[ChangedFile, ...] = ()
     written: tuple[ChangedFile, ...] = ()
@@ -424,7 +415,7 @@ class DryRunApprover(Struct):
 class AskFunction(Struct, frozen=True):
     """Asks a function of the calling program; nothing but ``True`` is a yes.
 
-    Its exception is the caller's own: it ends the answer and is kept in ``failed``.
+    Its exception ends the answer and is kept in ``failed``.
     """
 
     ask: Callable[[ApprovalRequest], bool]
@@ -454,7 +445,7 @@ class SavedAnswer(Model, Struct, frozen=True):
 
 
 def applied_answer(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
-    """Return the result of the answer that ``turn`` carried out."""
+    """Return the result of ``turn``'s answer."""
     dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
     failed = [
         outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind in ("denied", "skipped"))

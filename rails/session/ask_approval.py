@@ -1,4 +1,4 @@
-"""Questions to a human within a turn: changes, tool runs (alike ones as one question), the place of an edit."""
+"""Questions to a human within a turn; alike tool runs are one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
 
 
 def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str] | None:
-    """Return what says why a list or search leaves a file out; reading one by name is asked about instead."""
+    """Return what says why a list or search leaves a file out, or ``None``."""
     rules, agent = context.approver, context.agent.name
     if request.tool_name == READ_FILE.name or not isinstance(rules, RuleBook):
         return None
@@ -72,20 +72,19 @@ def unlisted(context: TurnContext, path: str) -> str:
 
 
 def closed_files(context: TurnContext, paths: Iterable[str]) -> frozenset[str]:
-    """Return which of ``paths`` the agent may not hear of: hidden or kept back by a rule, and not read by a yes."""
+    """Return the hidden or kept-back ``paths`` not read by a yes."""
     known = [(name, path) for name in paths if isinstance(path := parse_path(name), WorkspacePath)]
     left = [(name, path) for name, path in known if str(path) not in context.shown]
     return frozenset(name for name, path in left if why_hidden(path) or unlisted(context, str(path)))
 
 
 def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision | None:
-    """Ask about a tool's result where a rule of the policy wants it; ``None``: the agent reads it."""
+    """Ask about a tool's result where policy wants it; ``None``: the agent reads it."""
     asked = _tightened(context, lambda: request_for_result(approval_request_for(context, request), text))
     return ask(context, asked) if asked else None
 
 
 def _tightened(context: TurnContext, question: Callable[[], ApprovalRequest]) -> ApprovalRequest | None:
-    """Return the question where a rule denies it or has it asked; it is not made where no rule could."""
     rules = context.approver
     # A rule book that does not say whether it tightens anything is asked.
     if not isinstance(rules, RuleBook) or not getattr(rules, "tightens", True):
@@ -95,13 +94,13 @@ def _tightened(context: TurnContext, question: Callable[[], ApprovalRequest]) ->
 
 
 def may_show_secrets(context: TurnContext, tool: str, path: str | None) -> bool:
-    """Return whether the agent may read the keys and passwords that ``tool`` returns of the file at ``path``."""
+    """Return whether the agent may read secrets that ``tool`` returns."""
     rules = context.approver
     return isinstance(rules, RuleBook) and rules.shows_secrets(context.agent.name, tool, path)
 
 
 class Agreement(Struct, Generic[T], frozen=True):
-    """A yes: the question as answered, the permit, and in words what the human edited."""
+    """A yes: the answered question, the permit, and the human's edits in words."""
 
     asked: ApprovalRequest
     approved: Approved[T]
@@ -186,9 +185,9 @@ def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: De
 
 
 def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:
-    """Plan ``edits``; where they are refused, let the human choose among the nearest places.
+    """Plan ``edits``; where refused, let the human choose among the nearest places.
 
-    Returns the edits as planned, with the accepted handles, and the plan.
+    Returns the edits as planned, and the plan.
     """
     edits, planned = list(edits), _plan(context, edits)
     chosen: list[str] = []

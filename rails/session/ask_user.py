@@ -1,7 +1,6 @@
 """Questions to a person besides changes: a stronger model, a hand-off, an alert, an agent's question.
 
-End of input, a time-out, silence and nobody there mean the careful answer that the question names. An agent's question
-has none: it stays open.
+End of input, a time-out and silence mean the careful answer. An agent's question has none: it stays open.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "b
 
 
 class UserQuestion(Struct, frozen=True):
-    """One question: ``lines`` to show, ``choices`` from a letter to its word and meaning.
+    """One question; ``choices`` map a letter to its word and meaning.
 
-    ``otherwise`` is the word when nobody answers. ``edits`` is the file that "edit" opens, after which the question is
-    put again; ``check`` says what is wrong with it, and blocks every other word. ``sentence`` has to be typed in full.
-    With ``free``, other words are "feedback".
+    ``otherwise`` is the word when nobody answers. "edit" opens the file ``edits``, then asks again; ``check`` says what
+    is wrong with it, and blocks every other word. ``sentence`` has to be typed in full. With ``free``, other words are
+    "feedback".
     """
 
     about: About
@@ -46,7 +45,7 @@ class UserQuestion(Struct, frozen=True):
 
 
 class UserReply(Struct, frozen=True):
-    """An answer: the word, who gave it, the text behind the letter, and the seconds it took."""
+    """An answer: word, by whom, the text behind the letter, seconds taken."""
 
     answer: str
     by: str
@@ -88,7 +87,7 @@ class Unattended:
 
 
 class AtTerminal:
-    """Asks at a terminal; input typed before the question does not count."""
+    """Asks at a terminal; earlier input does not count."""
 
     def __init__(
         self,
@@ -99,9 +98,9 @@ class AtTerminal:
         accept_pipe: bool = False,
         elsewhere: Callable[[], bool] | None = None,
     ) -> None:
-        """Read from ``stream_in``; without a terminal there is no person, unless ``accept_pipe`` (for tests).
+        """Read from ``stream_in``, a terminal unless ``accept_pipe`` (for tests).
 
-        ``elsewhere`` says whether the question was answered elsewhere meanwhile.
+        ``elsewhere``: the question was answered elsewhere meanwhile.
         """
         self._console = Console(stream_in, out, quiet_s=quiet_s, accept_pipe=accept_pipe, elsewhere=elsewhere)
 

@@ -19,10 +19,7 @@ _MORE: Final = "; what is left goes on with --resume and a larger "
 
 @dataclass
 class Attempts:
-    """Failed turns in a row, counted by kind; a turn without any failure resets the counters.
-
-    The same answer failing twice in a row ends the loop early: the agent does not read its feedback.
-    """
+    """Failed turns in a row by kind, reset by a turn without failure; a repeated failing answer ends the loop."""
 
     most: int
     counts: dict[str, int] = field(default_factory=dict)
@@ -52,7 +49,7 @@ class Attempts:
 class SessionBudget:
     """Bounds of a whole session; ``None`` is no bound. The clock starts at construction.
 
-    Tokens include those from a provider's cache; ``max_cost`` and ``cost`` are in the currency of the user's prices.
+    Tokens include cached ones; ``max_cost`` is in the currency of the prices.
     """
 
     max_tokens: int | None = None
@@ -74,7 +71,7 @@ class SessionBudget:
             self.cost += price.of(usage)
 
     def restore(self, used: Sequence[tuple[str, Usage]], seconds: float) -> None:
-        """Count in an earlier run of the session: each answer's model and usage, and the time."""
+        """Count in an earlier run: each answer's model and usage, and the time."""
         for model, usage in used:
             self.use(usage, model)
         self.started -= seconds

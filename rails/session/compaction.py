@@ -1,4 +1,4 @@
-"""A step of the context window: planned, with a page by the model or of the log, and published."""
+"""A step of the context window, planned, with its page, and published."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ LARGER: Final = "Go on with a model of a larger window (--resume with --model), 
 
 @dataclass
 class ModelWindow:
-    """The window of the model: ``tokens`` (0: unknown, so nothing is left out) and its measure.
-
-    ``said``: what servers said of their models.
-    """
+    """The window of the model: ``tokens`` (0: unknown, so nothing is left out) and its measure."""
 
     tokens: int = 0
     measured: Measured = field(default_factory=Measured)
@@ -43,14 +40,14 @@ class ModelWindow:
     _sizes: EachOnce[int] = field(default_factory=lambda: EachOnce(window.size))
 
     def of(self, model: Model, prices: Mapping[str, Price]) -> None:
-        """Be the window of ``model``: from the user's settings, else its server, else what such models have."""
+        """Be ``model``'s window: from the settings, else its server, else what such models have."""
         price = price_of(model.name, prices)
         if model.name not in self.said:
             self.said[model.name] = (price and price.window) or model.served_window()
         self.tokens = self.said.get(model.name) or model.window
 
     def learn(self, model: str, limit: int, thought: int) -> None:
-        """Take over the limit of a server that refused a prompt estimated at ``thought`` tokens."""
+        """Take over a server's limit from a refused prompt, estimated at ``thought`` tokens."""
         self.tokens = self.said[model] = limit or self.tokens // 2
         self.measured = Measured(thought, max(self.measured.tokens(thought), self.tokens))
 
@@ -100,10 +97,7 @@ class ModelWindow:
         return step
 
     def _summary(self, context: TurnContext, tried: Sequence[Sequence[Message]]) -> tuple[str, Usage]:
-        """Return the model's summary of the first conversation that fits; "" where it gives none.
-
-        The messages sent before come first: its provider has them in its cache.
-        """
+        """Return the model's summary of the first conversation that fits, or ""; cached messages come first."""
         room = window.room(self.tokens, context.model.max_tokens)
         asked = [(*one[:-1], replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
         fitting = (one for one in asked if self.tokens and self.measured.tokens(self.thought(context, one)) <= room)

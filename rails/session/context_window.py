@@ -1,8 +1,7 @@
-"""The conversation within the model's window. Pure functions: messages in, messages out.
+"""The conversation within the model's window: messages in, messages out.
 
-Below a threshold nothing changes, so a provider's cache of the prompt holds. At it one step makes much room, the least
-loss first: superseded results, old results, thoughts, last the oldest answers, which one page replaces. A step is an
-event (:class:`~rails.core.events.turn.ContextReduced`) that a resumed session applies again.
+Below a threshold nothing changes, so a provider's cache holds. A step makes much room at once, the least loss first:
+superseded results, old results, thoughts, last the oldest answers, which one page replaces.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ _WROTE: Final = re.compile(r"^(?:Created|Edited|Deleted) (.+)$", re.M)
 
 
 class Measured(Struct, frozen=True):
-    """The last prompt's estimated tokens, and its provider's count; 0 where unknown."""
+    """The last prompt's estimate and its provider's count, in tokens; 0: unknown."""
 
     thought: int = 0
     counted: int = 0
 
     def tokens(self, thought: int) -> int:
-        """Return an estimate corrected by the count; nothing is taken off what is new since then."""
+        """Return an estimate corrected by the count, except for what is new."""
         if not (self.thought and self.counted):
             return thought
         ratio = min(4.0, max(0.75, self.counted / self.thought))
@@ -62,12 +61,12 @@ class Measured(Struct, frozen=True):
 
 
 def room(window: int, answer: int) -> int:
-    """Return the tokens a prompt may have, so that an answer fits behind it."""
+    """Return the tokens of a prompt that leaves room for an answer."""
     return window - min(answer, window // 4)
 
 
 def is_due(tokens: int, fixed: int, room: int) -> bool:
-    """Return whether a step is due: ``fixed`` tokens are no conversation."""
+    """Return whether a step is due; ``fixed`` tokens are no conversation."""
     return tokens > fixed + (room - fixed) * _DUE
 
 
@@ -123,7 +122,7 @@ def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message,
 
 
 def _shorter(part: MessagePart, at: int, old: frozenset[tuple[int, int]] | None) -> MessagePart:
-    """Return a part with the results at the places ``old``, or all (``None``), as one line each."""
+    """Return a part with the results at ``old``, or all (``None``), as one line each."""
     if not isinstance(part, TextPart | NativeResult):
         return part
 
@@ -138,14 +137,13 @@ def _shorter(part: MessagePart, at: int, old: frozenset[tuple[int, int]] | None)
 
 
 def _cut(part: MessagePart, chars: int) -> MessagePart:
-    """Return a part whose results are cut in the middle; a person's words stay."""
     if isinstance(part, NativeResult) or (isinstance(part, TextPart) and part.text.startswith(HEADER)):
         return replace(part, text=head_and_tail(part.text, chars)[0])
     return part
 
 
 def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
-    """Return a part of an answer cut in the middle; ``None`` for a long thought, which is whole or absent."""
+    """Return a part cut in the middle; ``None`` for a long thought, which is whole or absent."""
     match part:
         case TextPart(text):
             return replace(part, text=head_and_tail(text, chars)[0])
@@ -157,7 +155,7 @@ def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
 
 
 def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, int]]]:
-    """Return, by message, the places of results that a later read or edit of their file superseded."""
+    """Return, by message, the results that a later read or edit superseded."""
     found: dict[int, frozenset[tuple[int, int]]] = {}
     later = set[str]()  # paths, and of parts of files the line that heads them
     for number, message in reversed([*enumerate(messages)]):
@@ -180,10 +178,10 @@ def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, i
 
 
 def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> ContextReduced | None:
-    """Return the mildest step that saves ``over`` tokens, ``None`` where nothing can be left out.
+    """Return the mildest step that saves ``over`` tokens, or ``None``.
 
-    Where nothing milder is enough, or with ``page``, the answers before ``kept_from`` are left out; the caller writes
-    the page for them, at most :func:`page_chars` long, behind the first message.
+    At worst, or with ``page``, the answers before ``kept_from`` go; the caller writes their page, at most
+    :func:`page_chars` long.
     """
     last = _last_answer(messages)
     whole, step, left = sum(map(size, messages)), _NOTHING, tuple(messages)
@@ -214,7 +212,7 @@ def _last_answer(messages: Sequence[Message]) -> int:
 
 
 def page_chars(messages: Sequence[Message], over: int) -> int:
-    """Return the longest page for the answers that a step leaves out."""
+    """Return the most characters of a step's page."""
     most = sum(map(size, messages)) - over - _tokens(original(messages))
     return max(_LEAST_CHARS, int(most * _PAGE) * _BYTES)
 
@@ -229,7 +227,6 @@ def _milder(messages: Sequence[Message], last: int, over: int) -> Iterator[Conte
 
 
 def _fitting(messages: Sequence[Message], most: float) -> Iterator[int]:
-    """Yield the answers, newest first, from which the conversation takes at most ``most`` tokens."""
     for number in range(len(messages) - 1, 0, -1):
         most -= size(messages[number])
         if most < 0:

@@ -1,7 +1,7 @@
 """Model correction: one question to the model about one broken block, and nothing taken on trust.
 
-Only with ``--correction model``, after the syntax repairs, once a block. The result is validated like any answer; it
-may not name another tool (unless that was the error) or file, nor hold a value that the block does not.
+Only with ``--correction model``, once a block, after the syntax repairs. The result may not change tool (unless wrong)
+or file, nor hold a value that the block does not.
 """
 
 from __future__ import annotations
@@ -117,8 +117,7 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
 def _invented(parameters: Mapping[str, Json], block: str) -> str:
     """Return which value of a corrected request the broken block does not hold, or "".
 
-    Quotes and blanks do not count, except in a text of nothing else; a part of a longer word, path or number is another
-    value.
+    Quotes and blanks do not count, except in a text of nothing else; a part of a word, path or number is another value.
     """
     flat = _QUOTING.sub(" ", block)
     for place, value in json_leaves(parameters):

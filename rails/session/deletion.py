@@ -1,8 +1,7 @@
 """Deleting sessions: the log, the stored values that only it points to, its checkpoints and its hand-offs.
 
 Renaming its folder deletes a session; after a crash the next call does the rest. The locks of its log and of the
-project are held, and no session begins while values are collected. Other sessions' checkpoints hold their own bytes.
-Not covered: copies of ``.rails``, and what a disk keeps of removed files.
+project are held. Not covered: copies of ``.rails``.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _DAY: Final = 86_400
 
 
 class KeptBytes(Struct, frozen=True):
-    """Bytes of a project's sessions: logs, values too large for a log, and checkpoints."""
+    """Bytes of a project's logs, values too large for a log, and checkpoints."""
 
     logs: int
     values: int
@@ -73,8 +72,8 @@ def older_than(project: Path, days: float) -> tuple[str, ...]:
 def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
     """Delete sessions for good; return the bytes freed.
 
-    Raises UsageError, with nothing deleted, for one that runs or does not exist, and WorkspaceError where another
-    process writes to the project.
+    Raises UsageError, with nothing deleted, for one that runs or is missing, and WorkspaceError where another process
+    writes.
     """
     state, before = state_of(project), kept_bytes(project)
     store = CheckpointStore(project)
@@ -103,7 +102,6 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
 
 
 def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
-    """Lock a session's log. Raises UsageError."""
     if fix_run:
         return
     if not SESSION_ID.fullmatch(name) or not (state / "sessions" / name / LOG_NAME).is_file():
@@ -115,7 +113,6 @@ def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
 
 
 def _collect_values(state: Path) -> None:
-    """Remove the values that no log points to; while a session runs, the next deletion does it."""
     with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
         logs = [state / "sessions" / name / LOG_NAME for name in session_ids(state)]
         if alone and not any(map(_is_held, logs)):

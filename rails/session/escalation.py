@@ -1,8 +1,7 @@
 """When attempts run out: an agent's failures on one page, for whoever continues.
 
-The steps: a small model's other answers, the same model with its history squashed into that page, a stronger model (a
-human agrees first), the human. All pages are projections of the session's records: masked as the log is, and the same
-after a resume. ``rails.session.agent_loop`` picks the step.
+That is: a small model's other answers, the same model restarted, a stronger model (a human agrees first), the human.
+Pages are masked as the log is, and the same after a resume.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ _FAILURES: Final = 1_000
 
 @dataclass
 class Tried:
-    """A fold over records: one agent's work on its task, since it began.
+    """A fold over records: one agent's work on its task.
 
-    ``failures`` are distinct, oldest first, with their counts. ``written``: the files now written, with what was done;
-    ``changed`` adds those of earlier agents; ``said``: a person's words since its task.
+    ``failures`` are distinct, oldest first, with counts. ``written`` maps files to what was done, ``changed`` adds
+    earlier agents'; ``said``: a person's words since the task.
     """
 
     agent: str = ""
@@ -71,11 +70,11 @@ class Tried:
 
     @property
     def answer(self) -> str:
-        """The last answer in a form that ``ai-rails apply`` reads."""
+        """The last answer as ``ai-rails apply`` reads it."""
         return answer_text(self.last) if self.last else ""
 
     def after(self, record: Record) -> Tried:
-        """Return this with a record taken in: a new one where an agent begins."""
+        """Return this with a record; a new one where an agent begins."""
         match record.event:
             case AgentEngage() as begun:
                 return Tried(begun.agent, begun.task, begun.original or begun.first_message, changed=self.changed)
@@ -98,7 +97,7 @@ class Tried:
 
 
 def answer_text(answer: LlmResponse) -> str:
-    """Return a logged answer as ``ai-rails apply`` reads it: native calls become blocks."""
+    """Return a logged answer as ``ai-rails apply`` reads it, native calls as blocks."""
     parts = [answer.text]
     for call in answer.calls:
         arguments = call.arguments.strip() or "{}"
@@ -117,9 +116,9 @@ def search_tool(tools: Sequence[ToolSpec]) -> str:
 
 
 def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
-    """Return the first message of a restarted conversation: the task, and one page of what failed.
+    """Return a restarted conversation's first message: the task, and what failed.
 
-    ``advice`` is a human's, ``search`` a tool to search with first. The page has at most ``limits.PAGE_CHARS``.
+    It has at most ``limits.PAGE_CHARS``; ``advice`` is a human's, ``search`` a tool.
     """
     parts = [
         HEADER,
@@ -151,7 +150,7 @@ def state(written: Mapping[str, str]) -> str:
 
 
 def newest(texts: Sequence[str], chars: int) -> str:
-    """Return texts as a list, the newest last: whole where there is room, of the older ones those that fit."""
+    """Return texts as a list, the newest last, the oldest shortened or left out."""
     lines = list[str]()
     for text in reversed(texts):
         line = f"- {head_and_tail(text.strip(), chars)[0]}"
@@ -173,9 +172,9 @@ def _failures(tried: Tried) -> list[str]:
 
 
 def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: str, stronger: str) -> str:
-    """Return the page for the human who takes over: what was tried, the state, the exact commands to go on.
+    """Return the page for the human who takes over, with the exact commands to go on.
 
-    ``answer`` is the saved last answer, relative to the project; ``stronger`` a stronger model, or "".
+    ``answer`` is the last one's file, relative to the project; ``stronger`` a model, or "".
     """
     shown = _failures(tried)[-limits.FINDINGS_TOLD * 3 :]
     failures = "\n".join(f"{number}. {printable(text)}" for number, text in enumerate(shown, start=1))

@@ -1,7 +1,4 @@
-"""All words that the model reads: what happened, the offending part, what is allowed, what was written.
-
-The first words are fixed: programs and people look for them.
-"""
+"""All words that the model reads. The first words are fixed: programs and people look for them."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ FeedbackKind = Literal[
 
 
 class RequestResult(Struct, frozen=True):
-    """The result of one request, or of several handled together, in words for the model.
+    """The result of one or several requests, in words for the model.
 
     ``shows_secrets``: the agent may read keys and passwords in it.
     """
@@ -90,7 +87,7 @@ def syntax(refusal: Refusal, raw: str) -> RequestResult:
 
 
 def unread(refusal: Refusal) -> RequestResult:
-    """A call that may be only quoted; its author says which."""
+    """A call that may be only quoted."""
     words = f"Human/System Feedback: No request was read from your answer. {refusal}"
     return RequestResult((refusal.request_id,), "syntax", words)
 
@@ -103,7 +100,7 @@ def schema(request_id: str, refusals: Sequence[Refusal]) -> RequestResult:
 
 
 def essence(message: str) -> str:
-    """Return the particular part of a validation message, between its fixed sentences."""
+    """Return a validation message without its fixed sentences."""
     return message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.") or message
 
 
@@ -113,7 +110,7 @@ def edit(
     edits: Sequence[EditResult] = (),
     closed: Collection[str] = (),
 ) -> RequestResult:
-    """Edits without a safe reading: none of the answer's is written. ``closed`` files are not quoted."""
+    """Edits without a safe reading; ``closed`` files are not quoted."""
     lines = [f"Human/System Feedback: The edit could not be applied. {say('nothing_written', 'en')}"]
     for one in refusals:
         told = one.path not in closed or one.code in _OF_THE_REQUEST
@@ -137,7 +134,7 @@ def same(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
 
 
 def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -> RequestResult:
-    """New findings that the gate could not fix; no lines of ``closed`` files are shown."""
+    """New findings, without lines of ``closed`` files."""
     told = verdict.blocking[: limits.FINDINGS_TOLD]
     summary = ", ".join(dict.fromkeys(f"{finding.rule} {one_line(finding.message, 60)}" for finding in told[:3]))
     seen: list[list[str]] = []
@@ -161,7 +158,7 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
 
 
 def tests_failed(ids: tuple[str, ...], summary: str, output: str) -> RequestResult:
-    """A change that fails the project's tests; nothing of it is written."""
+    """A change, not written, that fails the project's tests."""
     text = (
         f"Human/System Feedback: The project's tests fail with your change. {say('nothing_written', 'en')} {summary}\n"
         f"~~~~\n{output}\n~~~~\nCorrect your change, not the tests, and send all of it again."
@@ -179,14 +176,14 @@ def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool
 
 
 def kept_back(ids: tuple[str, ...], tool_name: str, reason: str, *, stop: bool = False) -> RequestResult:
-    """A tool's result that a human or rule keeps from the agent."""
+    """A tool's result kept from the agent."""
     why = reason.strip() or "No reason was given."
     text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. {why}"
     return RequestResult(ids, "aborted" if stop else "denied", text)
 
 
 def skipped(ids: tuple[str, ...], why: str) -> RequestResult:
-    """A sound request, not run after an earlier failure."""
+    """A sound request after an earlier failure."""
     return RequestResult(ids, "skipped", f"Not run: {why} Send it again when that is solved.")
 
 
@@ -221,7 +218,7 @@ def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
 def applied(
     ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str], closed: Collection[str] = ()
 ) -> RequestResult:
-    """Changes now on disk, with what differs from the agent's, apart from ``closed`` files."""
+    """Changes on disk, and their differences from the agent's, apart from ``closed`` files."""
     verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
     lines = [f"{verb[change.kind]} {change.path}" for change in written.changes]
     lines += [f"Note: {note}" for note in notes]
@@ -236,7 +233,7 @@ def applied(
 
 
 def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str = "") -> RequestResult:
-    """A tool's result, marked as data from outside; ``kept`` is the log's text."""
+    """A tool's result, marked as data; ``kept`` is the log's text."""
     body, left_out = head_and_tail(outcome.text, limits.FEEDBACK_CHARS)
     status = "" if outcome.ok else " (failed)"
     whole = f"all of it is in {kept_file(sha256(kept.encode('utf-8', 'surrogatepass')))}" if kept else "cut"
@@ -257,7 +254,7 @@ def known(ids: tuple[str, ...], tool_name: str, times: int) -> RequestResult:
 
 
 def in_doubt(ids: tuple[str, ...], tool_name: str) -> RequestResult:
-    """An interrupted tool; it is never run again by itself."""
+    """An interrupted tool, never run again by itself."""
     text = (
         f"{tool_name} was started and then AI-Rails was interrupted; nobody knows whether it finished. "
         "It was not run again. Look at the state of the project before you ask for it again."
@@ -275,7 +272,7 @@ def empty() -> RequestResult:
 
 
 def not_ended(stop: StopReason) -> RequestResult | None:
-    """An answer that ended to go on but asked for nothing; ``None`` for other ends."""
+    """An answer that should go on but asked for nothing; ``None`` for others."""
     told = {
         "tool_use": "Your answer ended in order to call a tool, and no call arrived. Send it again; "
         "if there is nothing to call, say so.",
@@ -293,7 +290,7 @@ def output(refusals: Sequence[Refusal]) -> RequestResult:
 
 
 def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult:
-    """Requests of a truncated answer: parts may be missing."""
+    """Requests of a truncated answer."""
     names = ", ".join(dict.fromkeys(request.tool_name for request in requests))
     text = (
         f"Human/System Feedback: Your answer ended with '{stop}', so nothing of it was run, not even its whole "
@@ -303,7 +300,7 @@ def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult
 
 
 def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
-    """Refused blocks beyond those told one by one."""
+    """Further refused blocks."""
     text = (
         f"Human/System Feedback: {len(ids)} more blocks of your answer were refused and are not told one by one. "
         f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests."
@@ -312,7 +309,7 @@ def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
 
 
 def masked(ids: tuple[str, ...]) -> RequestResult:
-    """An interrupted answer with a secret, which the log does not keep."""
+    """An interrupted answer whose secret the log does not keep."""
     text = (
         "AI-Rails was interrupted before your answer was executed, and it held a secret, which the log does "
         "not keep. What is listed above was done, the rest was not. Send the rest again."
@@ -328,16 +325,15 @@ _MASKED: Final = (
 
 
 def without_secrets(outcome: RequestResult, mask: Callable[[str], str]) -> RequestResult:
-    """Return an outcome as its model may read it; a mask is noted, with who can allow it."""
+    """Return an outcome masked, noting who can allow the secrets."""
     text = outcome.text if outcome.shows_secrets else mask(outcome.text)
     return outcome if text == outcome.text else replace(outcome, text=f"{text}\n{_MASKED}")
 
 
 def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]) -> Message:
-    """Put the outcomes of one answer into one user message.
+    """Put one answer's outcomes into one user message.
 
-    ``native`` maps request ids to the provider's call ids; providers demand a result for each of those. The rest is one
-    text under the header.
+    Each call in ``native`` (request id to the provider's call id) gets its own result, as providers demand.
     """
     parts: list[MessagePart] = []
     told: set[int] = set()
@@ -356,7 +352,7 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
 
 
 def _within_bounds(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the texts whole while they fit in one message, then a beginning and an end of each."""
+    """Yield the texts whole while they fit in one message, then shortened."""
     room = limits.ANSWER_FEEDBACK_CHARS
     for text in texts:
         shown, left_out = head_and_tail(text, max(room, _LEAST_CHARS))
@@ -365,7 +361,7 @@ def _within_bounds(texts: Sequence[str]) -> Iterator[str]:
 
 
 def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
-    """The message after a fault in composing it: each native call needs a result."""
+    """The message after a fault in composing it; each native call needs a result."""
     results = [NativeResult(call_id, outcome.text, is_error=True) for call_id in native.values()]
     return Message("user", (*results, TextPart(f"{HEADER}\n{outcome.text}")))
 
@@ -409,7 +405,7 @@ def _fixes(verdict: Verdict) -> str:
 
 
 def host_page(verdict: Verdict, opening: str, closing: str) -> str:
-    """Return findings for another agent's model: the most important first, bounded."""
+    """Return findings for another agent's model, most important first, bounded."""
     told = sorted(verdict.blocking, key=_weight)
     lines, room = [], limits.HOST_PAGE_CHARS - len(opening) - len(closing) - 60
     for number, finding in enumerate(told):
@@ -426,6 +422,5 @@ def host_page(verdict: Verdict, opening: str, closing: str) -> str:
 
 
 def _weight(finding: Finding) -> tuple[int, str, int]:
-    """Return the order: what breaks a file, unknown names, the rest by place."""
     broken = finding.rule in ("invalid-syntax", "E999", "syntax") or finding.tool in ("syntax", "json", "yaml", "toml")
     return (0 if broken else 1 if finding.rule.startswith("F") else 2, finding.path, finding.line)

@@ -2,11 +2,11 @@
 
     00_task.md                the first agent's task (00_planning_doc.md for a plan)
     01_planning_output.md     its result (.json when its contract is a schema)
-    02_for_coder.md           the second's input, whole and as data; edit this one
-    03_coder_output.md  …     and so on; 02_for_human.md and 01_coder_answer.md when a human takes over
+    02_for_coder.md           the second's input, whole and as data
+    02_for_human.md           with 01_coder_answer.md, when a human takes over
     04_final_approved/        the files approved and written
 
-No agent can write there. Numbers follow from the step alone, so a killed session writes the same files again.
+No agent can write there. A killed session writes the same files again.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def answer_name(step: int, agent: str) -> str:
 
 
 def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str], difference: str = "") -> str:
-    """Return ``receiver``'s input: the result, the changed files, and how."""
+    """Return ``receiver``'s input."""
     whole = result.strip()
     bare = sender.schema is not None and whole.startswith("{")  # read as a result without a fence; not so below words
     body, left_out = head_and_tail(f"```json\n{whole}\n```" if bare else whole, limits.HANDOFF_CHARS)
@@ -111,9 +111,9 @@ def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, st
 
 
 def for_review(given: str, last_run: str) -> str:
-    """Return a reviewer's further input: the task, and how it was tested.
+    """Return a reviewer's further input: the task, and its tests.
 
-    Both are quoted, so that the hand-off's last JSON is the result, which has a contract.
+    Both are quoted: the hand-off's last JSON is the result.
     """
     tests = "No tests were run since the last change."
     if last_run:
@@ -128,7 +128,7 @@ def _quoted(text: str) -> str:
 
 
 def sent_back(why: str, title: str, text: str, given: str) -> str:
-    """Return the words for an agent whose work comes back: why, a text, and its input."""
+    """Return the words for an agent whose work comes back."""
     shown, _ = head_and_tail(text.strip(), limits.HANDOFF_CHARS)
     before = f"\n\n## What you were given\n\n{given.strip()}" if given else ""
     return f"Human/System Feedback: {why}\n\n## {title}\n\n{shown}{before}\n"

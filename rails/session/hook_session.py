@@ -1,7 +1,7 @@
 """A session whose agent is another program: it writes by itself; its proposals are judged and logged here.
 
-An integration calls ``propose`` before a write, ``look`` after one and at the end; each change found on disk is an
-undoable step. Judged: proposed bytes, policy denials, writes past the gate. The host asks its human itself.
+An integration calls ``propose`` before a write, ``look`` after one and at the end; each change found is an undoable
+step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_ONCE: Final = 200
 
 
 class HostCall(msgspec.Struct, frozen=True):
-    """A tool call of the host's model; id and tool are the host's."""
+    """A tool call of the host's model."""
 
     id: str
     tool: str
@@ -52,7 +52,7 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 class FoundOnDisk(msgspec.Struct, frozen=True):
-    """The verdict on changes since a snapshot; by path, what could not be judged."""
+    """The verdict on changes since a snapshot; what was not judged, by path."""
 
     verdict: Verdict | None = None
     paths: tuple[str, ...] = ()
@@ -77,10 +77,9 @@ class _State(msgspec.Struct):
 
 
 class HostedSession:
-    """An open session of a host; close it in the end.
+    """An open session of ``host``, an agent's name; close it in the end.
 
-    ``host`` is the agent's name in the log; ``status`` git's fresh answer. Raises RailsError when the log cannot be
-    opened or written.
+    ``status`` is git's fresh answer. Raises RailsError when the log cannot be opened or written.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class HostedSession:
         self._opened().engaged(prompt)
 
     def propose(self, call: HostCall, changes: ChangeSet) -> Judged:
-        """Judge what a call would write; :meth:`look` finds what it wrote."""
+        """Judge what a call would write."""
         self._turn(call)
         ids = (call.id,)
         self._opened().planned(ids, changes)
@@ -124,7 +123,7 @@ class HostedSession:
         return Judged(verdict, denied)
 
     def denied(self, call_id: str, named: ChangeSet) -> str:
-        """Return why a policy rule denies any change of these files, or ""."""
+        """Return why policy denies any change of these files, or ""."""
         if not named.changes or not may_have_policy(self.project):
             return ""
         return self._denied(call_id, Verdict("pass", named))
@@ -139,7 +138,7 @@ class HostedSession:
         return f"A rule of the policy denies it: {judgement.why}" if judgement.ruling == "deny" else ""
 
     def told(self, text: str, *, codes: Sequence[str] = ("gate",)) -> bool:
-        """Note words for the host's model; return whether they differ from the last."""
+        """Note words for the model; return whether they are new."""
         if sha256(text.encode()) == self._state.told:
             return False
         self._state.told = sha256(text.encode())
@@ -148,7 +147,7 @@ class HostedSession:
         return True
 
     def is_first(self, text: str) -> bool:
-        """Return whether this is said for the first time in the session."""
+        """Return whether the session says this for the first time."""
         digest = sha256(text.encode())
         known = digest in self._state.once
         self._state.once = [*self._state.once[-_MOST_ONCE:], digest]
@@ -161,8 +160,8 @@ class HostedSession:
     def look(self, call: HostCall | None = None) -> FoundOnDisk:
         """Record writes since the last look, and judge what differs from the session's start.
 
-        ``call`` is what just ran: unproposed writes are its turn, and unused names no findings. ``None``: the host's
-        end. Contents that passed are not judged again.
+        Unproposed writes are the turn of ``call``, which just ran; unused names are no findings then. ``None``: the
+        host's end. Contents that passed are not judged again.
         """
         found = self._without_others(self._disk.since(self._state.start))
         self._record(found, call)
@@ -178,7 +177,6 @@ class HostedSession:
         return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), unknown, denied)
 
     def _is_accounted_for(self, name: str) -> bool:
-        """Return whether something unjudgeable was there at the start, or leads elsewhere in the project."""
         if self._state.start.files.get(name) == "":
             return True
         target = Path(os.path.realpath(self.project / name))
@@ -186,7 +184,7 @@ class HostedSession:
         return (self.project / name).is_symlink() and target.exists() and not {".git", ".rails"} & {*within}
 
     def stopped(self, *, again: bool) -> int:
-        """Return how often in a row the host's end was held up before; ``again``: it continues from one."""
+        """Return how often in a row the host's end was held up; ``again``: it continues from one."""
         if not again:
             self._state.stops = 0
         self._state.stops += 1
@@ -194,11 +192,11 @@ class HostedSession:
         return self._state.stops - 1
 
     def end(self, why: str) -> None:
-        """End the session: its contents are forgotten, its log stays."""
+        """End the session: contents are forgotten, the log stays."""
         self._opened().ended(why)
 
     def close(self) -> None:
-        """Close the log for other processes; the next event opens it again."""
+        """Close the log for other processes; the next event opens it."""
         log, self._log = self._log, None
         if log is not None:
             log.close()
@@ -237,10 +235,7 @@ class HostedSession:
         return verdict
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
-        """Judge what is on disk; the same bytes keep their verdict.
-
-        Changed configuration counts as of the last commit: nothing excuses itself.
-        """
+        """Judge what is on disk, with configuration of the last commit: nothing excuses itself."""
         digest = f"{changes.digest()} {final}"
         if self._judged_last is None or self._judged_last[0] != digest:
             from rails.gate.approved_state import is_configuration
@@ -285,7 +280,7 @@ class HostedSession:
         return None if before == change.after else FileChange(change.path, before, change.after, change.mode)
 
     def _without_others(self, found: Changed) -> Changed:
-        """Leave out exactly what another hosted session of the project wrote."""
+        """Leave out exactly what other hosted sessions wrote."""
         others: dict[str, set[str | None]] = {}
         for file in self._folder.parent.glob("*/state.json"):
             known = _read_state(file) if file.parent != self._folder else None
@@ -314,7 +309,7 @@ class HostedSession:
 
 
 def _read_state(file: Path) -> _State | None:
-    """Return the saved state; ``None``, a new session, where it is missing or unreadable."""
+    """Return the saved state, or ``None`` where missing or unreadable."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=_State)
     except (OSError, ValueError):

@@ -61,10 +61,9 @@ class PlanFile(Struct, frozen=True):
 
 
 def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
-    """Write the page that begins a piece of work into ``project``, and return it.
+    """Write the first page of a piece of work, and return it; ``summary`` fills its first section.
 
-    ``summary`` fills its first section. Raises NameTaken, UsageError for an invalid name, and WorkspaceError; nothing
-    existing is changed.
+    Raises NameTaken, UsageError for an invalid name, and WorkspaceError; nothing existing is changed.
     """
     folder = project / "output" / PLACES[kind][0] / checked_name(name)
     if folder.exists() or folder.is_symlink():
@@ -146,7 +145,6 @@ def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
 
 
 def _write(file: Path, text: str, inside: Path) -> Path:
-    """Write a new file; nothing is overwritten, and no link leads out of ``inside``."""
     for folder in file.parents[: len(file.relative_to(inside).parts) - 1]:
         if folder.is_symlink():
             raise WorkspaceError(f"{folder} is a link. Nothing was written; remove it or choose another folder.")

@@ -1,7 +1,7 @@
 """Changes on disk since a moment, with the earlier bytes: for agents that write by themselves.
 
-A snapshot keeps contents that no commit holds: in a git work tree those that differ from the last commit, else every
-file within the bounds. Bytes are compared, so earlier changes never count and an agent's commit hides nothing.
+A snapshot keeps contents that no commit holds. Bytes are compared, so earlier changes never count and an agent's commit
+hides nothing.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ _MOST_ENTRIES: Final = 500_000
 
 
 class ProjectSnapshot(Struct, frozen=True):
-    """A project's state: ``head`` is the commit ("" without git), ``files`` the digests kept.
+    """A project's state: commit ``head`` ("" without git), digests of ``files`` and of git's ``ignores``.
 
-    A digest is ``None`` for a missing file, "" for one too large. ``ignores`` are the digests of the git ignore files
-    by place.
+    A digest is ``None`` for a missing file, "" for one too large.
     """
 
     head: str = ""
@@ -46,26 +45,23 @@ class ProjectSnapshot(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """The files that differ, and those not comparable, with reasons."""
+    """The files that differ, and reasons for those not comparable."""
 
     changes: tuple[FileChange, ...] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
 class GitStatus:
-    """Git's status of a project, asked at construction and read later.
-
-    Raises RailsError where git cannot be asked.
-    """
+    """Git's status, asked at construction, read later. Raises RailsError where git cannot be asked."""
 
     def __init__(self, project: Path) -> None:
         has_git = any((folder / ".git").exists() for folder in (project, *project.parents))
         self._asked = listing.DiffersNow(project, EMPTY_TREE) if has_git else None
 
     def read(self) -> tuple[str, list[str]]:
-        """Return the last commit (the empty tree before the first, "" without git) and the files that differ.
+        """Return the last commit (the empty tree before the first, "" without git) and the differing files.
 
-        The index does not count. Raises RailsError.
+        Raises RailsError.
         """
         head, found = self._asked.read() if self._asked else ("", [])
         if len(found) > _MOST_FILES:
@@ -85,7 +81,7 @@ class ProjectChanges:
         self.project, self.store = project, store
 
     def take(self, status: GitStatus | None = None) -> ProjectSnapshot:
-        """Keep the project's present state; ``status`` is fresh. Raises RailsError."""
+        """Keep the present state; ``status`` is fresh. Raises RailsError."""
         head, dirty = (status or GitStatus(self.project)).read()
         kept: dict[str, str | None] = {}
         room = _ALL_BYTES
@@ -152,7 +148,7 @@ class ProjectChanges:
         return listing.changed_between(self.project, head, "HEAD") if listing.knows(self.project, "HEAD") else []
 
     def _hidden(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> Iterator[str]:
-        """Yield what git ignores by patterns since the snapshot, installed packages left out."""
+        """Yield what git ignores since the snapshot, except installed packages."""
         from rails.sandbox.layer import CACHES, TOOL_CACHES
 
         usual = {*CACHES, *TOOL_CACHES, *_SKIPPED, ".rails"}
@@ -176,7 +172,6 @@ class ProjectChanges:
         return contents(root, snapshot.head, [within := file.relative_to(root).as_posix()])[within]
 
     def _before(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> dict[str, bytes | str | None]:
-        """Return each file's earlier bytes, ``None``, or why they are unknown."""
         found: dict[str, bytes | str | None] = {}
         committed = []
         for name in names:
@@ -192,7 +187,6 @@ class ProjectChanges:
         return found
 
     def _read(self, name: str) -> bytes | str | None:
-        """Return a file's bytes, ``None`` where there is none, or why it is unreadable."""
         path = parse_path(name)
         if isinstance(path, Refusal) or str(path) != name:  # on Linux a backslash may be part of a name
             return "its name is none that AI-Rails works with"
@@ -209,7 +203,6 @@ class ProjectChanges:
             return 0o644
 
     def _special(self) -> Iterator[str]:
-        """Yield named pipes and the like, which git does not list."""
         folders, left = [str(self.project)], _MOST_ENTRIES
         while folders and left > 0:
             try:
@@ -224,7 +217,7 @@ class ProjectChanges:
                     yield os.path.relpath(entry.path, self.project)
 
     def _walk(self, start: str = "") -> list[str]:
-        """Return every file neither hidden nor installed. Raises WorkspaceError for too many."""
+        """Return every file neither hidden nor installed. Raises WorkspaceError."""
         found: list[str] = [] if start.endswith("/") or not start else [start]
         for folder, folders, files in os.walk(self.project / start) if not found else ():
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)

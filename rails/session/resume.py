@@ -1,7 +1,4 @@
-"""Where a session stands: a pure fold over its log, its only memory.
-
-What was carried out is never carried out twice.
-"""
+"""Where a session stands: a fold over its log. Nothing is carried out twice."""
 
 from __future__ import annotations
 
@@ -49,16 +46,15 @@ HashOf = Callable[[str], "str | None"]
 class ResumeState(Struct, frozen=True):
     """A session's state when its log ended.
 
-    ``finished`` of the ``tasks``, (agent, task) pairs, are over. ``pending`` is an answer not fully carried out,
-    ``done`` its results so far, ``begun`` its executions without one. ``seen`` maps path to SHA-256 as the agent last
-    saw it. On this step: ``codes``, kinds of failure of each turn, oldest first; ``words`` of the last, if failed;
-    ``rung``, the escalation step; ``taken``, all turns on this task.
+    ``finished`` of the (agent, task) pairs are over. ``pending`` is an answer not fully carried out, ``done`` its
+    results, ``begun`` its executions without one. ``seen`` maps path to SHA-256. On this step: ``codes``, each turn's
+    kinds of failure, oldest first; ``words``, the last if failed; ``rung``, the escalation step; ``taken``, all turns
+    on the task.
 
-    ``handed`` is the next agent's input; ``offered`` the hand-off file of the last result, ``agreed`` whether it may go
-    on. ``stopped`` and ``why``: how the last agent ended when not done; ``again``, with ``advice``: a human wants it
-    retried. ``answers`` count by agent and model, ``used`` is each answer's model and usage, ``seconds`` time worked.
-    ``talking``: the next message is a person's. ``measured`` is the last answered prompt's size, ``asked_tokens`` the
-    last one's estimate.
+    ``handed`` is the next agent's input; ``offered`` the last hand-off file, ``agreed`` whether it may go on.
+    ``stopped`` and ``why``: the last agent's end when not done; ``again``: a human wants it retried. ``answers`` count
+    by agent and model, ``seconds`` is time worked. ``talking``: the next message is a person's. ``measured`` and
+    ``asked_tokens``: the last answered and asked prompt's tokens.
     """
 
     tasks: tuple[tuple[str, str], ...]
@@ -219,7 +215,6 @@ def _restarted(state: ResumeState, first_message: str, stands_for: int) -> Resum
 
 
 def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestResult]:
-    """Return what has no result: writing is checked against the disk, running is in doubt."""
     ids, changes = begun.ids, begun.changes
     if not changes:
         return dict.fromkeys(ids, feedback.in_doubt(ids, begun.tool))

@@ -107,7 +107,6 @@ class Session(OpenSession):
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
     def _broken(self, error: BaseException, ending: Ending | None) -> Ending:
-        """Pause after an internal error between turns; one after the ``ending`` does not change it."""
         fault = fault_event("the session was closed" if ending else "the session went on", error)
         self.publish(fault)
         if ending:
@@ -166,8 +165,7 @@ class Session(OpenSession):
     ) -> Ending:
         """Let one agent work until it is done, a budget is spent or it waits for a person.
 
-        ``previous_tool_output`` is a plan or hand-off, ``step`` the task's place in the job, ``resumed`` an interrupted
-        run.
+        ``previous_tool_output`` is a plan or hand-off, ``step`` the task's place in the job.
         """
         context = self.context(agent_role)
         work = AgentLoop(self.state, context, task, step)
@@ -193,19 +191,17 @@ class Session(OpenSession):
         return self._steered(HumanSteered("handoff", "back", reviewer, text=text))
 
     def _steered(self, event: HumanSteered) -> str:
-        """Publish the next agent's input; return it masked, as logged."""
         kept = self.publish(event).event
         return kept.text or "" if isinstance(kept, HumanSteered) else ""
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
     def _result(self) -> str:
-        """Return the last agent's result as logged, so that files are masked too."""
         last = self._last(AgentFinished)
         return (last.result if last else "") or ""
 
     def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
-        """Write the hand-off after ``step`` and show it to the human; ``None`` while it waits, and whether it goes back.
+        """Write and show the hand-off after ``step``; ``None`` while it waits for the human, and whether it goes back.
 
         ``offered`` was written before an interruption and may have been edited since.
         """
@@ -252,7 +248,6 @@ class Session(OpenSession):
                 self.state.handoffs.keep(f"{handoffs.final_name(step + 1)}/{name}", data)
 
     def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
-        """Return the hand-off's text once agreed, or ``None``; or what goes back to its agent."""
         files = self.state.handoffs
         by = ""
         if self.job.handoffs == "ask" and self.human is not None:

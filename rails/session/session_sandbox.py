@@ -1,7 +1,6 @@
 """A session's contained commands: one layer over the project, one label, one yes.
 
-A command sees what the last one left. Its changes are proposed right after it and leave the layer once decided; what
-git ignores stays until the session ends.
+A command sees what the last one left. Decided changes leave the layer; what git ignores stays until the session ends.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ _NO_TESTS: Final = (
 class ContainedRuns(Struct):
     """Runs commands for one session. ``label`` is found when first needed, and logged.
 
-    ``human`` may type the sentence; ``tests_agreed`` is their yes to tests of each proposal (``None``: not asked). No
-    command outlasts ``time_left``, in seconds.
+    ``tests_agreed`` is a human's yes to tests of proposals (``None``: not asked). No command outlasts ``time_left``, in
+    seconds.
     """
 
     project: Path
@@ -132,9 +131,9 @@ class ContainedRuns(Struct):
         on_output: Callable[[bytes], object] | None = None,
         on_error: Callable[[bytes], object] | None = None,
     ) -> Result:
-        """Run a command in the session's layer. Raises CheckError when not containable or it changed too much.
+        """Run a command in the layer. Raises CheckError when not containable or it changed too much.
 
-        With ``on_error``, a person's: errors apart, and our standard input unless that is a terminal.
+        With ``on_error``, a person's: it has our standard input unless that is a terminal.
         """
         from rails.sandbox.run import run
         from rails.sandbox.values import SandboxLimits, SandboxView
@@ -157,17 +156,14 @@ class ContainedRuns(Struct):
         return result
 
     def finds_tests(self) -> bool:
-        """Return whether the project names its tests and they are contained here."""
+        """Return whether the project's tests can run contained."""
         from rails.sandbox.values import NONE
         from rails.tools.project_tests import command_for_tests
 
         return bool(command_for_tests(self.project)) and self.label.level != NONE
 
     def test(self, changes: ChangeSet) -> Result | None:
-        """Run the project's tests with ``changes`` in their own layer; ``None`` without any.
-
-        Raises CheckError when they cannot be contained.
-        """
+        """Run the tests with ``changes`` in their own layer; ``None`` without any. Raises CheckError."""
         from rails.sandbox.run import layer_for, run
         from rails.sandbox.values import SandboxLimits, SandboxView
         from rails.tools.project_tests import command_for_tests, found_none
@@ -183,7 +179,7 @@ class ContainedRuns(Struct):
         return None if found_none(ran.exit_code, ran.out) else ran
 
     def contain(self, call: ContainedCall) -> Result:
-        """Run a definition's command in the session's layer. Raises RailsError as :meth:`run` does."""
+        """Run a definition's command in the layer. Raises RailsError."""
         from rails.sandbox.run import run
         from rails.sandbox.values import SandboxLimits, SandboxView
 

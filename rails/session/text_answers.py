@@ -1,8 +1,4 @@
-"""Text protocols: files shown in full, and the lines that ask for more.
-
-Without tools a model gets the files its task names; alone on a line, ``SHOW path`` asks for others, ``DELETE path``
-deletes, ``CONTINUE`` says that its change is incomplete.
-"""
+"""Text protocols: files shown in full, and the lines ``SHOW path``, ``DELETE path``, ``CONTINUE`` (incomplete)."""
 
 from __future__ import annotations
 
@@ -44,7 +40,7 @@ def _wished(prose: str, verb: str) -> tuple[str, ...]:
 def with_deletions(
     context: TurnContext, found: ParsedAnswer | RequestResult, turn: int
 ) -> ParsedAnswer | RequestResult:
-    """Return the answer with its ``DELETE`` lines as requests, checked and asked about as such."""
+    """Return the answer with its ``DELETE`` lines as requests."""
     if context.protocol not in IN_TEXT or isinstance(found, RequestResult):
         return found
     more = [
@@ -57,9 +53,9 @@ def with_deletions(
 def wishes_granted(
     context: TurnContext, prose: str, requests: Sequence[ToolRequest], outcomes: tuple[RequestResult, ...]
 ) -> tuple[tuple[RequestResult, ...], bool]:
-    """Return the outcomes with the files asked for, and whether it was all of the work.
+    """Return the outcomes with the files asked for, and whether the work is complete.
 
-    It was, where its edits were made and it asked besides only to see them.
+    It is, where its edits were made and it asked besides only to see them.
     """
     if context.protocol not in IN_TEXT:
         return outcomes, False
@@ -80,7 +76,7 @@ def wishes_granted(
 def unmapped(context: TurnContext, path: str) -> str:
     """Return why a file is not on the agent's map of the project, or "".
 
-    A small model asked in text that sees tests writes tests too, at three times the tokens.
+    A small model that sees tests writes tests too, at three times the tokens.
     """
     from rails.gate.weakened_tests import TEST_FILE  # needs ast, which an applied answer does without
 
@@ -91,10 +87,9 @@ def unmapped(context: TurnContext, path: str) -> str:
 def without_unseen(
     context: TurnContext, requests: Sequence[ToolRequest], refusals: Sequence[Refusal]
 ) -> Sequence[ToolRequest]:
-    """Return an answer's edits without whole files that would lose most of a text the agent never saw.
+    """Return the edits without whole files that would lose most of a text the agent never saw.
 
-    Models that write whole files also invent tests that exist; the rest is not refused for it. Empty where another edit
-    is refused too, or none is left.
+    Models also invent tests that exist. Empty where another edit is refused, or none is left.
     """
     made_up = {refusal.path for refusal in refusals if refusal.code == "omission"} - context.seen.keys()
     if context.protocol not in IN_TEXT or not {refusal.path for refusal in refusals} <= made_up:

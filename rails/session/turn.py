@@ -3,8 +3,7 @@
     ask the model ─▶ find its requests ─▶ validate each ─▶ look (reading tools)
                      ─▶ plan the edits ─▶ gate them ─▶ ask a human ─▶ write ─▶ run (executing tools)
 
-Every failure becomes an :class:`~rails.session.feedback.RequestResult`; all outcomes go back as one message. The stages
-know neither the log nor each other.
+All outcomes, failures too, go back as one message. The stages know neither the log nor each other.
 """
 
 from __future__ import annotations
@@ -122,7 +121,6 @@ def _carried_out(
     before: Sequence[RequestResult],
     done: Mapping[str, RequestResult],
 ) -> list[RequestResult]:
-    """Look, change, run: a failure holds back what follows, apart from looking."""
     read, edits, runs = ([r for r in requests if r.effect == effect] for effect in ("read", "edit", "run"))
     outcomes = [done.get(r.id) or _guarded(context, (r,), partial(_carry_out_tool, context, r)) for r in read]
     if edits:
@@ -135,7 +133,6 @@ def _carried_out(
 def _reply(
     context: TurnContext, answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]
 ) -> Message:
-    """Return the message for the agent; after an internal error, one that says only that."""
     reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
     return reply if isinstance(reply, Message) else feedback.after_fault(reply, native)
 

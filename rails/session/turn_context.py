@@ -41,14 +41,12 @@ class TurnContext(Struct, frozen=True):
     """The context of a turn: the agent and its tools, the project, the approver, and where events go.
 
     ``seen`` maps path to SHA-256 as the agent last saw it, so that others' later work is not overwritten; ``contents``
-    keeps bytes by SHA-256 for a merge. ``from_project`` are the project's own tools: their approval says so.
-    ``returned`` are tools' texts, to detect a call that repeats one; ``given`` maps tool and parameters to the text's
-    SHA-256 and count.
+    keeps those bytes for a merge. ``from_project`` are the project's own tools: their approval says so. ``returned``
+    are tools' texts, ``given`` the SHA-256 and count by tool and parameters, to detect repeats.
 
-    ``mask`` takes keys and passwords out of the agent's words; ``shown`` are files read, ``denied`` digests. ``tests``:
-    the project's tests run on proposals; ``sent_back`` counts returns for tests and style. ``time_left`` is in seconds.
-    ``goes_on``: the agent may follow up its writes, requests in ``wrote``. ``talks``: a person converses, so what they
-    interrupt is kept.
+    ``mask`` hides keys and passwords; ``denied`` are digests. ``sent_back`` counts returns for tests and style.
+    ``time_left`` is in seconds. ``goes_on``: the agent may follow up its writes. ``talks``: a person converses, so what
+    they interrupt is kept.
     """
 
     project: Path
