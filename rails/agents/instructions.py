@@ -1,7 +1,7 @@
-"""A project's instructions to agents: the nearest ``AGENTS.md`` up to the repository's, else ``CLAUDE.md``; and its skills.
+"""A project's instructions: the nearest ``AGENTS.md`` up to the repository's, else ``CLAUDE.md``; its skills.
 
-A skill is a folder with a ``SKILL.md`` with a description (https://agentskills.io/specification), which agents read
-when needed. Nothing is in a prompt before a human accepted its present bytes (``rails.trust.record``).
+A skill is a folder whose ``SKILL.md`` has a description (https://agentskills.io/specification). Nothing is in a prompt
+before a human accepted its present bytes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,6 @@ def find_instructions(project: Path) -> Instructions | None:
 
 
 def _read(file: Path, root: Path) -> bytes | None:
-    """Return a file's bytes, through a link only if it stays below ``root``."""
     try:
         if not file.resolve().is_relative_to(root) or not file.is_file():
             return None

@@ -33,8 +33,8 @@ class _Validation(msgspec.Struct):
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
     """Return every way in which a final answer breaks its role's contract.
 
-    That is headings (Markdown, any level outside code blocks, numbered or not), a JSON Schema (for the last ````
-    ```json ```` block, or the whole answer), or both.
+    That is Markdown headings (outside code blocks, numbered or not), a JSON Schema (for the last ```` ```json ````
+    block, or the whole answer), or both.
     """
     return (*_lacking(agent, text), *_not_satisfied(agent, text), *_without_verdict(agent, text))
 
@@ -51,7 +51,6 @@ def verdict_of(agent: Agent, text: str) -> str:
 
 
 def _of_validation(text: str) -> str:
-    """Return a validation result's verdict, from its failures and a person's words."""
     try:
         value = msgspec.json.decode(text, type=_Validation)
     except msgspec.MsgspecError:

@@ -24,18 +24,12 @@ REMINDERS: Final[Mapping[str, str]] = {
 
 
 def registry_for(agent: Agent, registry: Registry) -> Registry:
-    """Return ``registry`` without access to tools that the agent's template does not list.
-
-    Requests validated with it keep to the template's list.
-    """
+    """Return ``registry`` without tools that the agent's template does not list."""
     return registry if agent.tools is None else registry.restricted(agent.name, agent.tools)
 
 
 def system_prompt(agent: Agent, registry: Registry, protocol: Protocol = "json") -> str:
-    """Return the agent's system prompt: its template, and how to answer in ``protocol``.
-
-    The same agent and definitions give the same bytes; no marker of the template is left.
-    """
+    """Return the system prompt: the template, and how to answer in ``protocol``; the same input, the same bytes."""
     own = _shown(agent, registry) if protocol in ("native", "json") else ()
     tools = tools_text(own) if protocol == "json" else ""
     parts = [protocol_page(protocol), tools, guidance_text(own, agent.name)]
@@ -54,10 +48,6 @@ def tool_specs(agent: Agent, registry: Registry, protocol: Protocol = "native") 
 
 
 def _shown(agent: Agent, registry: Registry) -> tuple[Definition, ...]:
-    """Return the agent's visible tools.
-
-    The project's unaccepted ones are left out: their texts could speak to the agent.
-    """
     own = [one for one in registry_for(agent, registry).for_role(agent.name) if one.trusted]
     if agent.shown is None:
         return tuple(own)
@@ -70,7 +60,7 @@ def protocol_page(protocol: Protocol) -> str:
 
 
 def chat_page() -> str:
-    """Return the page for a chat without tools: the forms in which its changes are read."""
+    """Return the page on the forms of changes for a chat without tools."""
     return read_template(builtin_folder("agent_templates") / "_chat.md").strip()
 
 
@@ -97,11 +87,9 @@ def first_message(
     protocol: Protocol = "native",
     files: str = "",
 ) -> str:
-    """Return the first user message: the task, facts about the project, and what came before.
+    """Return the first user message: task, ``files`` in full, facts in order, and what came before.
 
-    ``files`` come with the task, in full; ``facts`` keep their order. ``previous_tool_output`` (an earlier result, or a
-    stopped session's rest) is set apart as data between lines that its text cannot contain. A text protocol's reminder
-    is last.
+    ``previous_tool_output`` is set apart as data between lines that its text cannot contain.
     """
     parts = [files] if files else []
     parts.append(task.strip())

@@ -70,11 +70,10 @@ TemplateOrigin = Literal["shipped", "user", "project"]
 class Agent(Struct, frozen=True):
     """A role. ``tools`` is ``None`` when it may use all that the definitions allow.
 
-    ``model`` is Claude Code's field; ``runs_on`` (``PROVIDER:NAME``) and ``stronger``, for when attempts run out, are
-    ours ("": the session's, none). ``max_attempts`` bounds failures in a row. The final answer needs ``headings`` and
-    JSON of ``schema``. ``given_tests_only``: it changes only tests that its task names; ``gives_verdict``: a review.
-    ``dialects`` are its model's wire formats, ``shown`` the visible built-in tools (``None``: all). ``digest`` is the
-    SHA-256 of the file; ``trusted``: a human accepted exactly that, or need not.
+    ``model`` is Claude Code's field; ``runs_on`` (``PROVIDER:NAME``) and ``stronger`` are ours ("": the session's,
+    none). ``max_attempts`` bounds failures in a row. ``given_tests_only``: it changes only tests that its task names;
+    ``gives_verdict``: it reviews. ``shown`` are the visible built-in tools (``None``: all). ``digest`` is the file's
+    SHA-256; ``trusted``: a human accepted that, or need not.
     """
 
     name: str
@@ -121,10 +120,9 @@ def load_agents(
 ) -> Agents:
     """Load every ``*.md`` of ``folders`` without a leading ``_``; later folders override.
 
-    ``trusted_folders`` are the user's, which no agent can write; ``trusted`` are digests that a human accepted. Others,
-    except shipped ones, may not run. A missing folder is skipped. A file named ``only`` is read alone; an alias is
-    looked for in all. An unusable template is left out, with others of its name. Raises DefinitionError for a shipped
-    one.
+    Only shipped templates, those of ``trusted_folders`` (no agent can write there) and the digests ``trusted`` may run.
+    Missing folders are skipped. A file named ``only`` is read alone. Unusable templates are left out, with others of
+    their name. Raises DefinitionError for a shipped one.
     """
     agents: dict[str, Agent] = {}
     left_out: dict[str, str] = {}
@@ -164,7 +162,7 @@ def _leave_out(file: Path, error: DefinitionError, agents: dict[str, Agent], lef
 
 
 def _claimed(file: Path) -> set[str]:
-    """Return the agents that a broken template may mean: it may allow less than another file does."""
+    """Return the agents that a broken template may mean, and restrict."""
     try:
         named = _NAMES.findall(read_ordinary(file, limits.DEFINITION_BYTES))
     except OSError:
@@ -179,10 +177,7 @@ def _origin(folder: Path, trusted_folders: Collection[Path]) -> TemplateOrigin:
 
 
 def named(agents: Mapping[str, Agent], name: str) -> Agent:
-    """Return the agent with this name, title or alias ("planner", "Planning Agent"). Raises UsageError.
-
-    A file's own name comes first: no alias takes its place.
-    """
+    """Return the agent with this name, title or alias, in this order. Raises UsageError."""
     slug = role_slug(name)
     found = agents.get(name) or agents.get(slug)
     found = found or next((one for one in agents.values() if slug in one.aliases), None)
@@ -306,7 +301,6 @@ def _check_keys(raw: Mapping[str, Json], known: Collection[str], what: str, othe
 
 
 def _names(value: _Names, source: str) -> tuple[str, ...]:
-    """Return names of a list or, as Claude Code allows, a text with commas. Raises DefinitionError."""
     items = value.split(",") if isinstance(value, str) else value
     names = tuple(item.strip() for item in items if item.strip())
     if wrong := next((name for name in names if not _NAME.fullmatch(name)), ""):
@@ -315,7 +309,6 @@ def _names(value: _Names, source: str) -> tuple[str, ...]:
 
 
 def _schema(value: str | dict[str, Json] | None, source: str) -> Mapping[str, Json] | None:
-    """Return a JSON Schema given as a map, as JSON text, or by a shipped one's name."""
     place = f"{source}: x-rails.output.schema"
     if isinstance(value, str):
         if (shipped := _CONTRACTS / f"{value.strip()}.schema.json") in _CONTRACTS.glob("*.schema.json"):

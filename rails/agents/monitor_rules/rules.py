@@ -1,7 +1,6 @@
 """The overseer: rules over a session's records that say when a human should look.
 
-They see repetition, boundaries crossed, dangerous commands, credentials, steering texts and stalling, not whether the
-work is good. A broken rule is itself an alert, so silence means that every rule looked.
+They do not judge the work's quality. A broken rule is itself an alert, so silence means that every rule looked.
 """
 
 from __future__ import annotations
