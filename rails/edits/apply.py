@@ -1,11 +1,9 @@
 """Write a change set, undoably: all of it or none of it, even if the power fails.
 
-In order: lock the project; check every file again; write and sync the journal; write each new file beside its target
-and sync it; swap them in; read them back; remove the displaced and sync the folders. From here on the change stays:
-rename the journal to "applied", record the step in the history, close the journal.
-
-:func:`recover` completes what is wholly on disk and rolls back the rest. If the history cannot be written, the applied
-journal waits for the next write or start. Bytes that are neither the old nor the new ones are never overwritten.
+Order: lock; check every file; sync the journal; write and sync each new file beside its target; swap them in; read
+back; remove the displaced; rename the journal to "applied" (from here on the change stays); record the step; close the
+journal. A history that cannot be written leaves the applied journal to the next write or start. Bytes that are neither
+old nor new are never overwritten.
 
 Not covered: disks that lie about ``fsync``; a program that goes on writing into a file it opened before.
 """
@@ -44,8 +42,7 @@ _UNFINISHED: Final = lazy(r"\..+\.[0-9a-f]{12}")
 class Applied(Struct, frozen=True):
     """What is on disk now, synced and read back, and the folders made for it.
 
-    ``step`` is its number in its session's history, or 0 if none was asked for or the history could not be written:
-    then ``unrecorded`` says why.
+    ``step``: its number in the session's history; 0 if not asked for, or if ``unrecorded`` says why not.
     """
 
     changes: ChangeSet
@@ -64,9 +61,9 @@ def apply(
 ) -> Applied:
     """Write an approved change set, and record it as ``step``.
 
-    ``on_intent`` is called once, after the journal is durable and before the first byte changes; if it raises, nothing
-    is written. Raises StaleError if a file or the change set is not what was approved, WorkspaceError if the disk
-    refuses; nothing is changed then.
+    ``on_intent`` is called once the journal is durable, before the first byte changes; if it raises, nothing is
+    written. Raises StaleError for what is not as approved, WorkspaceError if the disk refuses; nothing is changed
+    then.
     """
     if approved.value.digest() != approved.digest:
         raise StaleError("The change set differs from the approved one. Nothing was changed; ask again.")
@@ -81,7 +78,7 @@ def write(
     on_intent: Callable[[], object] | None = None,
     disk: Disk = DISK,
 ) -> Applied:
-    """Write a change set that :func:`apply` has checked, or that nobody has to approve."""
+    """Write a change set that is checked, or needs no approval."""
     _check_bounds(changes, project)
     if not changes:
         return Applied(changes)
@@ -118,10 +115,7 @@ def write_held(
 
 
 def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: Disk = DISK) -> Applied:
-    """Record as ``step`` a change set that somebody else has written.
-
-    Raises StaleError if a file is not as ``changes`` says, WorkspaceError if the disk refuses.
-    """
+    """Record as ``step`` what somebody else has written. Raises StaleError if a file is not so, WorkspaceError."""
     _check_bounds(changes)
     with sole_writer(project, disk) as workspace:
         modes = {}
@@ -139,7 +133,7 @@ def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: 
 
 
 def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:
-    """Return ``changes`` with the files' current permission bits: they may have been set since the plan."""
+    """Return ``changes`` with the files' current permission bits."""
     kept = []
     for change in changes.changes:
         found = workspace.read(change.path)
@@ -155,10 +149,7 @@ def read_file(project: Path, path: WorkspacePath) -> bytes | None:
 
 
 def recover(project: Path, *, disk: Disk = DISK) -> tuple[str, ...]:
-    """Finish or undo interrupted changes. Return what was done, in sentences.
-
-    State files of ours that a killed writer began are removed silently.
-    """
+    """Complete or roll back interrupted changes. Return what was done, in sentences."""
     with _told(), opened(project, disk) as workspace:
         for parts in (STATE, (*STATE, "blobs")):
             _remove_unfinished(workspace, parts)
@@ -170,7 +161,6 @@ def recover(project: Path, *, disk: Disk = DISK) -> tuple[str, ...]:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Turn OSError into WorkspaceError."""
     try:
         yield
     except OSError as error:
@@ -295,7 +285,7 @@ class _Transaction:
 
 
 def _finish(workspace: Workspace, journal: Journal, *, again: bool = False) -> tuple[int, str]:
-    """Complete a change set that is wholly on disk. Return its step's number, or 0 and why there is none."""
+    """Complete what is entirely on disk. Return the step's number, or 0 and why there is none."""
     journal = mark_applied(workspace, journal)
     for parts in reversed(journal.empty):
         with suppress(OSError, WorkspaceError):
@@ -352,7 +342,7 @@ def _recover(workspace: Workspace) -> list[str]:
 
 
 def _settle(workspace: Workspace, journal: Journal) -> list[str]:
-    """Complete or roll back one journal's change set. Return what a person should know."""
+    """Complete or roll back one change set. Return what a person should know."""
     tidy(workspace, journal)
     found = file_states(workspace, journal)
     if not (journal.applied or is_complete(found)):

@@ -53,8 +53,6 @@ class StepFacts(msgspec.Struct, frozen=True):
 
 
 class _File(msgspec.Struct):
-    """One file of a step; old steps know one mode only."""
-
     path: str
     mode: int
     before_mode: int | None = None
@@ -62,8 +60,6 @@ class _File(msgspec.Struct):
 
 
 class _Facts(msgspec.Struct):
-    """The JSON of a step's commit message."""
-
     session: str
     step: int
     kind: CheckpointKind
@@ -76,10 +72,7 @@ class _Facts(msgspec.Struct):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """One checkpoint. ``at`` is UTC, ISO 8601.
-
-    ``last`` is the latest record about this change: itself, or an undo or redo of it.
-    """
+    """One checkpoint. ``at`` is UTC, ISO 8601. ``last``: the latest record about it, an undo or redo."""
 
     session: str
     step: int
@@ -109,10 +102,7 @@ def ref_name(session: str) -> str:
 
 
 def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:
-    """Return the input of ``git fast-import`` for one step, with no filter involved.
-
-    A truncated stream makes no commit.
-    """
+    """Return a step's input of ``git fast-import``; truncated, it makes no commit."""
     files = [
         _File(str(c.path), c.mode, before_mode, c.kind)
         for c, before_mode in zip(changes.changes, step.before_modes, strict=True)
@@ -139,7 +129,7 @@ def _data(content: bytes) -> bytes:
 
 
 def parse_checkpoint(item: str) -> Checkpoint | None:
-    """Read one commit as ``log`` prints it; None if it is no step of ours."""
+    """Read a commit as ``log`` prints it; None if it is no step."""
     commit, _, rest = item.strip("\n").partition("\n")
     seconds, _, body = rest.partition("\n")
     title, _, facts = body.partition("\n\n")

@@ -1,8 +1,8 @@
 """The store of checkpoints: our own git repository, ``.rails/history.git``.
 
-One commit a step, on ``refs/rails/<session>``; format in :mod:`rails.edits.checkpoint_commits`. The git directory is
-explicit and the working directory, so git never sees the project: none of its attributes, filters, hooks or nested
-repositories act. Git holds the project's lock too until it ends, so its holder may remove what a killed git left.
+One commit a step, on ``refs/rails/<session>`` (:mod:`rails.edits.checkpoint_commits`). Git never sees the project: its
+attributes, filters and hooks do not act. Git holds the project's lock too until it ends, so its holder may remove what
+a killed git left.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEFT: Final = {
 
 
 class CheckpointStore:
-    """The recorded steps of one project. Nothing is on disk before the first one."""
+    """The steps of one project; nothing on disk before the first."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
@@ -69,7 +69,7 @@ class CheckpointStore:
         return step
 
     def _next(self, journal: Journal) -> tuple[Checkpoint, str]:
-        """Return the next step, numbered in its session too, and its parent's commit."""
+        """Return the next step and its parent's commit."""
         facts = journal.step
         assert facts is not None, "the caller has looked"
         tips = self._tips()
@@ -91,7 +91,7 @@ class CheckpointStore:
         return step, last.commit if last else ""
 
     def _tips(self) -> list[Checkpoint]:
-        """Return each session's newest step, without reading the others."""
+        """Return each session's newest step."""
         if not any((self.folder / "refs/rails").rglob("*")) and not (self.folder / "packed-refs").exists():
             return []  # the first step of all
         out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
@@ -112,7 +112,7 @@ class CheckpointStore:
         return in_order(step for item in items if (step := parse_checkpoint(item)))
 
     def forget(self, sessions: Sequence[str], keep: Sequence[int]) -> None:
-        """Remove sessions' steps for good, with every byte that no other step has. Raises WorkspaceError."""
+        """Remove sessions' steps, with every byte that no other step has. Raises WorkspaceError."""
         if not sessions:
             return
         for session in sessions:
@@ -128,12 +128,11 @@ class CheckpointStore:
         return ChangeSet(tuple(FileChange(path, before, after, mode) for path, mode, before, after in pairs))
 
     def _blobs(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return the content of each ``commit:path``, or None."""
         data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
         return read_objects(data, len(names))
 
     def _open(self, workspace: Workspace) -> None:
-        """Make the repository if missing, and remove what a killed git left in it."""
+        """Make the repository, and remove what a killed git left."""
         state_folder(workspace)
         workspace.make_folders((".rails", "history.git", *parts) for parts in _FOLDERS)
         self._own()
@@ -144,7 +143,7 @@ class CheckpointStore:
                         file.unlink()
 
     def _own(self) -> None:
-        """Make sure that the repository's settings are ours, even if the project came with it."""
+        """Set the repository's settings to ours: the project may have come with it."""
         with opened(self.project) as workspace:
             for parts in _FOLDERS:
                 workspace.folder((".rails", "history.git", *parts))  # raises for a link

@@ -1,7 +1,7 @@
 """Undo and redo: one stack of steps over all sessions of a project.
 
-Undo reverses the step that took effect last, of whichever session; redo repeats the one undone last: bytes, absence,
-modes and folders. A file that changed since is merged, or refused if the same lines changed; a mode set since is kept.
+A step's bytes, absence, modes and folders are restored. A file that changed since is merged, or refused if the same
+lines changed; a mode set since is kept.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 
 
 class Undone(Struct, frozen=True):
-    """What an undo or redo wrote. ``step`` is the step of ``session`` concerned.
+    """What an undo or redo of ``step`` of ``session`` wrote.
 
-    ``unrecorded`` says why the history does not have this yet, or "".
+    ``unrecorded``: why the history lacks it, or "".
     """
 
     changes: ChangeSet
@@ -39,8 +39,6 @@ class Undone(Struct, frozen=True):
 
 
 class _Side(Struct, frozen=True):
-    """One file on the way between two states: bytes (None: absent) and modes."""
-
     path: WorkspacePath
     old: bytes | None
     new: bytes | None
@@ -49,7 +47,7 @@ class _Side(Struct, frozen=True):
 
 
 class History:
-    """The steps of one project; undo and redo."""
+    """The steps of one project."""
 
     def __init__(self, project: Path, disk: Disk = DISK) -> None:
         self.project = project
@@ -65,17 +63,17 @@ class History:
         return self.store.restore_point(step)
 
     def undo(self, session: str | None = None, step: int | None = None) -> Undone:
-        """Undo one step: by default the last one in effect, of ``session`` or of all.
+        """Undo a step, by default the last in effect, of ``session`` or of all.
 
-        Raises WorkspaceError, with nothing changed, if there is no such step, it is undone already, or the same lines
-        were changed since.
+        Raises WorkspaceError, with nothing changed, if there is none, it is undone, or the same lines were changed
+        since.
         """
         return self._go(session, step, "undo")
 
     def undo_file(self, path: str, session: str | None = None, step: int | None = None) -> Undone:
-        """Undo what one step (by default the last) did to one file; once more goes one version further back.
+        """Undo a step (by default the last) for one file, as a new step. Raises like :meth:`undo`.
 
-        It becomes a step of its own. Raises like :meth:`undo`.
+        Once more goes one version further back.
         """
         with sole_writer(self.project, self.disk) as workspace:
             found, changes, merged = self._taken_back(workspace, path, session, step)
@@ -84,7 +82,7 @@ class History:
         return Undone(changes, found.session, done.step, facts.title, tuple(merged), done.unrecorded)
 
     def back_one(self, workspace: Workspace, path: str) -> Sequence[FileChange]:
-        """Return what :meth:`undo_file` would write; nothing if the file is so already."""
+        """Return what :meth:`undo_file` would write."""
         return self._taken_back(workspace, path, None, None)[1].changes
 
     def _taken_back(
@@ -95,7 +93,7 @@ class History:
         return found, *self._onto_now(workspace, sides, found, "undo")
 
     def _step_of(self, path: str, session: str | None, number: int | None) -> Checkpoint:
-        """Return the step whose change of a file is the next to undo, without those undone for this file alone."""
+        """Return the next step to undo for a file, without those undone for it alone."""
         gone: set[tuple[str, str]] = set()
         for step in reversed(in_effect(self.steps(session), undone=False)):
             if path not in map(str, step.files) or number not in (None, step.step):
@@ -110,16 +108,16 @@ class History:
         raise WorkspaceError(f"Nothing that {where} did to {one_line(path, 200)} is left to undo. Nothing was changed.")
 
     def redo(self, session: str | None = None, step: int | None = None) -> Undone:
-        """Redo one step, by default the last one undone. Raises like :meth:`undo`."""
+        """Redo a step, by default the last undone. Raises like :meth:`undo`."""
         return self._go(session, step, "redo")
 
     def undo_session(self, session: str) -> tuple[Undone, ...]:
-        """Undo every step of a session that is in effect, last first. Stop at the first refusal."""
+        """Undo a session's steps in effect, last first. Stop at the first refusal."""
         active = in_effect(self.steps(session), undone=False)
         return tuple(self.undo(session, step.step) for step in reversed(active))
 
     def redo_session(self, session: str) -> tuple[Undone, ...]:
-        """Redo every undone step of a session, in order. Stop at the first refusal."""
+        """Redo a session's undone steps, in order. Stop at the first refusal."""
         undone = in_effect(self.steps(session), undone=True)
         return tuple(self.redo(session, step.step) for step in reversed(undone))
 
@@ -193,7 +191,7 @@ class History:
 def _merged(base: bytes | None, now: bytes | None, wanted: bytes | None) -> bytes | None:
     """Merge two changes of ``base``; None where they touch, or a text is missing.
 
-    What follows the last line end is a line too, so that an added line below does not change it.
+    What follows the last line ending is a line too.
     """
     if base is None or now is None or wanted is None:
         return None
@@ -206,6 +204,6 @@ _TAKES_BACK: Final = "take back step "
 
 
 def in_effect(steps: Sequence[Checkpoint], *, undone: bool) -> list[Checkpoint]:
-    """Return the changes in effect, or the undone ones, by when they became so."""
+    """Return the changes in effect (or undone), by when they became so."""
     found = [step for step in steps if step.kind == "change" and step.undone == undone]
     return sorted(found, key=lambda step: (step.last or step).seq)

@@ -1,8 +1,7 @@
 """One clean commit of a session on the user's own branch (``--commit``).
 
-Made with plumbing and our own index: no hook, filter, signature or monitor runs, and only the session's files are
-staged. Refused, with nothing changed: a file that had uncommitted changes before, was staged otherwise, changed since
-or goes through a filter (LFS); a merge or rebase going on. Ignored files are left out.
+By plumbing and our own index: no hook, filter, signature or monitor runs. Refused: a file with uncommitted changes
+before or changes since, staged otherwise or filtered (LFS); a merge or rebase in progress. Ignored files are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge",
 
 
 class Committed(Struct, frozen=True):
-    """The commit, its files, and those left out as ignored."""
+    """The commit, its files, and ignored ones."""
 
     commit: str
     files: tuple[str, ...]
@@ -37,10 +36,9 @@ class Committed(Struct, frozen=True):
 
 
 def commit_session(project: Path, session: str, title: str) -> Committed:
-    """Commit a session's changes, as they are now, on the current branch.
+    """Commit a session's changes, as they are now, on the current branch; ``title``'s first line is the subject.
 
-    The first line of ``title`` is the subject. Raises WorkspaceError, with nothing changed, if that is not cleanly
-    possible.
+    Raises WorkspaceError, with nothing changed.
     """
     changes = _net_changes(project, session)
     repository = _Repository.around(project)
@@ -60,8 +58,7 @@ def commit_session(project: Path, session: str, title: str) -> Committed:
 def backup_branch(project: Path) -> str:
     """Keep the work tree on a new branch ``ai-rails-backup-TIME``, and return its name.
 
-    The current branch, the index and the files stay. Ignored files, and untracked ones with secrets or keys, are left
-    out. Raises WorkspaceError.
+    Branch, index and files stay. Left out: ignored files, untracked ones with secrets or keys. Raises WorkspaceError.
     """
     repository = _Repository.around(project)
     head = repository.head()
@@ -81,7 +78,7 @@ def backup_branch(project: Path) -> str:
 
 
 def _net_changes(project: Path, session: str) -> list[FileChange]:
-    """Return each file before the session's first step and after its last one, as on disk."""
+    """Return each file before the session's first step and after its last."""
     history = History(project)
     net: dict[str, FileChange] = {}
     for step in history.steps(session):
@@ -96,8 +93,6 @@ def _net_changes(project: Path, session: str) -> list[FileChange]:
 
 
 class _Repository(Struct, frozen=True):
-    """The user's repository: work tree, git folder, and what it shares with other work trees."""
-
     top: Path
     folder: Path
     common: Path
@@ -117,11 +112,9 @@ class _Repository(Struct, frozen=True):
                 raise WorkspaceError(f"The repository is busy ({name} exists). Nothing was committed.")
 
     def name(self, change: FileChange) -> str:
-        """Return a file's path from the top of the work tree."""
         return (self.project / str(change.path)).relative_to(self.top).as_posix()
 
     def git(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> tuple[int, bytes]:
-        """Run git. Return exit status and output."""
         environment = {
             **CLEAN,
             "GIT_DIR": str(self.folder),
@@ -134,7 +127,6 @@ class _Repository(Struct, frozen=True):
         return status, out
 
     def must(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> bytes:
-        """Run git and return its output. Raises WorkspaceError if it fails."""
         status, out = self.git(arguments, data, index)
         if status != 0:
             raise WorkspaceError(f"git {arguments[0]} failed in your repository. Nothing was committed.")
@@ -152,9 +144,7 @@ class _Repository(Struct, frozen=True):
         return out.decode().strip() if status == 0 else ""
 
     def entries(self, kept: Sequence[tuple[str, FileChange]]) -> bytes:
-        """Write the new content as blobs and return index lines. Raises if more than the session's changes would go
-        in.
-        """
+        """Write blobs and return index lines. Raises if others' changes would go in."""
         head = self.head()
         staged = self._listed(["ls-files", "-s", "-z"])
         committed = self._listed(["ls-tree", "-r", "-z", head]) if head else {}
@@ -171,7 +161,6 @@ class _Repository(Struct, frozen=True):
         return os.fsencode("".join(lines))
 
     def _listed(self, arguments: Sequence[str]) -> dict[str, str]:
-        """Return each name's blob in the index or a tree."""
         found = {}
         for line in os.fsdecode(self.must(arguments)).split("\0"):
             facts, _, name = line.partition("\t")
@@ -180,7 +169,7 @@ class _Repository(Struct, frozen=True):
         return found
 
     def _content(self, name: str, change: FileChange, blob: str | None) -> bytes | None:
-        """Return the blob's content: the bytes on disk, with the repository's line endings."""
+        """Return the bytes on disk, with the repository's line endings."""
         kept = None if blob is None else self.must(["cat-file", "blob", blob])
         if kept == change.before:
             if blob is None and self._filtered(name):
@@ -198,7 +187,7 @@ class _Repository(Struct, frozen=True):
         return len(words) > 2 and words[2] not in ("unspecified", "unset")
 
     def commit(self, entries: bytes, message: str) -> str:
-        """Commit, move the branch, and update the user's index for these files only."""
+        """Commit, move the branch, and update the index for these files."""
         head = self.head()
         with scratch_folder("commit") as folder:
             index = Path(folder) / "index"
@@ -211,7 +200,7 @@ class _Repository(Struct, frozen=True):
         return commit
 
     def commit_tree(self, tree: str, head: str, message: str) -> str:
-        """Make a commit object on no branch, by the identity in the user's configuration."""
+        """Make a commit object on no branch."""
         git = git_library()
         own = git.Repo(self.folder, expand_vars=False)
         own.odb = git.GitCmdObjectDB(str(self.common / "objects"), own.git)  # whatever the environment says
@@ -224,7 +213,7 @@ class _Repository(Struct, frozen=True):
         return str(made.hexsha)
 
     def all_entries(self) -> bytes:
-        """Write the work tree's files as blobs, without filters, and return index lines."""
+        """Write the work tree as blobs, without filters; return index lines."""
         tracked = self._listed(["ls-files", "-s", "-z"])
         others = os.fsdecode(self.must(["ls-files", "-o", "--exclude-standard", "-z"]))
         lines, wanted = [], []

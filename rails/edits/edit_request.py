@@ -23,11 +23,10 @@ _ENTITY: Final = "|".join(_CHARACTERS)
 class EditRequest(Struct, frozen=True):
     """Replace ``old`` by ``new``, both literal.
 
-    ``occurrence``: the n-th place, from 1. ``near_line``: the place nearest to it. ``expected_count``: all places, if
-    exactly so many. ``handle``: a place that an earlier refusal offered. ``ignore_case``, ``regex``: see
-    :mod:`rails.edits.match`. ``validate_after``: a text that the file must have afterwards.
-    ``keep_placeholder``: what looks like left-out code is meant; a human decides. ``whole_lines``: ``old`` is lines,
-    as in a patch. ``below``: lines of the file, in order, under which it is meant.
+    ``occurrence``: the n-th place, from 1. ``near_line``: the nearest. ``expected_count``: all, if so many.
+    ``handle``: a place offered before. ``ignore_case``, ``regex``: see :mod:`rails.edits.match`. ``validate_after``: a
+    text that the file must have afterwards. ``keep_placeholder``: left-out code is meant; a human decides.
+    ``whole_lines``: ``old`` is lines, as in a patch. ``below``: lines, in order, above the place.
     """
 
     old: str
@@ -58,7 +57,7 @@ def is_numbered(text: str) -> bool:
 
 
 def without_entities(wanted: EditRequest) -> EditRequest | None:
-    """Return the edit without HTML entities, if all escapable characters are escaped; else None."""
+    """Return the edit without HTML entities, if all are escaped; else None."""
     texts = wanted.old, wanted.new
     if "&" not in wanted.old or any(re.search(f"[<>]|&(?!{_ENTITY})", text) for text in texts):
         return None
@@ -67,7 +66,7 @@ def without_entities(wanted: EditRequest) -> EditRequest | None:
 
 
 def without_fence(wanted: EditRequest) -> EditRequest | None:
-    """Return the edit without a code fence around its search text, or None if there is none."""
+    """Return the edit without a code fence around its search text, or None."""
     old = _FENCE.match(flatten(wanted.old))
     new = _FENCE.match(flatten(wanted.new))
     if old is None or (new and new[0].partition("\n")[0] != old[0].partition("\n")[0]):
@@ -77,9 +76,9 @@ def without_fence(wanted: EditRequest) -> EditRequest | None:
 
 
 def unnumbered(wanted: EditRequest) -> Iterator[tuple[EditRequest, int]]:
-    """Yield the edit without copied line numbers, and the first number; also without the blank behind each mark.
+    """Yield the edit without line numbers, and the first; also without the blank after each.
 
-    Only if every line of the search text has one and they count up by one.
+    Only if all lines have one and they count up by one.
     """
     flat = flatten(wanted.old)
     lines = flat.removesuffix("\n").split("\n")

@@ -94,7 +94,7 @@ class Draft:
             self._flush()
 
     def text_so_far(self) -> str:
-        """Return the text that the requests so far make of the file, or ""."""
+        """Return the text so far, or ""."""
         self.chain()
         coded = decode_text(self._data or b"")
         return "" if coded is None else coded.text.replace("\r\n", "\n")
@@ -124,7 +124,7 @@ class Draft:
         return self.link_note()
 
     def write(self, content: str, base: str, *, create_only: bool = False, keep: bool = False) -> Sequence[str]:
-        """Take ``content`` as the entire file, in its own encoding and line endings."""
+        """Take ``content`` as the file, in its own encoding and line endings."""
         if create_only and self._data:  # an empty file holds nothing to lose
             hint = "To change it, send an edit; to replace it, send write_file without create_only."
             raise EditError("exists", "The file exists already, and it was to be created.", hint)
@@ -142,7 +142,7 @@ class Draft:
         return (*notes, *self.link_note())
 
     def delete(self, base: str = "", content: str | None = None) -> Sequence[str]:
-        """Delete the file; if ``content`` is given, only if that is its text, apart from the last line ending."""
+        """Delete the file; only if ``content``, where given, is its text, apart from the last line ending."""
         self._check_there()
         self._check_base(base, mergeable=False)
         if self._fate:
@@ -169,7 +169,7 @@ class Draft:
             )
 
     def receive(self, source: Draft) -> Sequence[str]:
-        """Take over ``source``'s content; ``source`` is deleted."""
+        """Take over ``source``, which is deleted."""
         if source is self:
             raise EditError("no_change", "The file is to be moved onto itself.", "Leave this request out.")
         if self._fate or source._fate in ("deleted", "moved away"):
@@ -187,7 +187,7 @@ class Draft:
         return (f"moved to {self.path}",)
 
     def put_back(self, change: FileChange) -> Sequence[str]:
-        """Take over the result of ``change``, which undoes an earlier one."""
+        """Take over the result of ``change``, an undo."""
         if self._fate:
             raise EditError("overlap", f"The file is {self._fate} and rolled back in one answer.", _ONE_WRITE)
         self._check_writable()
@@ -228,14 +228,10 @@ class Draft:
 
     @property
     def _start(self) -> bytes | None:
-        """Return the file as it is, or as the agent read it."""
         return self.before if self._base is None else self._base
 
     def _check_base(self, base: str, wanted: EditRequest | None = None, *, mergeable: bool = True) -> None:
-        """Refuse a request about a file that is not what the agent read, quoting its current lines.
-
-        Where the agent's version is known, requests are applied to that and merged in the end.
-        """
+        """Refuse a request if the file is not what the agent read, unless that is known: it is merged in the end."""
         if not base:
             return
         now = "" if self.before is None else sha256(self.before)
@@ -252,13 +248,12 @@ class Draft:
         raise EditError("stale", "The file has changed since you read it (base_hash differs).", hint)
 
     def _merge(self) -> None:
-        """Merge the requests' changes with those made since. Raises Problem where they meet."""
+        """Merge with the changes made since. Raises Problem where they meet."""
         if self._base is not None and self.before is not None and self._data is not None:
             found = put_together(self._base, self.before, self._data)
             self._base, self._data, self.merged = None, found.data, found.kept
 
     def _changed_note(self, base: str) -> Sequence[str]:
-        """Note an edit in a file that the agent read differently."""
         seen = self._known.seen.get(str(self.path), "")
         if base or self._base is not None or not seen or self.before is None or sha256(self.before) == seen:
             return ()
@@ -279,7 +274,7 @@ class Draft:
             )
 
     def _check_all_is_clear(self, stage: Stage, wanted: EditRequest) -> None:
-        """Refuse "every place" where an earlier edit of the answer writes one more: before or after it?"""
+        """Refuse "every place" where an earlier edit writes one more: before or after it?"""
         if not wanted.regex and any(flatten(wanted.old) in flatten(span.text) for span in stage.spans):
             raise EditError(
                 "overlap",
@@ -294,7 +289,7 @@ class Draft:
         return (f"it has {self.found.links} names (hard links); only this one will change",)
 
     def _check_complete(self, what: str, new: str, old: str, hint: str, *, keep: bool) -> None:
-        """Refuse a line that stands for left-out code; with ``keep``, a human decides."""
+        """Refuse placeholders; with ``keep``, a human decides."""
         line = placeholders.placeholder(new, old, str(self.path))
         if line is None:
             return
@@ -330,7 +325,6 @@ class Draft:
         stage.spans.insert(at, span)
 
     def _flush(self) -> None:
-        """Turn the spans so far into bytes; later edits see those."""
         stage, self._stage = self._stage, None
         if stage is not None and stage.spans:
             from rails.edits.replace import replace_all
@@ -359,7 +353,7 @@ _ONE_WRITE: Final = "Send either the whole file or the edits, once."
 
 
 def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
-    """Refuse characters that the file's encoding lacks, and control characters that are not in ``known``."""
+    """Refuse what the encoding lacks, and control characters not in ``known``."""
     if control := control_in(text, known):
         raise EditError(
             "format",
@@ -383,7 +377,6 @@ def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
 
 
 def _check_copied(name: str, content: str, before: str) -> None:
-    """Refuse traces of a chat window or tool in copied text."""
     if is_numbered(flatten(content)):
         raise EditError("format", "Every line of content begins with its line number.", "Send the text without them.")
     plain = without_entities(EditRequest(content, ""))
@@ -406,7 +399,7 @@ def _check_omission(old: str, new: str) -> None:
 
 
 def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
-    """Say whether the place already reads as ``new``: a repeated request must not add or nest twice."""
+    """Say whether the place reads as ``new`` already: a repeated request must not add twice."""
     span = found.spans[0]
     if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
         return False

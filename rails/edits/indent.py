@@ -1,7 +1,4 @@
-"""The indentation map of strategy 5: search indentation to file indentation, learned from the lines that matched.
-
-Where it would have to guess, it returns None and the edit is refused.
-"""
+"""The indentation map of strategy 5, learned from the lines that matched; None (a refusal) instead of a guess."""
 
 from __future__ import annotations
 
@@ -23,9 +20,9 @@ _USUAL = frozenset({"\t", "  ", "    ", "        "})
 class IndentMap(Struct, frozen=True):
     """Search indentation to file indentation, and the step of each for unseen depths.
 
-    ``shifted``: the search is the file's text moved sideways. ``bare``: the indentation that only the first line was
-    sent without. ``file_blanks``: the characters that the file indents with. ``slips``: a wrongly copied indentation,
-    and the file's. ``spelled``: how the file writes a depth, where it mixes tabs and spaces.
+    ``shifted``: moved sideways as a whole. ``bare``: the indentation that only the first line lacks. ``file_blanks``:
+    the file's characters. ``slips``: wrongly copied indentation to the file's. ``spelled``: depths in a file with tabs
+    and spaces.
     """
 
     known: dict[str, str]
@@ -38,10 +35,7 @@ class IndentMap(Struct, frozen=True):
     spelled: frozenset[str] = frozenset()
 
     def translate(self, blanks: str, *, first: bool = False) -> str | None:
-        """Return the file's indentation for ``blanks``, or None if that is not certain.
-
-        ``first``: for the first line of the replacement.
-        """
+        """Return the file's indentation for ``blanks`` (``first``: of the first line), or None if uncertain."""
         slipped, meant = self.slips
         if slipped != meant and blanks == slipped:
             return meant if blanks and blanks not in self.known else None  # the slip once more, or that depth itself?
@@ -71,7 +65,6 @@ class IndentMap(Struct, frozen=True):
         return None
 
     def _convert(self, blanks: str) -> str | None:
-        """Return a difference in depth as the file writes it."""
         if self.shifted and set(blanks) <= set(self.file_blanks):
             return blanks if self._is_level(blanks) else None
         if self.shifted:  # a file of tabs, shown at one depth: the request's own levels are the file's
@@ -89,22 +82,22 @@ class IndentMap(Struct, frozen=True):
         return _scale(blanks, self.search_unit, self.file_unit)
 
     def _is_even(self) -> bool:
-        """Say whether every depth is as wide in the file as in the request (a tab is eight)."""
+        """Say whether all depths are equally wide on both sides (a tab is eight)."""
         return all(_width(wanted) == _width(found) for wanted, found in self.known.items())
 
     def _is_level(self, blanks: str) -> bool:
-        """Say whether both sides have this level, where one depth alone does not show it."""
+        """Say whether both sides have this level, where one depth does not show it."""
         if len(self.known) > 1:
             return True
         return len(blanks) >= len(self.search_unit) and not self._differs()
 
     def _differs(self) -> bool:
-        """Say whether both sides' levels have usual, different widths."""
+        """Say whether the level widths are usual and different."""
         units = {self.search_unit, self.file_unit}
         return len(units) > 1 and units <= _USUAL
 
     def _steps(self) -> dict[str, str]:
-        """Return the differences between neighbouring known depths, without contradictory ones."""
+        """Return the differences between neighbouring depths, without contradictions."""
         ordered = sorted(self.known, key=_width)
         steps: dict[str, str] = {}
         unclear = set()
@@ -116,7 +109,7 @@ class IndentMap(Struct, frozen=True):
         return {step: result for step, result in steps.items() if step not in unclear}
 
     def _by_depth(self, blanks: str) -> str | None:
-        """Return ``blanks`` at the one ratio of all known depths, if that is a usual level width."""
+        """Return ``blanks`` at the one ratio of all depths, if that is a usual width."""
         levels = [(wanted, found) for wanted, found in self.known.items() if wanted and found]
         scaled = {_scale(blanks, wanted, found) for wanted, found in levels}
         ratios = [max(len(one), len(other)) / min(len(one), len(other)) for one, other in levels]
@@ -126,7 +119,7 @@ class IndentMap(Struct, frozen=True):
 
 
 def first_bare(search: Sequence[str], found: Sequence[str]) -> str | None:
-    """Return the first line's real indentation, if only that line was sent without."""
+    """Return the first line's indentation in the file, if only that line lacks it."""
     if not search[0].strip() or indent(search[0]) or not indent(found[0]):
         return None
     others = [
@@ -138,10 +131,9 @@ def first_bare(search: Sequence[str], found: Sequence[str]) -> str | None:
 
 
 def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
-    """Return the file indentation of each search indentation, or None if there is no such map.
+    """Return search indentation to file indentation, or None.
 
-    There is none when one search indentation stands for two in the file, or when deeper in the search is shallower in
-    the file: the block has another structure.
+    None if one stands for two in the file, or deeper in the search is shallower there: another structure.
     """
     known: dict[str, str] = {}
     if first_bare(search, found) is not None:
@@ -156,15 +148,13 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
 
 
 def is_same_structure(search: Sequence[str], found: Sequence[str]) -> bool:
-    """Say whether there is a map between both indentations, but for one slipped line."""
+    """Say whether there is a map, but for one slipped line."""
     return pairs(search, found) is not None or slipped(search, found) is not None
 
 
 def slipped(search: Sequence[str], found: Sequence[str]) -> int | None:
-    """Return the one line that alone keeps ``search`` from the structure of ``found``, if it must be a slip of
-    copying.
-
-    It must if the line is deeper than one above that opens nothing; otherwise the nesting may be meant.
+    """Return the one line that differs in structure, if it is deeper than one that opens nothing: a slip, not a
+    nesting.
     """
     differ = _differing(search, found)
     if len(differ) != 1 or len(search) < 3:
@@ -178,7 +168,6 @@ def slipped(search: Sequence[str], found: Sequence[str]) -> int | None:
 
 
 def _has_odd_step(lines: Sequence[str], at: Sequence[int]) -> bool:
-    """Say whether a line ``at`` is deeper than one above that opens nothing."""
     return any(
         _width(indent(lines[low])) < _width(indent(lines[high])) and not lines[low].rstrip().endswith(OPENERS)
         for low, high in pairwise(at)
@@ -190,17 +179,16 @@ def _differing(search: Sequence[str], found: Sequence[str]) -> list[int]:
 
 
 def _explained(known: dict[str, str] | None, *units: str) -> bool:
-    """Say whether a map is that of a whole block: moved sideways, or with another level width."""
+    """Say whether a map is moved sideways, or has another level width."""
     return known is not None and (_is_shift(known) or _is_scale(known, *units))
 
 
 def learn_indent(
     search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]
 ) -> IndentMap | None:
-    """Return the map of a block, or None.
+    """Return the map of the lines ``search`` and ``found``, or None.
 
-    ``search`` and ``found``: its lines in the request and the file. ``request`` (old and new) and ``file`` (lines
-    around) show how wide a level is.
+    ``request`` (old and new) and ``file`` (lines around) show how wide a level is.
     """
     known, units = pairs(search, found), (unit(request, search), unit(file, file))
     blanks = "".join({char for line in file for char in indent(line)}) or " \t"
@@ -222,9 +210,9 @@ def learn_indent(
 
 
 def unit(lines: Sequence[str], settled: Sequence[str]) -> str:
-    """Return one level of indentation as ``lines`` write it, "" if they do not show it.
+    """Return one level of indentation, "" if unknown.
 
-    A line that opens a block shows it; without one, any step between ``settled`` lines.
+    It is seen after a line that opens a block, else in any step between ``settled`` lines.
     """
     indented = [line for line in lines if line[:1] in " \t" and line.strip()]
     if sum(line[0] == "\t" for line in indented) * 2 > len(indented):
@@ -247,14 +235,13 @@ def _is_shift(known: dict[str, str]) -> bool:
 
 
 def _is_scale(known: dict[str, str], search_unit: str, file_unit: str) -> bool:
-    """Say whether equal depths, each in its side's unit, explain the map."""
     if not search_unit or not file_unit or search_unit == file_unit or not any(known):
         return False
     return all(_scale(wanted, search_unit, file_unit) == found for wanted, found in known.items() if wanted)
 
 
 def _scale(blanks: str, step: str, result: str) -> str | None:
-    """Return as many ``result`` as ``blanks`` has ``step``, or None if that is uneven."""
+    """Return ``result`` as often as ``step`` is in ``blanks``; None if uneven."""
     if step == result and blanks == step * (len(blanks) // len(step)):
         return blanks
     if len(set(blanks)) != 1 or set(blanks) != set(step) or len(set(result)) != 1:

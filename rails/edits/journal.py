@@ -38,7 +38,7 @@ APPLIED: Final = ".applied"
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One file's bytes before and after, their hashes and modes (None: absent)."""
+    """A file's bytes before and after, hashes and modes (None: absent)."""
 
     path: WorkspacePath
     mode: int
@@ -91,7 +91,7 @@ def _is_id(name: str) -> bool:
 def for_changes(
     identity: str, changes: ChangeSet, modes: Mapping[WorkspacePath, int], folders: Sequence[tuple[str, ...]]
 ) -> Journal:
-    """Return the journal of ``changes``; ``modes`` are those of existing files, ``folders`` will be made."""
+    """Return the journal of ``changes``; ``modes`` of existing files, ``folders`` to make."""
     entries = (
         Entry(
             c.path,
@@ -210,9 +210,9 @@ def _slot(identity: str, number: int) -> str:
 
 
 def mark_applied(workspace: Workspace, journal: Journal) -> Journal:
-    """Rename the journal: the change is on disk and never rolled back from now on.
+    """Rename the journal: the change is never rolled back from now on.
 
-    Not synced, and a failure does no harm: recovery also looks at the bytes.
+    Not synced: recovery also looks at the bytes.
     """
     if journal.step is None or journal.applied:
         return journal
@@ -225,10 +225,7 @@ def mark_applied(workspace: Workspace, journal: Journal) -> Journal:
 
 
 def close_journal(workspace: Workspace, journal: Journal) -> None:
-    """Close the journal of a change set that is entirely on disk or rolled back.
-
-    If the disk refuses, the next start finds it and nothing to do.
-    """
+    """Close a journal that is done. If the disk refuses, the next start does it."""
     folder = workspace.make_folder(JOURNAL)
     with suppress(OSError):
         workspace.disk.unlink(journal.file_name, folder)

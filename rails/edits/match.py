@@ -1,8 +1,8 @@
-"""Match strategies: where an edit's search text is in a file, and what exactly is to be written there.
+"""Match strategies: where an edit's search text is, and what exactly to write there.
 
-Pure. The first strategy that finds the text at all must find it once (or as often as requested). Loose ones only
-locate: unchanged lines stay the file's own, new ones get its indentation. None compares by edit distance: a stale name
-must not overwrite a living one.
+The first strategy that finds the text must find it once (or as often as requested). Loose ones only locate: unchanged
+lines stay the file's own, new ones get its indentation. No edit distance: a stale name must not overwrite a living
+one.
 
     1  exact, anywhere in a line            5  lines at another indentation (learned map)
     2  the same with other line ends        6  lines with equal tokens, four of them at least
@@ -33,7 +33,7 @@ _LISTED: Final = 5  # ambiguous places that are listed
 
 
 class Match(Struct, frozen=True):
-    """Where the edit goes: disjoint spans in file order, the strategy, and notes for the reader."""
+    """Where the edit goes: disjoint spans in file order, strategy and notes."""
 
     strategy: int
     spans: tuple[Replacement, ...]
@@ -73,7 +73,7 @@ def locate(view: View, wanted: EditRequest) -> Match | Miss:
 
 
 def _below(view: View, named: Sequence[str], found: FoundPlaces) -> FoundPlaces | Miss:
-    """Keep the first place at or below the lines that a patch names, for each place of the outermost of them."""
+    """Keep the first place at or below each place of the outermost line that a patch names."""
     starts = {-1}
     for depth, words in enumerate(named):
         places = _named_lines(view, words)
@@ -91,7 +91,7 @@ def _below(view: View, named: Sequence[str], found: FoundPlaces) -> FoundPlaces 
 
 
 def _named_lines(view: View, words: str) -> list[int]:
-    """Return the lines that are these words, else those that begin with them: ``class A`` of its ``:``."""
+    """Return the lines equal to these words, else those that begin with them."""
     lines = [(n, line.strip()) for n, line in enumerate(view.lines)]
     return [n for n, line in lines if line == words] or [n for n, line in lines if line.startswith(words)]
 
@@ -116,7 +116,6 @@ def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, st
 
 
 def _by_pattern(view: View, wanted: EditRequest) -> Match | Miss:
-    """Find by regular expression or ignoring case, with the same rules on which places are meant."""
     try:
         found = pattern_matches(view, wanted)
     except SearchPatternError as error:
@@ -257,7 +256,7 @@ def _stale_handle(wanted: EditRequest) -> Miss:
 
 
 def _accepted(view: View, wanted: EditRequest) -> Match | Miss | None:
-    """Return the place that an earlier refusal offered and that was accepted by its handle."""
+    """Return the place that was accepted by its handle."""
     if not wanted.handle:
         return None
     for candidate in nearest_places(view, flatten(wanted.old), flatten(wanted.new)):
@@ -316,8 +315,8 @@ class PatternMatch(Struct, frozen=True):
 def pattern_matches(view: View, wanted: EditRequest) -> list[PatternMatch]:
     """Return every non-empty match in file order. Raises SearchPatternError.
 
-    A regular expression is RE2's dialect, in linear time (:mod:`rails.data_formats.regex`). The replacement knows
-    ``$1`` to ``$99``, ``$&`` and ``$$``; without a regular expression it is literal.
+    RE2's dialect, in linear time (:mod:`rails.data_formats.regex`); its replacement knows ``$1`` to ``$99``, ``$&``,
+    ``$$``.
     """
     old, new = flatten(wanted.old), flatten(wanted.new)
     if not wanted.regex:

@@ -1,8 +1,8 @@
 r"""Three-way merge on lines that cannot misplace anything: both sides' changes, or a conflict.
 
-Pure. The texts are cut at lines that each has exactly once, in the same order. If both sides changed a piece, each
-change reaches as far as repeated lines let it slide, and a line of the base has to lie between the two. No alignment
-is guessed. Covered: bytes whose lines end in ``\n``. Not covered: changes that contradict each other in meaning.
+The texts are cut at lines that each has exactly once, in the same order. If both sides changed a piece, a base line
+must lie between the changes, however far repeated lines let them slide. Lines end in ``\n``. Not covered:
+contradictions in meaning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rails.core.diff import line_diff
 class Merged(Struct, frozen=True):
     """Both sides' changes. ``kept``: the (first, last) lines of ``ours``, from 1, that differ from the base.
 
-    Where ours only lacks lines, ``last`` is one less than ``first``.
+    Where ours only lacks lines, ``last`` is ``first`` - 1.
     """
 
     data: bytes
@@ -57,40 +57,35 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflict:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    r"""Split after every ``\n`` and nowhere else."""
+    r"""Split after ``\n`` only."""
     pieces = data.split(b"\n")
     return [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
 def _apart(old: list[bytes], one: list[bytes], other: list[bytes]) -> list[bytes]:
-    """Return a piece with both changes if a line of the base lies between them."""
+    """Return both changes if a base line lies between them."""
     end, start = _extent(old, one)[1], _extent(old, other)[0]
     return one[: len(one) - len(old) + end] + old[end:start] + other[start:] if end < start else []
 
 
 def _extent(old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
-    """Return the range that may have changed, wherever repeated lines let the change slide."""
+    """Return the range that may have changed, as far as repeated lines let it slide."""
     return sorted((_alike(old, new), len(old) - _alike(old[::-1], new[::-1])))
 
 
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    """Count the equal lines at the start."""
     shortest = min(len(one), len(other))
     return next((n for n in range(shortest) if one[n] != other[n]), shortest)
 
 
 def _changed(old: Sequence[bytes], our: Sequence[bytes], start: int) -> tuple[int, int]:
-    """Return the range that differs, without common first and last lines."""
     head = _alike(old, our)
     tail = min(_alike(old[::-1], our[::-1]), min(len(old), len(our)) - head)
     return start + head + 1, start + len(our) - tail
 
 
 def _anchors(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    """Return the places (in all three) of lines that each text has once, in the same order.
-
-    As many as possible; lines that moved drop out.
-    """
+    """Return as many as possible places of lines unique in each text, in the same order."""
     counts = [Counter(lines) for lines in (base, ours, theirs)]
     single = {line for line, count in counts[0].items() if count == 1 and counts[1][line] == counts[2][line] == 1}
     kept = [line for line in base if line in single]

@@ -1,6 +1,6 @@
-"""The nearest places of a text that no strategy finds: shown, and accepted by handle, never applied by themselves.
+"""The nearest places of a text not found: shown, accepted by handle, never applied by themselves.
 
-Bounded: lines are compared by an index first, and only the best windows are measured.
+Only the best windows by an index are measured.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _LINE_CHARS: Final = 400
 
 
 class Candidate(Struct, frozen=True):
-    """A place that may be meant. Lines are 1-based; ``likeness`` is 0 to 1.
+    """A possible place. Lines are 1-based; ``likeness`` is 0 to 1.
 
-    ``line`` and ``column``: where file and search text first differ, both with visible blanks (``·``, tab ``→``).
-    ``handle`` is valid until the file changes.
+    ``line``, ``column``: the first difference between the texts, blanks visible (``·``, tab ``→``). ``handle``: valid
+    until the file changes.
     """
 
     handle: str
@@ -67,7 +67,6 @@ def nearest_places(view: View, old: str, new: str) -> tuple[Candidate, ...]:
 
 
 def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Let each line that the file has vote for the block's start."""
     index: dict[str, list[int]] = defaultdict(list)
     keys = {without_spaces(line) for line in wanted} - {""}
     for number, line in enumerate(lines):
@@ -82,7 +81,7 @@ def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Find the lines most like the search text's longest line, in a bounded number of lines."""
+    """Find the lines most like the longest one, in a bounded number."""
     offset, probe = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
     probe = probe.strip()[:_LINE_CHARS]
     words, scored = set(tokens(probe)), []

@@ -21,9 +21,7 @@ _MOST: Final = 10
 
 
 def place_choices(requests: Sequence[ToolRequest], planned: Plan, project: Path) -> tuple[PlaceChoice, ...]:
-    """Return an offer for each refusal; none if some refusal has no place, as an answer is written entirely or not at
-    all.
-    """
+    """Return an offer for each refusal; none if one has no place: an answer is written entirely or not at all."""
     missed = planned.misses[:_MOST]
     if len(missed) != len(planned.refusals):
         return ()
@@ -57,7 +55,6 @@ def _edits(request: ToolRequest) -> Iterator[tuple[int, Mapping[str, Json]]]:
 
 
 def _places(edit: ToolRequest, miss: Miss, project: Path) -> Iterator[CandidatePlace]:
-    """Yield this edit's candidates: a handle is bound to the file and the edit's texts."""
     for one in miss.candidates:
         tried = plan([replace(edit, parameters={**edit.parameters, "handle": one.handle})], project)
         if not tried.refusals:

@@ -1,8 +1,7 @@
-"""A literal match that begins or ends inside a line: which line endings it covers, and how its lines are indented.
+"""A literal match that begins or ends inside a line.
 
-A search text that ends in a line ending means whole lines. If it begins within a line's blanks, the lines after its
-first are either as far left as that (``shifted``) or as sent: whichever is laid out like code; if both or neither is,
-nothing is written.
+A search text that ends in a line ending means whole lines. If it begins within a line's blanks, its further lines are
+as far left as that (``shifted``) or as sent: the reading laid out like code is taken, if only one is.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Piece = tuple[int, int, str]
 
 
 def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
-    """Return what to write for a match at ``start``; None if its indentation is unclear."""
+    """Return what to write at ``start``; None if its indentation is unclear."""
     old, new, end = found.old, found.new, start + len(found.old)
     begin = view.flat.rfind("\n", 0, start) + 1
     before = view.flat[begin:start]
@@ -43,7 +42,7 @@ def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
 
 
 def _is_shown(before: str, old: str, new: str) -> bool:
-    """Say whether each new line below the first is as deep as some line below the search text's first."""
+    """Say whether each new line below the first is at least as deep as one of the search text's."""
     were, lines = old.split("\n"), new.split("\n")
     shown = (before + indent(were[0]), *(indent(line) for line in were[1:] if line.strip()))
     added = (n for block in line_diff(were, lines).changed for n in range(max(1, block.new_start), block.new_end))
@@ -51,7 +50,6 @@ def _is_shown(before: str, old: str, new: str) -> bool:
 
 
 def _of_two(view: View, sent: Piece, begin: int) -> Piece | None:
-    """Choose between a text as sent and one shifted to the replaced line."""
     start, end, new = sent
     line_end = view.flat.find("\n", end)
     tail = view.flat[end : line_end if line_end >= 0 else None]
@@ -81,6 +79,6 @@ def _shifted(view: View, block: LinePlaces, at: int) -> list[str] | None:
 
 
 def _faults(lines: Sequence[str]) -> int:
-    """Count the lines that are deeper than the one above without need, or not although it opens a block."""
+    """Count lines deeper than the one above without need, or not deeper below one that opens a block."""
     full = [line for line in lines if line.strip()]
     return sum((len(indent(low)) < len(indent(high))) != low.rstrip().endswith(OPENERS) for low, high in pairwise(full))

@@ -1,7 +1,5 @@
-"""What takes the place of a located text, in the file's own form.
-
-Unchanged lines keep their blanks, punctuation and line endings; new ones get indentation through the learned map and
-the line endings around them.
+"""What takes the place of a located text: unchanged lines as the file has them, new ones with its indentation and
+endings.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ class Replacement(Struct, frozen=True):
 
 
 def replacement_at(view: View, found: FoundPlaces, place: int) -> Replacement | None:
-    """Return what to write at one place; None if a new line's indentation is unclear."""
+    """Return what to write at a place; None if a new line's indentation is unclear."""
     return _piece_span(view, found, place) if isinstance(found, TextPlaces) else _block_span(view, found, place)
 
 
@@ -59,7 +57,7 @@ def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement | None
 
 
 def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
-    """Keep each line's ending in a file with several kinds."""
+    """Keep each line's ending where they differ."""
     index = view.line_of(start) - 1
     old, new = found.old.split("\n"), found.new.split("\n")
     real = [(text, view.real_line(index + n)[1]) for n, text in enumerate(old)]
@@ -67,7 +65,6 @@ def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
 
 
 def _block_span(view: View, found: LinePlaces, start: int) -> Replacement | None:
-    """Return what to write over the lines at ``start``; None if a new line's indentation is unclear."""
     stop = start + len(found.old)
     real = [view.real_line(number) for number in range(start, stop)]
     begin = view.real(view.starts[start])
@@ -110,7 +107,6 @@ def _weave(
     translate: Callable[[str, bool], str],
     eol: str,
 ) -> str:
-    """Return the new lines; unchanged ones as the file has them, line endings included."""
     out: list[tuple[str, str]] = []
     for equal, i1, i2, j1, j2 in line_diff(old, new).blocks:
         if equal:
@@ -131,7 +127,7 @@ class Stage(Struct):
 
 
 def line_replacement(view: View, line: int, last: int, text: str, count: int) -> Replacement:
-    """Return the span of whole lines; ``text`` gets the file's line endings, and a final one where lines follow."""
+    """Return whole lines' replacement, with the file's line endings, and a final one where lines follow."""
     body = text.replace("\r\n", "\n")
     start = len(view.text) if line > count else view.real(view.starts[line - 1])
     if last >= len(view.lines):
@@ -164,7 +160,7 @@ def replace_all(stage: Stage) -> bytes:
 
 
 def _prove(stage: Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, int]]) -> None:
-    """Compare the bytes outside the spans. Raises WorkspaceError if they differ."""
+    """Raise WorkspaceError if bytes outside the spans differ."""
     coded, text, spans = stage.coded, stage.view.text, stage.spans
     old_at = new_at = 0
     for number, (start, end) in enumerate(gaps):

@@ -1,7 +1,4 @@
-"""What an interrupted change set left behind, and how every file is put back (:mod:`rails.edits.swap`).
-
-Bytes that are neither the old nor the new ones are never overwritten.
-"""
+"""What an interrupted change set left, and how files are put back; others' bytes are never overwritten."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ def file_states(workspace: Workspace, journal: Journal) -> list[State]:
 
 
 def is_complete(found: Sequence[State]) -> bool:
-    """Say whether the change set is entirely on disk, apart from what somebody else overwrote since."""
+    """Say whether all is on disk, apart from what others overwrote since."""
     ours = [state for state in found if state.now == AFTER and state.slot != OTHER]
     later = [state for state in found if state.was_after]
     return len(ours) + len(later) == len(found) and (bool(ours) or any(state.slot for state in later) or not found)
@@ -40,9 +37,9 @@ def tidy(workspace: Workspace, journal: Journal) -> None:
 
 
 def roll_back(workspace: Workspace, journal: Journal) -> tuple[list[str], list[str]]:
-    """Put every file back as it was, except those that somebody else wrote. Raises OSError.
+    """Put files back, except those that somebody else wrote. Raises OSError.
 
-    Returns what a person should know: what was done, and what was kept where.
+    Returns what was done, and what was kept where.
     """
     done = any(state.now == AFTER for state in file_states(workspace, journal))
     states = [put_back(workspace, entry) for entry in reversed(journal.entries)][::-1]
@@ -64,10 +61,9 @@ def left_alone(states: Sequence[State]) -> list[str]:
 
 
 def clear(workspace: Workspace, states: Sequence[State], *, old_too: bool = True) -> list[str]:
-    """Remove what waits beside the files, and sync their folders. Raises OSError.
+    """Remove what waits beside the files, and sync. Raises OSError.
 
-    What somebody saved there is kept and, if ``old_too``, old bytes beside somebody else's. Returns a sentence for
-    each.
+    Others' saves are kept, and old bytes beside them if ``old_too``. Returns a sentence for each.
     """
     kept, touched = [], {}
     for state in states:

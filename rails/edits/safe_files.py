@@ -1,9 +1,8 @@
 """Files of the project, reached by descriptors: no link is followed, no check can be raced.
 
-Covered: links at any level, devices, pipes, sockets, over-large files, a parent folder swapped for a link. Not
-covered: a process of the same user writing through an open descriptor, and network file systems that lie about
-``fsync``. All changes go through one :class:`Disk`, which tests replace. :mod:`rails.core.atomic_file` is not enough:
-the old content has to be looked at before it is removed.
+Also refused: devices, pipes, sockets, over-large files, a parent folder swapped for a link. Not covered: the same
+user's process with an open descriptor; network file systems that lie about ``fsync``. All changes go through one
+:class:`Disk`, which tests replace.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class UnsafeFileError(WorkspaceError):
 
 
 class Snapshot(Struct, frozen=True):
-    """A file at one moment: bytes, permission bits, hard-link count, owner and identity."""
+    """A file at one moment."""
 
     data: bytes
     mode: int
@@ -48,11 +47,11 @@ class Disk:
     """Every call that looks at or changes the disk, in an open folder. Raises OSError."""
 
     def look(self, name: str, folder: int) -> int:
-        """Open a name for reading, without following a link, and return its descriptor."""
+        """Open for reading, without following a link."""
         return os.open(name, _READ, dir_fd=folder)
 
     def create(self, name: str, folder: int) -> int:
-        """Create an empty, private file and return its descriptor; fail if the name is taken."""
+        """Create an empty, private file; fail if the name is taken."""
         return os.open(name, _CREATE, 0o600, dir_fd=folder)
 
     def write(self, descriptor: int, data: bytes) -> None:
@@ -70,7 +69,7 @@ class Disk:
         os.fchmod(descriptor, mode)
 
     def sync(self, descriptor: int) -> None:
-        """Return when the file's bytes, or the folder's names, are on stable storage."""
+        """Put a file's bytes, or a folder's names, on stable storage."""
         os.fsync(descriptor)
 
     def rename(self, old: str, new: str, folder: int) -> None:
@@ -78,7 +77,7 @@ class Disk:
         os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
     def exchange(self, one: str, other: str, folder: int) -> bool:
-        """Swap two names atomically. Return False, with nothing done, where the system cannot."""
+        """Swap two names atomically; False, with nothing done, where the system cannot."""
         return rename_by(one, other, RENAME_EXCHANGE, folder)
 
     def move(self, old: str, new: str, folder: int) -> None:
@@ -86,7 +85,7 @@ class Disk:
         rename_free(old, new, folder)
 
     def link(self, old: str, new: str, folder: int, target: int) -> None:
-        """Make a hard link in the folder ``target``; fail if the name is taken."""
+        """Make a hard link; fail if the name is taken."""
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=target, follow_symlinks=False)
 
     def unlink(self, name: str, folder: int) -> None:
@@ -108,10 +107,7 @@ DISK: Final = Disk()
 def write_new(
     disk: Disk, name: str, folder: int, data: bytes, mode: int = 0o600, *, owner: tuple[int, int] | None = None
 ) -> None:
-    """Create a file with ``data``, synced, and owned by ``owner`` if permitted.
-
-    Raises OSError; FileExistsError if the name is taken.
-    """
+    """Create a file, synced, with ``owner`` if permitted. Raises OSError, FileExistsError."""
     descriptor = disk.create(name, folder)
     try:
         disk.write(descriptor, data)
@@ -125,10 +121,7 @@ def write_new(
 
 
 class Workspace:
-    """The project folder, held open: a context manager.
-
-    A folder is walked to once, without following links; from then on its descriptor is used.
-    """
+    """The project folder: a context manager. Folders are held open, whatever happens to their names."""
 
     def __init__(self, project: Path, disk: Disk = DISK) -> None:
         self.project = project
@@ -149,7 +142,7 @@ class Workspace:
             os.close(self._folders.popitem()[1])
 
     def folder(self, parts: tuple[str, ...]) -> int | None:
-        """Return a folder's descriptor, or None if there is none. Raises UnsafeFileError for a link."""
+        """Return a folder's descriptor, or None. Raises UnsafeFileError for a link."""
         if parts in self._folders:
             return self._folders[parts]
         parent = self.folder(parts[:-1])
@@ -161,7 +154,7 @@ class Workspace:
         return descriptor
 
     def make_folder(self, parts: tuple[str, ...]) -> int:
-        """Return a folder's descriptor, making it and its parents if missing. Raises OSError."""
+        """Return a folder's descriptor; make it and its parents if missing. Raises OSError."""
         return self.make_folders((parts,))[0]
 
     def make_folders(self, every: Iterable[tuple[str, ...]]) -> list[int]:
@@ -186,7 +179,7 @@ class Workspace:
         return made
 
     def remove_folder(self, parts: tuple[str, ...]) -> None:
-        """Remove an empty folder. Raises OSError if it is not empty."""
+        """Remove and close a folder. Raises OSError if it is not empty."""
         parent = self.folder(parts[:-1])
         if parent is not None:
             self.disk.remove_folder(parts[-1], parent)
@@ -195,7 +188,7 @@ class Workspace:
                 os.close(self._folders.pop(parts))
 
     def still_there(self, parts: tuple[str, ...]) -> bool:
-        """Say whether the path still leads to the folder that is held."""
+        """Say whether the path still leads to the held folder."""
         again = Workspace(self.project, self.disk)
         again._folders[()] = os.dup(self._folders[()])
         try:
@@ -207,10 +200,7 @@ class Workspace:
             again.__exit__()
 
     def read(self, path: WorkspacePath) -> Snapshot | None:
-        """Return a file, or None if there is none.
-
-        Raises UnsafeFileError for what is not a plain file, OSError if the disk refuses.
-        """
+        """Return a file, or None. Raises UnsafeFileError for no plain file, OSError."""
         folder = self.folder(path.parts[:-1])
         return None if folder is None else self.read_name(path.name, folder, str(path))
 
@@ -228,7 +218,7 @@ class Workspace:
             os.close(descriptor)
 
     def names(self, parts: tuple[str, ...]) -> list[str]:
-        """Return the names in a folder; none if it does not exist."""
+        """Return a folder's names; none if it does not exist."""
         folder = self.folder(parts)
         return [] if folder is None else os.listdir(folder)  # noqa: PTH208 - by descriptor
 
@@ -250,7 +240,7 @@ def _open_folder(parts: tuple[str, ...], parent: int) -> int | None:
 
 
 def _unsafe(shown: str, error: OSError) -> OSError | UnsafeFileError:
-    """Separate what a path is (final) from what a disk cannot do now (OSError)."""
+    """Separate what a path is (final) from a failure of the disk (OSError)."""
     if error.errno in (errno.ELOOP, errno.EMLINK):
         return UnsafeFileError(f"{shown} is a symbolic link. Links are not followed; name the file it points to.")
     if error.errno == errno.ENOTDIR:

@@ -1,7 +1,4 @@
-"""A file that changed since the agent read it: merge both sides (:mod:`rails.edits.merge`), or refuse.
-
-A refusal (the agent's version is unknown, or both changed the same place) quotes the current lines.
-"""
+"""A file that changed since the agent read it: merge both, or refuse with the current lines."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _PLACES: Final = 5  # of somebody's changes that a note names
 
 
 class KnownFiles(Struct, frozen=True):
-    """What the agent read: ``seen`` is the SHA-256 by path, ``contents`` the bytes by SHA-256."""
+    """What the agent read: ``seen`` maps paths to SHA-256, ``contents`` those to bytes."""
 
     seen: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
@@ -41,7 +38,7 @@ def can_merge(data: bytes) -> bool:
 
 
 def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
-    """Merge the file as it is (``ours``) with the agent's changes (``theirs``). Raises Problem where they meet."""
+    """Merge the file (``ours``) with the agent's changes (``theirs``). Raises Problem where they meet."""
     from rails.edits.merge import Merged, merge3
 
     found = merge3(base, ours, theirs)

@@ -66,7 +66,7 @@ def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
 
 
 def _whole_line(view: View, wanted: EditRequest, old: str, at: Sequence[int]) -> Sequence[int]:
-    """Return the one place where an indented text is whole lines, else all places."""
+    """Return the one place of an indented text that is whole lines, else all."""
     if wanted.is_counted or old[0] not in " \t" or len(at) < 2:
         return at
     whole = [start for start in at if _is_lines(view.flat, start, old)]
@@ -74,14 +74,13 @@ def _whole_line(view: View, wanted: EditRequest, old: str, at: Sequence[int]) ->
 
 
 def _is_lines(flat: str, start: int, old: str, *, indented: bool = False) -> bool:
-    """Say whether ``old`` is whole lines at ``start``; ``indented``: except the first one's indentation."""
+    """Say whether ``old`` is whole lines; ``indented``: apart from its first indentation."""
     before, end = flat[flat.rfind("\n", 0, start) + 1 : start], start + len(old)
     begins = not before or (indented and not before.strip() and old[0] != "\n")
     return begins and (old[-1] == "\n" or flat[end : end + 1] in ("\n", ""))
 
 
 def _inside_a_line(view: View, old: str, new: str) -> FoundPlaces | None:
-    """Find a piece of one line by strategy 4."""
     if "\n" in old:
         return None
     (hay, offsets), (needle, _) = fold_with_offsets(view.flat), fold_with_offsets(old)
@@ -107,7 +106,6 @@ def as_lines(old: str, new: str) -> LinePlaces:
 
 
 def _climb_lines(view: View, block: LinePlaces) -> FoundPlaces | None:
-    """Try strategies 3 to 6."""
     for strategy, key in _KEYS:
         at = line_places(block.old, view.lines, key, PLACES)
         if strategy == 5:
@@ -120,7 +118,7 @@ def _climb_lines(view: View, block: LinePlaces) -> FoundPlaces | None:
 
 
 def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
-    """Try strategy 7: drop blank lines at both ends of the search text, and the same of the replacement."""
+    """Try strategy 7, dropping the same blank lines from the replacement."""
     lines = block.old
     head = next(n for n, line in enumerate(lines) if line.strip())
     tail = next(n for n, line in enumerate(reversed(lines)) if line.strip())
@@ -156,7 +154,6 @@ _KEYS: Final[tuple[tuple[int, Callable[[str], Hashable]], ...]] = (
 
 
 def _token_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]:
-    """Keep the places whose every line has the same tokens, if enough."""
     wanted = [tokens(line) for line in block.old]
     if sum(len(line) for line in wanted) < _MIN_TOKENS:
         return []
@@ -175,7 +172,6 @@ def _token_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]
 
 
 def _mapped_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]:
-    """Keep the places with the same indentation structure, of a bounded number."""
     return [
         start
         for number, start in enumerate(at)
@@ -184,7 +180,7 @@ def _mapped_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int
 
 
 def map_at(view: View, start: int, block: LinePlaces) -> indents.IndentMap | None:
-    """Return the indentation map of a block at a line index."""
+    """Return a block's indentation map."""
     window = view.lines[start : start + len(block.old)]
     near = view.lines[max(0, start - 1_000) : start + 1_000]
     return indents.learn_indent(block.old, window, (*block.old, "", *(block.new or ())), near)

@@ -1,12 +1,11 @@
 """The one way in which a file of the project is replaced, made or removed.
 
-A file has a slot, a name beside it that nobody else uses; the two are exchanged in one system call, and what came out
-is looked at: a save made meanwhile is exchanged back. Only the slot is ever removed, and only if the journal has its
-bytes. Covered: a save, link, folder or deletion in place of the file before any call.
+A file and its slot, a name beside it that is ours, are exchanged in one system call; a save that came out is exchanged
+back. Only slots are removed, and only if the journal has their bytes.
 
 Not covered: a program that goes on writing into a file it opened before. Where the system cannot exchange (macOS, some
-network disks), a replaced file is away for an instant; where it also has no exclusive rename or hard links, a file
-made at the same instant is overwritten.
+network disks), a replaced file is away for an instant; without exclusive rename and hard links too, a file made at
+that instant is overwritten.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _TRIES: Final = 8
 
 
 class State(Struct, frozen=True):
-    """What a file's name and its slot hold now; ``folder`` is None if it does not exist."""
+    """What a file's name and slot hold; ``folder`` is None if it does not exist."""
 
     entry: Entry
     folder: int | None
@@ -49,7 +48,7 @@ class State(Struct, frozen=True):
 
     @property
     def was_after(self) -> bool:
-        """Say whether somebody else overwrote our bytes, as far as the slot shows."""
+        """Say whether somebody overwrote our bytes, as far as the slot shows."""
         return self.is_foreign and self.slot in (EMPTY, TWIN, BEFORE)
 
 
@@ -90,18 +89,18 @@ def _held(workspace: Workspace, entry: Entry, name: str, folder: int) -> tuple[s
 
 
 def put_forward(workspace: Workspace, entry: Entry) -> State:
-    """Put the file's new content in place, unless somebody else's is there. Raises OSError."""
+    """Put the new content in place, unless somebody else's is there. Raises OSError."""
     return _bring(workspace, entry, AFTER)
 
 
 def put_back(workspace: Workspace, entry: Entry) -> State:
-    """Put the file's old content back, unless somebody else's is there. Raises OSError."""
+    """Put the old content back, unless somebody else's is there. Raises OSError."""
     tidy(workspace, entry)
     return _bring(workspace, entry, BEFORE)
 
 
 def _bring(workspace: Workspace, entry: Entry, wanted: str) -> State:
-    """Exchange name and slot while the slot's content belongs in the file; return the last state."""
+    """Exchange while the slot's content belongs in the file; return the last state."""
     for _ in range(_TRIES):
         state = look(workspace, entry)
         if wanted == BEFORE:
@@ -114,7 +113,7 @@ def _bring(workspace: Workspace, entry: Entry, wanted: str) -> State:
 
 
 def _belongs(state: State, wanted: str) -> bool:
-    """Say whether the slot's content belongs in the file: somebody's save over ours, or what is wanted."""
+    """Say whether the slot holds somebody's save over ours, or what is wanted."""
     if state.slot == OTHER:
         return state.now != OTHER
     if state.is_foreign or state.now == wanted:
@@ -124,7 +123,6 @@ def _belongs(state: State, wanted: str) -> bool:
 
 
 def _with_old_bytes(workspace: Workspace, state: State) -> State:
-    """Fill the slot with the journal's old bytes if they are needed and missing."""
     entry, folder = state.entry, state.folder
     if folder is None or state.now != AFTER or state.slot in (BEFORE, OTHER):
         return state
@@ -138,7 +136,7 @@ def _with_old_bytes(workspace: Workspace, state: State) -> State:
 def write_slot(
     workspace: Workspace, entry: Entry, folder: int, data: bytes, mode: int, *, owner: tuple[int, int] | None = None
 ) -> None:
-    """Write the slot's file, synced, entirely or not at all. Raises OSError."""
+    """Write the slot, synced, entirely or not at all. Raises OSError."""
     write_new(workspace.disk, entry.slot + PART, folder, data, mode, owner=owner)
     workspace.disk.rename(entry.slot + PART, entry.slot, folder)
 
@@ -157,7 +155,7 @@ def _exchange(workspace: Workspace, state: State, folder: int) -> None:
 
 
 def tidy(workspace: Workspace, entry: Entry) -> None:
-    """Finish an interruption between two calls: a half-written slot, an exchange in three steps."""
+    """Finish a half-written slot or an exchange in three steps."""
     state, disk, out = look(workspace, entry), workspace.disk, entry.slot + _OUT
     if state.folder is None:
         return
@@ -185,7 +183,7 @@ def _moved(workspace: Workspace, old: str, new: str, folder: int) -> bool:
 
 
 def keep(workspace: Workspace, entry: Entry, name: str, folder: int) -> str:
-    """Move ``name`` beside the file for a person to find. Return the place, from the project."""
+    """Move ``name`` to where a person finds it. Return the place, from the project."""
     target = workspace.make_folder(_RECOVERED)
     first = f"{entry.slot.removeprefix('.ai-rails-')}-{entry.path.name[-50:]}"
     for kept in (first, *(f"{number}-{first}" for number in range(2, _TRIES))):

@@ -1,7 +1,4 @@
-"""A file's text as the match strategies compare it: equal line endings, with a map to the real offsets.
-
-Everything is linear in the text.
-"""
+"""A file's text as the match strategies compare it: equal line endings, with a map to real offsets. All is linear."""
 
 from __future__ import annotations
 
@@ -34,9 +31,9 @@ _CLUSTER: Final = lazy(f"[\0-\x7f]+(?!{_MARKS})|[\u1100-\u1112][\u1161-\u1175][\
 
 
 class View:
-    r"""``text`` with every line ending as ``\n`` (``flat``), and the map from flat to real offsets.
+    r"""``text`` with line endings as ``\n`` (``flat``), and the map from flat to real offsets.
 
-    A lone carriage return ends a line only in a file without any ``\n``.
+    A lone ``\r`` ends a line only in a file without ``\n``.
     """
 
     def __init__(self, text: str) -> None:
@@ -61,7 +58,7 @@ class View:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Return the lines of ``flat`` without endings; a final newline gives an empty last line."""
+        """Return ``flat``'s lines; a final newline gives an empty last line."""
         return self.flat.split("\n")
 
     @cached_property
@@ -80,7 +77,7 @@ class View:
         return self.flat.count("\n", 0, offset) + 1
 
     def real_line(self, index: int) -> tuple[str, str]:
-        """Return line ``index`` (from 0) as in the file, and its ending ("" for the last)."""
+        """Return real line ``index`` (from 0) and its ending ("" for the last)."""
         start = self.starts[index]
         if index + 1 == len(self.lines):
             return self.lines[index], ""
@@ -96,18 +93,18 @@ class View:
 
     @property
     def mixed(self) -> bool:
-        """Say whether the file has several kinds of line ending."""
+        """Say whether line endings differ."""
         return 0 < len(self._shifts) < self.flat.count("\n")
 
 
 def flatten(text: str) -> str:
-    r"""Return ``text`` with ``\r\n`` as ``\n``, and without half a line ending after it."""
+    r"""Return ``text`` with ``\n`` endings, without half an ending at its end."""
     flat = text.replace("\r\n", "\n")
     return flat.removesuffix("\r") or flat
 
 
 def text_places(needle: str, hay: str, limit: int) -> list[int]:
-    """Return where ``needle`` starts in ``hay``, overlaps included, at most ``limit``."""
+    """Return where ``needle`` starts, overlaps included, at most ``limit``."""
     found: list[int] = []
     at = hay.find(needle)
     while at >= 0 and len(found) < limit:
@@ -128,7 +125,7 @@ def apart(starts: Sequence[int], width: int) -> list[int]:
 def line_places(needle: Sequence[str], hay: Sequence[str], key: Callable[[str], Hashable], limit: int) -> list[int]:
     """Return the line indexes where ``needle`` starts in ``hay``, compared by ``key``.
 
-    Each different needle line becomes one character, so that the built-in search keeps this linear for any input.
+    Each different line becomes one character: the built-in search is linear for any input.
     """
     letters: dict[Hashable, str] = {}
     for line in needle:
@@ -149,12 +146,12 @@ def _letters(
 
 
 def folded_line(text: str) -> str:
-    """Return ``text`` composed (NFC), with typographic quotes, dashes, spaces and ellipses as ASCII."""
+    """Return ``text`` in NFC, with typographic punctuation and spaces as ASCII."""
     return text if text.isascii() else unicodedata.normalize("NFC", text).translate(_FOLD)
 
 
 def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """Return :func:`folded_line` of ``text``, and the offset in ``text`` of each of its characters and its end."""
+    """Return :func:`folded_line`, and each character's (and the end's) offset in ``text``."""
     if text.isascii():
         return text, range(len(text) + 1)
     pieces: list[str] = []
@@ -172,10 +169,10 @@ def indent(line: str) -> str:
 
 
 def tokens(line: str) -> tuple[str, ...]:
-    """Return a line's words and symbols, which spacing does not change."""
+    """Return words and symbols, which spacing does not change."""
     return tuple(_TOKEN.findall(folded_line(line)))
 
 
 def without_spaces(line: str) -> str:
-    """Return a line without blanks: equal if the tokens are equal, and much cheaper."""
+    """Return a line without blanks: equal if the tokens are equal, but cheaper."""
     return "".join(folded_line(line).split())
