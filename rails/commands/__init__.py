@@ -1,1 +1,1 @@
-"""One module for each verb of the command line: ``run(options)`` does it and returns the exit code."""
+"""One module for each verb: ``run(options)`` returns the exit code."""

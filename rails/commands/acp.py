@@ -1,4 +1,4 @@
-"""``ai-rails acp``: an agent for editors that speak the Agent Client Protocol, on standard input and output."""
+"""``ai-rails acp``: an agent for editors that speak the Agent Client Protocol."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument(
         "--agent", default="coder", help="the agent, unless the editor chooses another (default: coder)"
     )
@@ -60,7 +60,6 @@ class _Sessions:
         self.given: Mapping[str, str] = {"protocol": options.protocol or "auto"}
 
     def agents(self, project: Path) -> Mapping[str, str]:
-        """Return the agents that somebody has accepted, the one of the command line first."""
         from rails.agents.template import named
 
         agents = agents_of(project)
@@ -69,7 +68,6 @@ class _Sessions:
         return {name: agents[name].description for name in known}
 
     def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
-        """Return the models that the command line and the settings name, how one is asked, and who approves."""
         from rails.agents.template import PROTOCOLS
         from rails.commands.models import cast_of
 
@@ -78,7 +76,6 @@ class _Sessions:
         return {"model": [*dict.fromkeys(filter(None, named))], "protocol": PROTOCOLS, "approve": ("ask", "policy")}
 
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
-        """Open a session; its questions go to the editor."""
         from rails.approval.policy.policy import PolicyApprover, load_policy
         from rails.commands import agents as trust
         from rails.commands import job, models
@@ -127,7 +124,6 @@ class _Sessions:
         return session, standing
 
     def records(self, project: Path, session_id: str) -> list[Record]:
-        """Return the log of a session of the project. Raises UsageError."""
         from rails.commands.log import chosen_session
         from rails.log.reader import full, read_lenient
 

@@ -1,4 +1,4 @@
-"""``ai-rails agents``: who there is, where each comes from and whether it is trusted, and the prompt of each."""
+"""``ai-rails agents``: list, show and accept agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rails.trust.record import TrustRecord
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("name", nargs="?", help="show this agent and the prompt it gets; or: show, trust")
     parser.add_argument("which", nargs="?", help="with show or trust: which agent (trust: all that wait)")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the agents, show one with the whole prompt that it gets, or accept a project's own."""
+    """List the agents, show one with its prompt, or accept a project's own."""
     common.refuse_more(f"agents {options.name}", (options.which,), int(options.name in ("show", "trust")))
     project = common.project_of(options)
     agents, registry = agents_of(project), registry_of(project)
@@ -89,14 +89,13 @@ def _origin(agent: Agent, trust: TrustRecord) -> str:
 
 
 def _not_used(project: Path, trust: TrustRecord) -> str:
-    """Say which of the project's instructions and skills wait to be accepted."""
     names = ", ".join(one.name for one in unaccepted(project, trust))
     why = "nobody has accepted this version. Read and accept it: ai-rails agents trust"
     return f"Not given to any agent: {one_line(names, 400)}; {why}" if names else ""
 
 
 def offer_instructions(project: Path, listened: str | None) -> str:
-    """Show the project's instructions to a person who may accept them; return a note where they are not used.
+    """Show the project's instructions to a person who may accept them; return a note if they are not used.
 
     Nobody is asked where another program listens (``listened``).
     """
@@ -109,7 +108,6 @@ def offer_instructions(project: Path, listened: str | None) -> str:
 
 
 def _offered(found: Instructions, trust: TrustRecord) -> bool:
-    """Show instructions whole and have the word typed; whether they are accepted now."""
     return common.accepted(found.question(trust), "give it to every agent", lambda: found.accept(trust))
 
 
@@ -134,9 +132,9 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
 
 
 def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *, ask: bool = True) -> dict[str, Agent]:
-    """Return ``agents`` with those of ``roles`` accepted: a project's own is shown and asked for at a terminal.
+    """Return ``agents`` with those of ``roles`` accepted, asking at a terminal (``ask``) for a project's own.
 
-    Raises UsageError, before anything is started, where nobody accepts it or can be asked (``ask``).
+    Raises UsageError, before anything is started, if one is not accepted.
     """
     accepted, trust = dict(agents), trust_of(project)
     for role in dict.fromkeys(roles):
@@ -149,6 +147,6 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 
 
 def _accepted(agent: Agent, trust: TrustRecord) -> bool:
-    """Show a template whole and have the word typed; without a terminal the answer is no."""
+    """Show a template whole and have the word typed; without a terminal, no."""
     what, accept = f"let agents work as this {agent.name}", partial(acceptance.accept_agent, agent, trust)
     return common.accepted(acceptance.trust_question(agent, trust), what, accept)

@@ -1,4 +1,4 @@
-"""``ai-rails answer``: answer what an agent asked before its session paused."""
+"""``ai-rails answer``: answer an agent's question after its session paused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_description(parser, "Without words it shows the question.")
     parser.add_argument("session", nargs="?", default="last", help="which session (default: the last)")
     parser.add_argument("words", nargs="*", help="the answer, or the number of an option")
@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show a question, or write its answer into the log of a session that has paused: it goes on with it."""
+    """Show a question, or write its answer into the session's log."""
     state = state_of(common.project_of(options))
     session_id, inbox = chosen_session(state, options.session).session_id, Inbox(state, None)
     question = inbox.open(session_id)

@@ -1,6 +1,5 @@
-"""An answer on the screen while it comes: paragraph by paragraph, as Markdown, without the calls in it.
-
-What the model writes is data: it is made printable first, HTML in it stays text, and no link can be followed.
+"""An answer on the screen while it comes: paragraphs of Markdown, without calls. Model text is made printable, HTML
+stays text, links are not active.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ _MAY_BE_CALL: Final = lazy(r"\s*(```|~~~|<|\{|\[)")
 
 
 class AnswerText:
-    """Takes an answer in pieces and gives ``show`` each paragraph once, as soon as it is whole."""
+    """Gives ``show`` each paragraph of a streamed answer once, when it is whole."""
 
     def __init__(self, show: Callable[[str], object]) -> None:
         self._show = show
         self.begin()
 
     def begin(self) -> None:
-        """Forget what came: another answer begins."""
+        """Start a new answer."""
         self._line, self._part, self._held = "", list[str](), False
         self._told: list[str] = []
 
     @property
     def tail(self) -> str:
-        """The beginning of the paragraph that is being written."""
+        """The beginning of the unfinished paragraph."""
         return "" if self._held else " ".join([*self._part, self._line]).strip()
 
     def feed(self, piece: str) -> None:
@@ -45,7 +44,7 @@ class AnswerText:
                 self._take(line.rstrip("\r"))
 
     def end(self, prose: str) -> None:
-        """Show what is left of the ``prose`` of the whole answer, which is its text without the calls."""
+        """Show the rest of ``prose``, the whole answer without its calls."""
         lines, told = prose.replace("\r\n", "\n").split("\n"), iter(self._told)
         at, expected = 0, next(told, None)
         while at < len(lines) and expected is not None and lines[at].strip() in ("", expected):
@@ -69,7 +68,7 @@ class AnswerText:
 
 
 def as_markdown(text: str) -> RenderableType:
-    """Return text of a model, drawn: HTML in it stays text, and what is a link is not one here."""
+    """Return a model's text drawn as Markdown; HTML stays text, links are not active."""
     from markdown_it import MarkdownIt
     from rich.markdown import Markdown
     from rich.padding import Padding

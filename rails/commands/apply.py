@@ -1,4 +1,4 @@
-"""``ai-rails apply``: a saved answer takes the same path as one that a model gives live."""
+"""``ai-rails apply``: a saved answer takes the same path as a live one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("file", nargs="?", default="-", help="the answer (default: standard input)")
     words = "in place of a file: what was denied in that session because nobody was there"
     parser.add_argument("--denied", metavar="SESSION", help=words)
@@ -45,7 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Apply one answer, or one for each line; print the result and return the exit code."""
+    """Apply one answer, or one per line; return the exit code."""
     from rails.commands import agents as trust
     from rails.commands.live import ProgressScreen
     from rails.gate.gate import Gate
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _denied(project: Path, wanted: str) -> str:
-    """Return what was denied in a session because nobody was there, as an answer. Raises UsageError for nothing."""
+    """Return what was denied because nobody was there, as an answer. Raises UsageError for nothing."""
     from rails.commands.log import chosen_session
     from rails.review.session_list import SessionList
 
@@ -114,7 +114,6 @@ def _denied(project: Path, wanted: str) -> str:
 
 
 def _settled(text: str, options: argparse.Namespace, project: Path, registry: Registry, screen: ProgressScreen) -> str:
-    """Return the answer with what it leaves open settled, where it is one of a chat; "" for a text without an edit."""
     from rails.parsing.parse import parse
 
     shapes = registry.shapes()
@@ -133,7 +132,6 @@ def _settled(text: str, options: argparse.Namespace, project: Path, registry: Re
 
 
 def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
-    """Apply one answer; what cannot be done at all is the result of one of several, and ends the command for one."""
     from rails.session.apply import broken
 
     try:

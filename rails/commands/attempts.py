@@ -1,8 +1,7 @@
-"""``ai-rails run --attempts N``: agents do the task N times, each by itself, and the best that passes is proposed.
+"""``ai-rails run --attempts N``: N agents do the task in separate work trees of the last commit; the best is proposed.
 
-Each works in a work tree of the last commit, with a log of its own in the project; the whole change goes through the
-gate and the project's tests. Of those that pass, the best has the fewest findings, then the smallest diff; a person at
-a terminal may take another. What was picked takes the same road as every change: gate, approval, write.
+An attempt must pass the gate and the project's tests. The best has the fewest findings, then the smallest diff; a
+person may pick another. The change then goes through gate and approval like any other.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _KEYS: Final = tuple({name for one in PROVIDERS.values() for name in (one.key, o
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the attempts, have one picked, and propose it; return the exit code."""
+    """Run the attempts, pick one, propose it; return the exit code."""
     project = common.project_of(options)
     specs = _specs(options, project)
     results = []
@@ -59,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _specs(options: argparse.Namespace, project: Path) -> list[JobSpec]:
-    """Return a job for each attempt. Raises UsageError where they would not begin from what is on the disk."""
+    """Return a job for each attempt. Raises UsageError if the disk differs from the last commit."""
     if not options.task or options.resume is not None or options.then or options.plan:
         raise UsageError("--attempts takes one task for one agent, and nothing to go on with. Nothing was started.")
     if not listing.knows(project, "HEAD"):
@@ -117,7 +116,6 @@ def _bytes(file: Path) -> bytes | None:
 
 
 def _told(result: JobResult) -> str:
-    """Say how an attempt went."""
     tests = "; ".join(f"{one.name} {'passed' if one.passed else 'failed'}" for one in result.checks) or "no tests known"
     cost = "" if result.cost is None else f", cost {result.cost:.4g}"
     words = f"{'passes' if result.passed and result.diff else 'does not pass'}: gate {result.verdict or 'not asked'}; "
@@ -128,12 +126,10 @@ def _told(result: JobResult) -> str:
 
 
 def _rank(result: JobResult) -> tuple[int, int]:
-    """Return what makes one attempt better than another, the smaller the better: its findings, its diff's length."""
     return len(result.findings), len(result.diff)
 
 
 def _picked(passing: Sequence[int], results: Sequence[JobResult]) -> int | None:
-    """Return the best of the attempts that pass, the first, or the one that a person takes instead."""
     best = passing[0]
     print(f"{counted(len(passing), 'attempt')} pass. The fewest findings, then the smallest diff: attempt {best + 1}.")
     if not sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""``ai-rails batch``: many jobs, what they say of models and agents, and the answers in them as training data."""
+"""``ai-rails batch``: run many jobs, report on them, export their answers as training data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_description(parser, _MORE)
     parser.add_argument("action", choices=("run", "report", "export"), help="what to do")
     parser.add_argument("place", metavar="FILE|STORE", help="the file of tasks, or the store (a folder or a URL)")
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSpec]) -> int:
-    """Run the jobs that have no result yet, and show how far they are; return the exit code."""
+    """Run the jobs without a result, showing progress; return the exit code."""
     from rails.batch.run_set import run_set, unfinished
 
     left, over = unfinished(store, specs, options.retry)
@@ -137,7 +137,6 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
 
 
 def _rows(place: str) -> list[JobResult]:
-    """Return the results in a store. Raises UsageError where there are none."""
     from rails.batch.store import JobStore
 
     if rows := JobStore(place).rows():
@@ -146,7 +145,6 @@ def _rows(place: str) -> list[JobResult]:
 
 
 def _export(options: argparse.Namespace) -> int:
-    """Print training data, a line of JSON each."""
     from rails.batch.export import training_lines
 
     for line in training_lines(_rows(options.place), options.format):
@@ -155,7 +153,6 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    """Show the report and return the exit code."""
     from rails.batch.report import batch_report, report_tables
     from rails.commands.review import show_report
     from rails.config.prices import PRICES_NAME, load_price_file
@@ -172,13 +169,13 @@ def _report(options: argparse.Namespace) -> int:
 
 
 class _ProgressLines:
-    """Prints how far it is when something has changed, at most every ten seconds."""
+    """Prints progress when it changed, at most every ten seconds."""
 
     def __init__(self) -> None:
         self._said, self._at = -1, time.monotonic()
 
     def __call__(self, progress: SetProgress) -> None:
-        """Print a line, if it is time for one."""
+        """Print a line if it is time."""
         if len(progress.done) != self._said and time.monotonic() - self._at > 10:
             self._said, self._at = len(progress.done), time.monotonic()
             print(f"  {_far(progress)}", flush=True)
@@ -194,7 +191,6 @@ def _far(progress: SetProgress) -> str:
 
 
 def _money_text(progress: SetProgress) -> str:
-    """Say what was spent; nothing where nothing is known of it."""
     more = " and what has no price" if progress.unpriced and progress.cost else ""
     return f", cost {progress.cost:.4g}{more}" if progress.cost else ""
 
@@ -203,7 +199,6 @@ def _money_text(progress: SetProgress) -> str:
 
 
 def _variants(options: argparse.Namespace) -> Variants:
-    """Read what is to be varied. Raises UsageError."""
     from rails.batch.tasks import Variants
 
     gates = _list(options.gate)
@@ -215,7 +210,6 @@ def _variants(options: argparse.Namespace) -> Variants:
 
 
 def _same(options: argparse.Namespace, store: JobStore) -> dict[str, object]:
-    """Return the fields that all jobs have alike."""
     from rails.batch.job_spec import JobBudgets, SharedLimits
     from rails.config.prices import PRICES_NAME, load_price_file
     from rails.core.app_dirs import config_folder
@@ -241,19 +235,17 @@ def _list(words: str) -> list[str]:
 
 
 def _absolute(model: str) -> str:
-    """Return a model with the file of a recording named absolutely: workers have another folder."""
+    """Return a model with an absolute path of its recording: workers have another folder."""
     kind, _, file = model.partition(":")
     return f"recorded:{Path(file).absolute()}" if kind == "recorded" else model
 
 
 def _keys(options: argparse.Namespace) -> tuple[str, ...]:
-    """Return the names of the variables with keys: those that are named, and the usual ones of the providers."""
     usual = {f"{model.partition(':')[0].upper()}_API_KEY" for model in _list(options.models)}
     return tuple(sorted({*_list(options.env), *(usual - {"RECORDED_API_KEY"})}))
 
 
 def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return agents, and the texts of those that are not shipped: the user's own, and files."""
     from rails.agents.template import load_agents, named
     from rails.core.app_dirs import builtin_folder, config_folder
 
@@ -276,7 +268,7 @@ def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _policy(given: str | None) -> str:
-    """Return the text of the policy that the jobs carry. Raises UsageError where there is none: then all is denied."""
+    """Return the policy text of the jobs. Raises UsageError if there is none: all would be denied."""
     from rails.approval.policy.places import POLICY_NAME
     from rails.batch.run_job import POLICIES
     from rails.core.app_dirs import config_folder
@@ -291,10 +283,7 @@ def _policy(given: str | None) -> str:
 
 
 def _check_models(options: argparse.Namespace, specs: Sequence[JobSpec]) -> None:
-    """Raise UsageError for a model that there is not, and ModelError for a key that workers of this machine lack.
-
-    A dry run prints what the second would say.
-    """
+    """Raise UsageError for an unknown model, ModelError for a missing key (only printed in a dry run)."""
     from rails.batch.run_job import model_of
 
     for spec in {spec.model: spec for spec in specs}.values():

@@ -1,6 +1,5 @@
-"""``ai-rails chat``: a conversation with an agent; every follow-up goes on in the same session and log.
-
-In the mode ``plan`` every change is denied before anybody is asked, until the person types "go".
+"""``ai-rails chat``: a conversation with an agent, in one session and log. In the mode ``plan`` every change is denied
+until the person types "go".
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ _FILES: Final = 5_000
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes: what ``run`` takes, and the task is the first thing that is said."""
+    """Add the options of ``run``; the task is the first message."""
     run_options(parser)
     words = "plan: talk without changes until you type go (default: edit)"
     parser.add_argument("--mode", choices=("edit", "plan"), default="edit", help=words)
@@ -100,10 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make_ready(options: argparse.Namespace, project: Path) -> Cast:
-    """Open the model that is talked to, and let what it needs be imported while the person types; return the models.
-
-    Raises UsageError or ModelError where it cannot be opened.
-    """
+    """Open the model and import what it needs while the person types. Raises UsageError or ModelError."""
     from rails.commands import models
     from rails.config.run_defaults import run_defaults
     from rails.core.app_dirs import config_folder
@@ -116,7 +112,7 @@ def _make_ready(options: argparse.Namespace, project: Path) -> Cast:
 
 
 class Talk:
-    """What a person types between two answers: words for the agent, or a command."""
+    """What a person types between two answers: words or a command."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.project, self.web = common.project_of(options), options.web
@@ -130,11 +126,11 @@ class Talk:
         self._began = time.time()
 
     def first(self) -> str:
-        """Return the first words of a conversation, "" where the person leaves."""
+        """Return the first words, "" if the person leaves."""
         return self._words(None)
 
     def follow_up(self, session: Session, screen: ProgressScreen, ending: Ending) -> str:
-        """Return what the person says to an ending, "" where they leave or begin anew."""
+        """Return the person's next words, "" if they leave or begin anew."""
         screen.rest()
         self.screen = screen
         if ending.outcome == "model_failed":  # what failed was shown when it did
@@ -158,21 +154,20 @@ class Talk:
         return ""
 
     def in_mode(self, text: str) -> str:
-        """Return words for the agent, with what the mode adds to them."""
+        """Return words for the agent with what the mode adds."""
         if self.planning and text.casefold() == "go":
             self.planning = False
             return "Go: carry out what you planned."
         return f"{text}\n\n{_PLAN}" if self.planning else text
 
     def status(self) -> str:
-        """Return the line above what is typed: the mode, what is free of the model's window, tokens and money."""
+        """Return the status line: mode, free share of the context window, tokens, money."""
         mode = "plan: nothing is changed until you type go" if self.planning else ""
         left = _context_left(self.session.state.loop) if self.session else ""
         facts = (mode, left, self.screen.usage() if self.screen else "")
         return " · ".join(filter(None, facts))
 
     def _lines(self, session: Session | None) -> Iterator[str]:
-        """Yield what is typed or, with ``--web``, said on the page."""
         self.session = session
         box = common.answers_of(session.log.state, session.log.session_id) if session and self.web else None
         try:
@@ -185,7 +180,6 @@ class Talk:
                 box.hear(on=False)
 
     def _command(self, text: str, session: Session | None) -> bool:
-        """Carry out a command; whether the conversation is over with it."""
         word, _, rest = text.partition(" ")
         if word in ("/quit", "/exit"):
             return True
@@ -223,7 +217,6 @@ class Talk:
         return True
 
     def _switch(self, session: Session) -> None:
-        """Let another model go on with the conversation as it stands. Raises UsageError or ModelError."""
         from msgspec.structs import replace
 
         from rails.commands.models import check_models
@@ -254,7 +247,6 @@ def _help(_talk: Talk, _session: Session | None) -> None:
 
 
 def _diff(talk: Talk, session: Session) -> None:
-    """Print what the session's steps that are in effect have changed."""
     from rails.approval.diff_view import file_diff
     from rails.edits.checkpoints import History, in_effect
     from rails.render.lines import draw
@@ -274,7 +266,6 @@ def _diff(talk: Talk, session: Session) -> None:
 
 
 def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
-    """Take a step back or forth, log it where it belongs, and say whose it was."""
     from rails.commands.exit import uninterrupted
     from rails.commands.undo import log_of, say_moved, session_to_move, undo_event
     from rails.edits.checkpoints import History
@@ -302,7 +293,6 @@ def _plan(talk: Talk, _session: Session | None) -> None:
 
 
 def _rewind(talk: Talk, session: Session) -> None:
-    """Take files and conversation back to before the words of the person that led to a turn."""
     from rails.commands.exit import uninterrupted
     from rails.commands.undo import say_moved, undo_event
     from rails.core.events.changes import CheckpointEvent
@@ -336,7 +326,7 @@ def _rewind(talk: Talk, session: Session) -> None:
 
 
 def _context_left(loop: AgentLoop) -> str:
-    """Return which share of the model's window is free, "" where its size is not known."""
+    """Return the free share of the model's window, "" if its size is unknown."""
     window = loop.window
     if not window.tokens:
         return ""
@@ -391,10 +381,7 @@ Heard = Callable[[], str]
 
 
 def _lines(project: Path, talk: Talk) -> Callable[[Heard | None], str | None]:
-    """Return what gives the next line, ``None`` at the end: with history and completion at a terminal.
-
-    It is given what takes words from elsewhere, which count as a line.
-    """
+    """Return what reads the next line (``None``: the end), from the terminal or from its argument."""
     if sys.stdin is None or not sys.stdin.isatty():
         return _read_line
     prompt = _prompt(project)
@@ -425,7 +412,6 @@ def _read_line(heard: Heard | None) -> str | None:
 
 
 def _typed_or_heard(prompt: PromptSession[str], asking: Callable[[], str], heard: Heard) -> str:
-    """Return what is typed, or what is said elsewhere while nothing is."""
     words, over = list[str](), threading.Event()
 
     def listen() -> None:
@@ -450,7 +436,6 @@ def _shown(words: str) -> str:
 
 
 def _prompt(project: Path) -> PromptSession[str]:
-    """Return the line with history, completion and several lines by Esc Enter."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.history import FileHistory
@@ -464,7 +449,7 @@ def _prompt(project: Path) -> PromptSession[str]:
     masker = Masker(b"", (*of_environment(os.environ), *env_secrets(project)))
 
     class Masked(FileHistory):
-        """A history without secrets that only its user can read; where the disk does not take it, there is none."""
+        """A history masked and readable only by its user; none if the disk refuses it."""
 
         def load_history_strings(self) -> Iterable[str]:
             with suppress(OSError):
@@ -476,7 +461,7 @@ def _prompt(project: Path) -> PromptSession[str]:
                 file.chmod(0o600)
 
     class Words(Completer):
-        """Completes commands at the beginning of a line and files of the project behind ``@``."""
+        """Completes commands at the start of a line and project files after ``@``."""
 
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
             del complete_event

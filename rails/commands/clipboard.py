@@ -1,4 +1,4 @@
-"""A text on the clipboard of the terminal, by its own escape: no program is needed, and it works over ssh, too."""
+"""The terminal's clipboard, by its escape sequence: no program is needed, and it works over ssh."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST: Final = 74_000
 
 
 def copied(text: str) -> str:
-    """Put ``text``, which is printable, on the clipboard; return a sentence that says so, or why it is not there."""
+    """Put printable ``text`` on the clipboard; return a sentence on whether it worked."""
     encoded = base64.b64encode(text.encode("utf-8", "replace")).decode()
     if len(encoded) > _MOST:
         return "Not copied: it is too long for a terminal's clipboard. Mark it above."

@@ -1,4 +1,4 @@
-"""What several verbs need: the project, its tools and agents, a model, an approver, a session's log."""
+"""What several verbs share: project, tools, agents, model, approver, log."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
 
 def project_of(options: argparse.Namespace) -> Path:
-    """Return the project folder, resolved. Raises UsageError when it is not a folder."""
+    """Return the project folder, resolved. Raises UsageError if it is no folder."""
     folder = Path(options.project).resolve()
     if not folder.is_dir():
         raise UsageError(f"{one_line(str(options.project))} is not a folder. Name the project with --project DIR.")
@@ -60,12 +60,12 @@ def project_of(options: argparse.Namespace) -> Path:
 
 
 def untrusted(registry: Registry) -> frozenset[str]:
-    """Return the tools whose definition comes from the project and was not accepted by a human."""
+    """Return the project's tools that no human accepted."""
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
 
 
 def human_of(screen: ProgressScreen, approver: object = None) -> Person:
-    """Return who answers between turns: a person at a terminal or in the page of ``approver``, or nobody."""
+    """Return who answers between turns: a person at a terminal or page, or nobody."""
     from rails.session.ask_user import AtBoth, AtTerminal, Unattended
 
     keyboard, queue = _keyboard(), _queue_behind(approver)
@@ -76,9 +76,9 @@ def human_of(screen: ProgressScreen, approver: object = None) -> Person:
 def approver_of(
     options: argparse.Namespace, screen: ProgressScreen, project: Path, registry: Registry, gate: Gate
 ) -> PolicyApprover:
-    """Return who answers: a person at a terminal or in the page, with ``--approve policy`` after the policy file.
+    """Return who approves: a person at a terminal or page, with ``--approve policy`` after the policy file.
 
-    Without a terminal and without ``--web`` there is nobody to ask, and what would be asked is denied.
+    With neither terminal nor ``--web``, every question is denied.
     """
     from rails.approval.policy.policy import PolicyApprover, load_policy
 
@@ -110,7 +110,7 @@ def approver_of(
 
 
 def show_question(screen: ProgressScreen, request: ApprovalRequest) -> None:
-    """Draw a question that nobody at this terminal is asked, as wide as it is."""
+    """Draw a question that nobody at this terminal answers, at its own width."""
     from rails.approval.terminal.screen import Look, draw_request
     from rails.render.terminal import columns
 
@@ -120,7 +120,7 @@ def show_question(screen: ProgressScreen, request: ApprovalRequest) -> None:
 
 
 def queue_of(registry: Registry, gate: Gate, *, page_waits: bool, minutes: float | None) -> ApprovalQueue:
-    """Return a queue of questions that the page of any process may answer."""
+    """Return a queue of questions that any process's page may answer."""
     from rails.approval.policy.grants import Grants
     from rails.approval.queue import ApprovalQueue
 
@@ -134,7 +134,7 @@ def queue_of(registry: Registry, gate: Gate, *, page_waits: bool, minutes: float
 
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
-    """Validate parameters that a human edited (JSON text) as an agent's are; return what is wrong with them."""
+    """Validate parameters that a human edited (JSON) as an agent's are; return the request, or what is wrong."""
     from rails.core.tool_request import RawRequest, ToolRequest
     from rails.tools.validate import validate
 
@@ -147,7 +147,7 @@ def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequ
 
 
 def parameters_of(text: str) -> Mapping[str, Json]:
-    """Read a tool's parameters from JSON that a person typed. Raises UsageError."""
+    """Return a tool's parameters from typed JSON. Raises UsageError."""
     from rails.data_formats.json_document import JsonError, parse_document
 
     try:
@@ -160,7 +160,7 @@ def parameters_of(text: str) -> Mapping[str, Json]:
 
 
 def notes_of(loaded: Agents, registry: Registry) -> list[str]:
-    """Return what cannot be used of agents and tools, a line each: the first few, and how many more there are."""
+    """Return the problems of agents and tools, a line each: the first few and a count of the rest."""
     unknown = (
         f"the agent {agent.name} works without {name}: no tool has that name ({agent.source})"
         for agent in loaded.values()
@@ -181,7 +181,7 @@ def answers_of(state: Path, session_id: str) -> PendingAnswers:
 
 
 def listen(approver: Approver, log: SessionLog, publish: Callable[[Event, str], Record]) -> None:
-    """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
+    """Let any process's page answer what ``approver`` asks."""
     queue = _queue_behind(approver)
     if queue is None:
         return
@@ -201,7 +201,7 @@ def _queue_behind(approver: object) -> ApprovalQueue | None:
 
 
 def views_of(state: Path) -> list[SessionView]:
-    """Return every session of a project as people see it."""
+    """Return every session of a project."""
     from rails.log.reader import damage_in_words, full, read_lenient, sessions
     from rails.projections.session import session_view
 
@@ -213,7 +213,7 @@ def views_of(state: Path) -> list[SessionView]:
 
 
 def _keyboard() -> TextIO | None:
-    """Return where a person types: standard input, or the terminal when standard input is something else."""
+    """Return where a person types, also if standard input is redirected."""
     if sys.stdin is not None and sys.stdin.isatty():
         return sys.stdin
     try:
@@ -228,14 +228,14 @@ def colour_wanted(stream: TextIO) -> bool:
 
 
 def width_of(stream: TextIO) -> int:
-    """Return the columns that ``stream`` has room for; what is no terminal has room for 160."""
+    """Return the columns of ``stream``; 160 if it is no terminal."""
     import shutil
 
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
 
 
 def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
-    """Show a whole text that comes from the project, and accept it where a person types the word; whether they did."""
+    """Show a text from the project and accept it if a person types the word; return whether they did."""
     print(question)
     agreed = typed("trust", what)
     if agreed:
@@ -244,7 +244,7 @@ def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
 
 
 def typed(word: str, what: str) -> bool:
-    """Whether a person at a terminal types the whole word, asked to do so to ``what``; without one the answer is no."""
+    """Ask a person to type ``word`` to ``what``; return whether they did, False without a terminal."""
     sys.stdout.flush()
     if not sys.stdin.isatty():
         return False
@@ -255,10 +255,7 @@ def typed(word: str, what: str) -> bool:
 
 
 def read_input(name: str) -> str:
-    """Read a file or standard input (``-``) as text: UTF-8, or UTF-16 with its mark, as PowerShell writes it.
-
-    Other bytes become U+FFFD, visibly.
-    """
+    """Read a file or standard input (``-``): UTF-8, or UTF-16 with a BOM (PowerShell). Other bytes become U+FFFD."""
     if name == "-":
         data = sys.stdin.buffer.read(ANSWER_CHARS * 4 + 1)
     else:
@@ -273,7 +270,7 @@ def read_input(name: str) -> str:
 
 
 def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
-    """Read ``{"id": …, "text": …}`` lines. Raises UsageError naming the line that is none."""
+    """Yield ``{"id": …, "text": …}`` lines. Raises UsageError naming the bad line."""
     for number, line in enumerate(read_input(name).split("\n"), start=1):
         if not line.strip():
             continue
@@ -286,10 +283,10 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
 
 
 def write_output(name: str | Path, parts: Iterable[str], mark: str = "") -> None:
-    """Write what a command makes into a file of the user's, piece by piece, and say where.
+    """Write a command's output into a file of the user's, and say where. Links are followed.
 
-    A link is followed. Raises UsageError where a file stands that does not begin with such a text, which has ``mark``
-    in it (without one, where any stands), and RailsError where it cannot be written.
+    Raises UsageError if a file exists that does not begin with text containing ``mark`` (without one, if any exists),
+    RailsError if it cannot be written.
     """
     from rails.core.user_files import UserFile
 
@@ -307,12 +304,12 @@ def write_output(name: str | Path, parts: Iterable[str], mark: str = "") -> None
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:
-    """Print JSON to standard output: stable order, ASCII, one line when ``indent`` is ``None``."""
+    """Print JSON to standard output: stable order, ASCII, one line if ``indent`` is ``None``."""
     print(json.dumps(value, indent=indent))
 
 
 def commit(project: Path, session_id: str, title: str, screen: ProgressScreen) -> None:
-    """Put one commit with the session in its trailer on the user's branch. Raises WorkspaceError."""
+    """Commit on the user's branch, with the session in the trailer. Raises WorkspaceError."""
     from rails.edits.commit import commit_session
 
     made = commit_session(project, session_id, title)
@@ -322,14 +319,14 @@ def commit(project: Path, session_id: str, title: str, screen: ProgressScreen) -
 
 
 def exit_of(outcome: SessionEnd) -> int:
-    """Return how an outcome looks to a shell."""
+    """Return the exit code of an outcome."""
     if outcome in GOOD:
         return EXIT_OK
     return EXIT_BROKEN if outcome == "error" else EXIT_FINDINGS
 
 
 def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
-    """Print how a session ended and what can be done next; return the exit code."""
+    """Print how a session ended and what to do next; return the exit code."""
     from rails.session.job import PAUSED
 
     outcome = outcome_for(ending.outcome)
@@ -350,7 +347,6 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
 
 
 def _option_for(project: Path) -> str:
-    """Return what a command needs for ``project``: nothing in it, wherever the folder one is in is still there."""
     with contextlib.suppress(OSError):
         if project == Path.cwd():
             return ""
@@ -358,7 +354,7 @@ def _option_for(project: Path) -> str:
 
 
 def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str, *, talks: bool) -> int:
-    """Print where a session stands that Ctrl-C or a signal stopped, and how it goes on; return the exit code."""
+    """Print where Ctrl-C or a signal stopped a session and how to go on; return the exit code."""
     screen.rest()
     screen.line()
     screen.line(f"Stopped by {by}. What was approved and written stays; nothing is half done.", "yellow")
@@ -377,7 +373,6 @@ def _summary(screen: ProgressScreen) -> None:
 
 
 def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: bool, talks: bool = False) -> None:
-    """Print the commands that fit: to go on, to look at it, and to undo what was written, if anything was."""
     if paused:
         verb = "chat" if talks else "run"
         screen.line(f"  go on:      ai-rails {verb} --resume {session_id}{where}", "bold")
@@ -387,6 +382,6 @@ def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: b
 
 
 def refuse_more(command: str, words: Sequence[str | None], room: int) -> None:
-    """Raise UsageError where more words were typed after a command than it takes: none is left out in silence."""
+    """Raise UsageError if a command got more words than it takes."""
     if surplus := [one_line(word) for word in words if word is not None][room:]:
         raise UsageError(f"{command} does not take {' '.join(surplus)!r}. Nothing was done.")

@@ -1,6 +1,5 @@
-"""``ai-rails completion SHELL``: a script that completes commands, options and their values in a shell.
-
-The script holds all words itself, so a Tab starts no Python. It is made from the parsers that read the command line.
+"""``ai-rails completion SHELL``: a completion script. It holds all words, made from the parsers, so a Tab starts no
+Python.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("shell", choices=SHELLS, help="which shell the script is for")
 
 

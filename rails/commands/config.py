@@ -1,4 +1,4 @@
-"""``ai-rails config``: every setting, its value and where it comes from; or a schema for an editor."""
+"""``ai-rails config``: every setting, its value and source; or a schema for an editor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VALUE: Final = 44
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_description(
         parser,
         f"Precedence: {ORDER}. With schema: the JSON Schema of a settings file, which editors read from a first line "
@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the settings, or a schema. Raises UsageError where a settings file is wrong, after the rest is shown."""
+    """Print the settings or a schema. Raises UsageError for a wrong settings file, after the rest is shown."""
     if options.action == "schema":
         print(schema_text(_schema_name(options.name)), end="")
         return EXIT_OK
@@ -82,7 +82,7 @@ def _value(one: Setting) -> str:
 
 
 def _beyond_shape(project: Path) -> Iterator[str]:
-    """Yield what is wrong with files whose every value is right."""
+    """Yield mistakes in files whose every value is valid."""
     for read in (load_policy, read_gate_settings):
         try:
             read(project)

@@ -1,7 +1,5 @@
-"""``ai-rails demo``: the shipped example, end to end, on a fresh copy, without a key or a network.
-
-Everything is real but the model, whose answers were recorded: files, git, the linters, the log. The
-approvals are answered from a script, and the screen says so, unless ``--interactive`` is given.
+"""``ai-rails demo``: the shipped example on a fresh copy, without key or network. Only the model's answers are
+recorded, and without ``--interactive`` the approvals, too.
 """
 
 from __future__ import annotations
@@ -27,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("--interactive", action="store_true", help="answer the questions yourself")
     parser.add_argument("--web", action="store_true", help="answer them in the browser")
     parser.add_argument("--keep", metavar="DIR", help="where to put the copy (default: a temporary folder)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the example; exit 0 only if it ends as it should and the project's own tests pass."""
+    """Run the example; exit 0 only if it ends as expected and the project's tests pass."""
     from rails.approval.terminal.scripted import ScriptedApprover
     from rails.commands.job import serving
     from rails.commands.live import ProgressScreen
@@ -84,7 +82,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _fresh_copy(keep: str | None) -> Path:
-    """Copy the example project and commit it, so that the demo works on a repository like any other."""
     if keep:
         project = Path(keep).resolve()
         if project.exists():
@@ -104,7 +101,6 @@ def _fresh_copy(keep: str | None) -> Path:
 
 
 def _own_tests(project: Path, screen: ProgressScreen) -> int:
-    """Run the example project's own tests on what was written."""
     from rails.sandbox.probe import label
     from rails.sandbox.run import run as run_contained
     from rails.sandbox.values import SandboxView

@@ -1,4 +1,4 @@
-"""``ai-rails doctor``: what works here, what is missing, and what to do about it."""
+"""``ai-rails doctor``: what works here, what is missing, what to do."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PORTS: Final = (_OLLAMA, 8080, 1234, 8000)
 
 
 class Probe(Struct, frozen=True):
-    """One thing that was looked at: ``ok``, ``missing`` (something optional) or ``broken``."""
+    """A result: ``ok``, ``missing`` (optional) or ``broken``."""
 
     name: str
     state: Literal["ok", "missing", "broken"]
@@ -45,7 +45,7 @@ class Probe(Struct, frozen=True):
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("--install", choices=("javascript",), help="install pinned tools for the gate (needs npm)")
     parser.add_argument("--into", metavar="DIR", help="with --install: where (default: your cache folder)")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
@@ -53,7 +53,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Probe everything; exit 3 when something that AI-Rails needs does not work."""
+    """Probe everything; exit 3 if something required does not work."""
     if options.into and not options.install:
         raise UsageError("--into goes with --install javascript. Nothing was installed.")
     if options.install:
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _install(folder: Path) -> int:
-    """Put the pinned JavaScript tools into a folder of their own, where no project's configuration reaches them."""
+    """Install the pinned JavaScript tools in a separate folder, out of reach of any project's configuration."""
     npm = shutil.which("npm")
     if npm is None:
         raise UsageError("npm was not found. Install Node.js, then run this again; nothing was changed.")
@@ -122,7 +122,6 @@ def _javascript() -> Probe:
 
 
 def _known_tools() -> Probe:
-    """Return which of the tools are here that the gate runs where a project is configured for them."""
     from rails.gate.support.known_tools import known_rows
 
     found = (name for name, row in known_rows().items() if shutil.which(row["run"][0]))
@@ -155,13 +154,11 @@ def _project(options: argparse.Namespace) -> Iterator[Probe]:
 
 
 def _needs(registry: Registry, project: Path) -> Iterator[Probe]:
-    """Whether the programs, services, servers and secrets of the tools that are not built in are there."""
     for name, found in check_health(registry.definitions.values(), project).items():
         yield Probe(f"tool {name}", "ok" if found.ok else "missing", found.text, found.fix)
 
 
 def _keys() -> Probe:
-    """Which providers could be asked: of keys only that they are there."""
     names = {name for one in PROVIDERS.values() for name in (one.key, one.url_key) if name and os.environ.get(name)}
     if names:
         return Probe("model", "ok", f"set in the environment: {', '.join(sorted(names))}")
@@ -173,7 +170,7 @@ def _keys() -> Probe:
 
 
 def _local_servers() -> Iterator[Probe]:
-    """Servers of models that answer on the usual ports of this machine, with the models that they list."""
+    """Yield the model servers on the usual ports of this machine, with their models."""
     from rails.models.http import ModelServer
 
     for port in _PORTS:

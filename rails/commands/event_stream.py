@@ -1,8 +1,7 @@
-"""A run as a stream of events for another program: server-sent events, or JSON lines.
+"""A run as events for another program: server-sent events or JSON lines, defined in ``rails.projections.live``.
 
-What they are is in ``rails.projections.live`` and its schema. Besides those of records there are ``text-partial`` for
-what an answer adds as it streams (masked; at most every 50 characters and 150 ms) and, at the very end, ``[DONE]`` of
-server-sent events or ``{"type": "done"}`` of JSON lines.
+Besides: ``text-partial`` for a streaming answer (masked; at most every 50 characters and 150 ms) and at the end
+``[DONE]`` (SSE) or ``{"type": "done"}`` (JSON lines).
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ Form = Literal["sse", "jsonl"]
 
 
 class EventStream:
-    """Writes the records of a session as events to ``out``; call it with each record, then ``close`` it."""
+    """Writes a session's records as events to ``out``; call it with each record, then ``close`` it."""
 
     def __init__(
         self, out: TextIO, form: Form, cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None
     ) -> None:
-        """Write to ``out`` in the given form; ``cost`` as :class:`~rails.projections.live.Live` takes it."""
+        """Take ``cost`` as :class:`~rails.projections.live.Live` does."""
         self._out, self._form = out, form
         self._live, self._seq, self._partial = Live(cost), 0, ""
 
@@ -36,7 +35,7 @@ class EventStream:
             self._write(signal)
 
     def partly(self, text: str) -> None:
-        """Write what an answer has more than when it was last told; an empty text begins the next one."""
+        """Write what was added to the answer since last time; an empty text begins the next one."""
         if text and text.startswith(self._partial) and text != self._partial:
             self._own("text-partial", delta=text[len(self._partial) :])
         self._partial = text

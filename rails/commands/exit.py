@@ -1,4 +1,4 @@
-"""How a process ends: at once where another program waits for it, and by Ctrl-C or a signal at any moment."""
+"""How a process ends: at once where another program waits, and by Ctrl-C or a signal at any moment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _held: list[int] | None = None
 
 
 def interrupted(number: int, _frame: object) -> None:
-    """Raise KeyboardInterrupt for a signal, unless one came just before: what that one stopped is being cleared up."""
+    """Raise KeyboardInterrupt, unless another signal came just before: its cleanup must not be interrupted."""
     global _came
     if _held is not None:
         _held.append(number)
@@ -36,14 +36,14 @@ def interrupted(number: int, _frame: object) -> None:
 
 
 def take_interrupts() -> None:
-    """Let Ctrl-C and what else ends a program, twice in quick succession, count once; what is ignored stays so."""
+    """Handle termination signals; two in quick succession count once, ignored ones stay ignored."""
     for number in _ENDS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # else: nohup
             signal.signal(number, interrupted)
 
 
 def tell_of_threads() -> None:
-    """Have what fails in a thread of ours told in one line: whoever waits for the thread has words of its own."""
+    """Report exceptions of threads in one line; the thread's waiter reports the rest."""
     import threading
 
     def tell(failed: threading.ExceptHookArgs) -> None:
@@ -58,13 +58,13 @@ def tell_of_threads() -> None:
 
 
 def code_after(by: str) -> int:
-    """Return the exit code of what Ctrl-C or a signal of this name stopped: 128 and its number, as shells have it."""
+    """Return the exit code after Ctrl-C or this signal: 128 plus its number."""
     return 128 + signal.Signals["SIGINT" if by in ("", "Ctrl-C") else by]
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let what is begun within be done, said and logged: Ctrl-C is too late for it, and another signal waits."""
+    """Ignore Ctrl-C in the block, and delay other signals until its end."""
     global _held
     came, _held = _held, list[int]()
     try:
@@ -76,10 +76,10 @@ def uninterrupted() -> Iterator[None]:
 
 
 def end_process(code: int) -> None:
-    """End this process at once if it has nothing left to wait for: what was registered is run, output is flushed.
+    """End this process at once, after exit handlers and flushing: saves the interpreter's shutdown, a tenth of
+    ``ai-rails gate FILE`` (``make bench``, startup.py).
 
-    Taking a whole interpreter apart takes a tenth of what ``ai-rails gate FILE`` takes (``make bench``, startup.py).
-    Returns where a thread still works or the output cannot be written: the interpreter's own end deals with both.
+    Returns if a thread still works or the output cannot be written.
     """
     threading = sys.modules.get("threading")
     if threading and any(
@@ -96,10 +96,10 @@ def end_process(code: int) -> None:
 
 
 def settle_streams(code: int) -> int:
-    """Give out what is still held, and return the exit code: ``code``, unless that is 0 and standard output is lost.
+    """Flush the streams; return ``code``, or an error instead of 0 if standard output is lost.
 
-    Python itself would end with 120, as with a broken pipe: whoever closed it has read enough. An interrupt may have
-    come while a spinner's stand-in was in the place of a stream.
+    Not an error: a broken pipe, for which Python would exit with 120. An interrupt may have left a spinner's stand-in
+    in place of a stream.
     """
     ours = [number for number in _ENDS if signal.getsignal(number) is interrupted]
     for number in ours:  # nobody takes what is given out

@@ -1,7 +1,5 @@
-"""A session in other people's formats. Each export is a pure function from records to text.
-
-Give whole records, with large values put back (``rails.log.reader.read_strict``, or ``full`` after a
-lenient read). Secrets were masked when the log was written, so an export holds none that the log lacks.
+"""A session in other programs' formats: pure functions of whole records (``rails.log.reader.read_strict``, or ``full``
+after a lenient read). Secrets are masked as in the log.
 """
 
 from __future__ import annotations
@@ -19,10 +17,7 @@ from rails.review.export.transcript import to_transcript
 
 
 def to_recording(records: Sequence[Record]) -> str:
-    """Return the model's answers as a recording, which ``recorded:FILE`` replays without a model.
-
-    An answer whose form cannot be read is left out; the replay then says that answers are missing.
-    """
+    """Return the model's answers as a recording for ``recorded:FILE``, without those that cannot be read."""
     lines = []
     for record in records:
         if isinstance(event := record.event, LlmResponse):

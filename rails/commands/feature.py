@@ -11,7 +11,7 @@ from rails.session import plan_files
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("name", help="the feature's name")
     add_project(parser)
     add_summary(parser)

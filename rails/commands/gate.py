@@ -32,7 +32,7 @@ _LINE_BYTES: Final = 4 * limits.FILE_BYTES
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     from rails.commands.options import given
 
     parser.add_argument("paths", nargs="*", type=given, help="files or folders (default: all that git knows)")
@@ -60,7 +60,6 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def _profile(text: str) -> str:
-    """Return one or several profiles as they were written. Raises UsageError for one that there is not."""
     unknown = next((one for one in text.split(",") if one not in _PROFILES), None)
     if unknown is not None:
         raise UsageError(
@@ -70,7 +69,7 @@ def _profile(text: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
+    """Check, print the report; return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave out --diff, --staged and the paths.")
     if options.format != "text":
@@ -115,7 +114,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _project(options: argparse.Namespace) -> Path:
-    """Return the project: the one that is named, or the nearest folder above that is one."""
     folder = common.project_of(options)
     if options.project != ".":
         return folder
@@ -126,7 +124,7 @@ def _project(options: argparse.Namespace) -> Path:
 
 
 def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[str]) -> None:
-    """Judge what pre-commit names: since its --from-ref, or as it is where not all of it is staged."""
+    """Judge pre-commit's files: since its --from-ref, or on disk if not all of it is staged."""
     if not (options.staged and options.paths and not options.diff):
         return
     since = os.environ.get("PRE_COMMIT_FROM_REF")
@@ -141,7 +139,7 @@ def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[
 
 
 def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str | None]:
-    """Return the revision that says which files differ, and the one to compare them with: none where all is new."""
+    """Return the revisions that say which files differ and what to compare with; None if all is new."""
     from rails.git import listing
     from rails.git.revisions import EMPTY_TREE
 
@@ -155,7 +153,6 @@ def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str |
 
 
 def _from_input(options: argparse.Namespace, project: Path) -> int:
-    """Judge contents that come in, not files; what is on the disk is not looked at."""
     if options.paths or options.diff or options.staged or options.all or (options.jsonl and options.stdin_filename):
         raise UsageError("--jsonl and --stdin-filename judge what comes in: leave out paths, --diff and --staged.")
     if options.trust or (options.jsonl and (options.fix or options.explain or options.format != "text")):
@@ -170,7 +167,6 @@ def _from_input(options: argparse.Namespace, project: Path) -> int:
 
 
 def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int:
-    """Judge standard input as one file; every finding counts."""
     from rails.gate.report.text import render
 
     target = (Path.cwd() / options.stdin_filename).resolve()
@@ -191,7 +187,7 @@ def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int
 
 
 def _judge_lines(gate: Gate) -> int:
-    """Answer each line with a verdict as soon as it is there; what is no such line is answered with an error."""
+    """Answer each line with a verdict at once; a malformed line gets an error."""
     worst = EXIT_OK
     while line := sys.stdin.buffer.readline(_LINE_BYTES + 1):
         if line.strip():
@@ -237,7 +233,6 @@ def _require_format(name: str) -> None:
 
 
 def _trust(project: Path) -> None:
-    """Say what of the project would run from now on, and record that the person who types the word agrees."""
     import shlex
 
     from rails.gate.languages.python import own_tools
@@ -264,7 +259,7 @@ def _trust(project: Path) -> None:
 
 
 def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:
-    """Repair and write so many files at a time; return what is left of all of them, without the contents."""
+    """Repair and write in steps of so many files; return the remaining verdict, without contents."""
     from rails.core.verdict import Verdict
     from rails.edits.checkpoint_commits import fix_run
     from rails.gate.verdicts import merged
@@ -282,9 +277,8 @@ def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotC
 
 
 def _write(project: Path, proposal: ChangeSet, run: str) -> None:
-    """Write the safe fixes and formatting, as many files at a time as one change may have, each part a step to undo.
-
-    Whoever types --fix has agreed to them.
+    """Write fixes and formatting in steps that can be undone, each within the bounds of one change. ``--fix`` is the
+    consent.
     """
     if proposal:
         from rails.approval.decision import Decision, request_for_changes, sign_changes
@@ -301,7 +295,6 @@ def _write(project: Path, proposal: ChangeSet, run: str) -> None:
 
 
 def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
-    """Yield a change set in parts that are within the bounds of one change."""
     part: list[FileChange] = []
     room = limits.CHANGE_BYTES
     for change in changes.changes:
@@ -315,9 +308,9 @@ def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
 
 
 def _named(project: Path, options: argparse.Namespace) -> list[str]:
-    """Return the files and folders of the command line, from the project; links stay what they are.
+    """Return the command line's files and folders, relative to the project, links unresolved.
 
-    Without any, all that is staged or differs counts, else the current folder.
+    Without any: what is staged or differs, else the current folder.
     """
     names = []
     inside = Path.cwd() != project and Path.cwd().is_relative_to(project)
@@ -337,5 +330,5 @@ def _named(project: Path, options: argparse.Namespace) -> list[str]:
 
 
 def known_files(project: Path) -> list[str]:
-    """Every file that git knows or would take; without git, every file that is not hidden."""
+    """Return the files that git knows or would add; without git, all that are not hidden."""
     return [str(path) for path in read_changed_files(project, ()).chosen]

@@ -1,4 +1,4 @@
-"""``ai-rails hook``: what other agents call at their edits, and how it is put into their settings."""
+"""``ai-rails hook``: what other agents call at their edits, and its installation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TRUST: Final = {
 
 
 def without_options(words: Sequence[str]) -> int | None:
-    """Answer a host's call, which is two words; ``None`` for anything else. A host waits: little is imported."""
+    """Answer a host's call of two words, with few imports because it waits; ``None`` for anything else."""
     if not words or words[0] not in HOSTS or not set(words[1:]) <= set(_SWITCHES):
         return None
     from rails.integrations.daemon.client import answer_call
@@ -38,7 +38,7 @@ def without_options(words: Sequence[str]) -> int | None:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, help_text in (
         ("install", "put the hooks into a host's settings; the rest of them stays byte for byte"),
@@ -70,7 +70,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _change(options: argparse.Namespace) -> int:
-    """Put the hooks in or take them out."""
     from rails.integrations.hooks import install
 
     settings = install.settings_of(options.host, _project(), shared=options.project)
@@ -99,7 +98,6 @@ def _change(options: argparse.Namespace) -> int:
 
 
 def _status() -> int:
-    """Show which settings hold our hooks."""
     from rails.integrations.hooks import install
 
     project = _project()
@@ -113,7 +111,7 @@ def _status() -> int:
 
 
 def _test(host: str) -> int:
-    """Send the host's own JSON of a clean edit and of one with a mistake through a gate of its own, and show both."""
+    """Send the host's JSON of a good and a bad edit through a gate, and show both."""
     from pathlib import Path
 
     from rails.core.scratch import scratch_folder

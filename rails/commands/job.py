@@ -1,4 +1,4 @@
-"""What ``ai-rails run`` does: from the words of the command line to a session that runs, or goes on."""
+"""``ai-rails run``: from the command line to a session that runs or resumes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _NEXT: Final = "Others have worked on this before you; their results are below. 
 
 
 def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScreen, Ending], str] | None = None) -> int:
-    """Run the job of the command line and return the exit code. ``talk`` makes it a conversation."""
+    """Run the job and return the exit code. ``talk`` makes it a conversation."""
     project = common.project_of(options)
     registry, loaded = registry_of(project), agents_of(project)
     # Standard output belongs to the protocol when another program listens.
@@ -124,7 +124,6 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
 def _listeners(
     log: SessionLog, screen: ProgressScreen, options: argparse.Namespace, plan: PlanFile | None
 ) -> tuple[LiveText, EventStream | None, Callable[[Record], object]]:
-    """Return who hears an answer as it comes, the stream for another program, and who is shown the records."""
     events = EventStream(sys.stdout, options.events, screen.prices.cost) if options.events else None
     if events:
         for record in records_from(log.state, log.session_id, 1, 1):
@@ -137,10 +136,10 @@ def _listeners(
 
 
 def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
-    """Put the settings files' values where the command line says nothing; return a sentence about them.
+    """Fill in the settings files' values; return a sentence about them.
 
-    A session that goes on keeps its bounds and models, which its log knows. A model's name is not put there: what a
-    template or the environment names comes before it.
+    A resumed session keeps the bounds and models of its log. Model names are left out: template and environment come
+    first.
     """
     names = (
         _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model", "temperature"}
@@ -159,7 +158,7 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
 
 
 def _too_old(project: Path, session_id: str) -> str:
-    """Delete what the user's file says is kept no longer; return a sentence about it."""
+    """Delete sessions older than the user's file allows; return a sentence about it."""
     if not (days := keep_days(config_folder())):
         return ""
     from rails.commands.session_actions import deleted_words
@@ -175,7 +174,6 @@ def _too_old(project: Path, session_id: str) -> str:
 
 
 def _begin(screen: ProgressScreen, job: SessionJob, session_id: str, agent: Agent, model: Model) -> None:
-    """Print the header: which session it is, how its model is asked, and how well commands are contained."""
     found, asked = sandbox_label(), choose_protocol(job, agent, model)
     project, name = one_line(str(job.project)), one_line(model.name)
     screen.line(f"AI-Rails · session {session_id} · {project} · {name}", "bold")
@@ -184,14 +182,13 @@ def _begin(screen: ProgressScreen, job: SessionJob, session_id: str, agent: Agen
 
 
 def _say(screen: ProgressScreen, sentences: Mapping[str, Iterable[str]]) -> None:
-    """Print sentences by their style."""
     for style, several in sentences.items():
         for words in filter(None, several):
             screen.line(f"  {one_line(words, 600)}", style)
 
 
 def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
-    """Run the session; a text: that stopped it, at whatever moment."""
+    """Run the session; a str is the error that stopped it."""
     try:
         return session.run(resumed)
     except KeyboardInterrupt as stopped:
@@ -204,7 +201,6 @@ def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
 
 
 def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressScreen, session: Session) -> int:
-    """Say how the session ended, commit what it wrote where that is asked for, and return the exit code."""
     project, session_id = session.job.project, session.log.session_id
     if isinstance(ending, str):
         return common.interrupted(session_id, screen, project, ending, talks=session.state.talk is not None)
@@ -217,7 +213,6 @@ def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressS
 def _log_start(
     job: SessionJob, project: Path, plan: PlanFile | None, options: argparse.Namespace, model: str
 ) -> tuple[SessionJob, SessionLog, str]:
-    """Begin the log of a new session; return the job with what its first agent is given, and what was kept before."""
     kept = ""
     if options.backup:
         from rails.edits.commit import backup_branch
@@ -231,7 +226,7 @@ def _log_start(
 
 @contextlib.contextmanager
 def serving(project: Path, screen: ProgressScreen, log: SessionLog, *, wanted: bool) -> Iterator[None]:
-    """Serve the page while a session runs, where it is ``wanted``."""
+    """Serve the page while a session runs, if ``wanted``."""
     if not wanted:
         yield
         return
@@ -247,7 +242,7 @@ def serving(project: Path, screen: ProgressScreen, log: SessionLog, *, wanted: b
 
 
 def _plan(project: Path, name: str, *, needed: bool) -> PlanFile | None:
-    """Find the plan. A resumed session has its text in the log, so there it need not be in its place any more."""
+    """Return the plan. A resumed session has its text in the log; the file may be gone."""
     try:
         return plan_files.find_plan(project, name)
     except UsageError:
@@ -264,7 +259,7 @@ def _job(
     *,
     attended: bool,
 ) -> SessionJob:
-    """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
+    """Return the job. Bounds not given are those the session began with (``before``)."""
     asks = before.handoffs == "ask" if before else options.approve == "ask"
     before = before or SessionLimits(None, None)
     escalate = options.escalate or before.escalate or ("model" if attended else "again")
@@ -294,8 +289,6 @@ def _bound(given: _Number | None, before: _Number | None) -> _Number | None:
 
 
 def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], None]:
-    """Return a watcher that puts the planner's document beside the page that it was made from."""
-
     def watch(record: Record) -> None:
         over = record.event
         if isinstance(over, AgentFinished) and is_good(over.outcome) and record.agent_role == _PLANNER:
@@ -306,7 +299,7 @@ def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], 
 
 
 def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
-    """Open a session's log again ("": the last one's) and say where it stands. Raises UsageError."""
+    """Open a session's log again ("": the last one's) and return where it stopped. Raises UsageError."""
     state = state_of(project)
     session_id = chosen_session(state, name or "last").session_id
     log = SessionLog.reopen(state, session_id)

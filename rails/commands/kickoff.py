@@ -1,4 +1,4 @@
-"""What ``new``, ``feature`` and ``takeover`` share: a free name for the page, and the commands that go on from it."""
+"""What ``new``, ``feature`` and ``takeover`` share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TRIES: Final = 5
 
 
 def page_with_free_name(name: str, make: Callable[[str], Path]) -> tuple[Path, str]:
-    """Return the page that ``make`` wrote and the name it has. A taken name is asked for anew at a terminal only."""
+    """Return the page that ``make`` wrote and its name; a taken name is asked for again, at a terminal only."""
     for _ in range(_TRIES):
         try:
             return make(name), name
@@ -28,7 +28,7 @@ def page_with_free_name(name: str, make: Callable[[str], Path]) -> tuple[Path, s
 
 
 def say_next(page: Path, name: str, project: Path) -> int:
-    """Print where the page is and which commands go on from it; return the exit code."""
+    """Print the page's place and the next commands; return the exit code."""
     print(f"Wrote {page}")
     print("Fill it in, then:")
     if project != Path.cwd():

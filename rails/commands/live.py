@@ -1,7 +1,5 @@
-"""The live view of a session in a terminal: one short line for each thing that matters.
-
-It is a projection of the log's records, like every other view. On a terminal a spinner shows what is
-being waited for; elsewhere the same lines come without colour and without movement.
+"""The live view of a session in a terminal: a line per event, from the log's records. A terminal gets colour and a
+spinner.
 """
 
 from __future__ import annotations
@@ -70,7 +68,7 @@ _TAIL: Final = 60
 
 
 class _Waiting:
-    """What is waited for, with what it took so far; drawn anew whenever the spinner moves."""
+    """What is waited for, and for how long."""
 
     def __init__(self, what: str, facts: Callable[[], str]) -> None:
         self._what, self._facts, self._started = what, facts, time.monotonic()
@@ -83,14 +81,14 @@ class _Waiting:
 
 
 class ProgressScreen:
-    """Prints records as they come. ``debug`` adds the texts that the model reads and the blocks it sent."""
+    """Prints records as they come. ``debug`` adds the texts that the model reads and sends."""
 
     def __init__(
         self, out: TextIO | None = None, *, colour: bool | None = None, debug: bool = False, plain: bool = False
     ) -> None:
-        """Write to ``out`` (standard output); ``colour`` is decided by whether that is a terminal.
+        """Write to ``out`` (default: standard output); ``colour`` defaults to whether that is a terminal.
 
-        ``plain`` is plain text output for screen readers, nothing that moves.
+        ``plain`` is for screen readers: nothing moves.
         """
         self.out = out or sys.stdout
         self.plain = plain
@@ -140,7 +138,6 @@ class ProgressScreen:
                 self._changed(record)
 
     def _changed(self, record: Record) -> None:
-        """Show what became of proposed changes and of tools."""
         match record.event:
             case ChangeRefused(refusals=refusals):
                 self._refused(refusals, record.message)
@@ -164,7 +161,6 @@ class ProgressScreen:
                 self._around(record)
 
     def _around(self, record: Record) -> None:
-        """Show what happens between turns."""
         match record.event:
             case CorrectionEvent(usage=usage, taken=taken):
                 self.line(f"  {one_line(record.message, 300)}", "yellow")
@@ -198,14 +194,14 @@ class ProgressScreen:
                 self._finished(record, done=is_good(outcome))
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Print one line; ``text`` must be printable already."""
+        """Print one line of printable ``text``."""
         self.rest()
         shown = fitted(in_words(text) if self.plain else text, self.out)
         self.out.write(self._paint(shown, style) + "\n")
         self.out.flush()
 
     def busy(self, what: str) -> None:
-        """Show that something is being waited for."""
+        """Show what is being waited for."""
         if not self.colour:
             return
         self.rest()
@@ -213,7 +209,7 @@ class ProgressScreen:
         self._status.start()
 
     def hear(self, piece: str) -> None:
-        """Show the next piece of an answer, where somebody watches."""
+        """Show the next piece of an answer, at a terminal only."""
         if self.colour:
             self._text.feed(piece)
 
@@ -223,7 +219,6 @@ class ProgressScreen:
         return Console(file=self.out, highlight=False, markup=False)
 
     def _prose(self, text: str) -> None:
-        """Show prose of a model: as Markdown where somebody watches, else line by line."""
         if self.colour:
             (self._status.console if self._status else self._console()).print(as_markdown(text))
             return
@@ -231,11 +226,10 @@ class ProgressScreen:
             self.line(f"  {printable(line, keep='')}".rstrip())
 
     def _so_far(self) -> str:
-        """Return what the session has used, and the words that are being written."""
         return " · ".join(filter(None, (self.usage(), one_line(self._text.tail[-_TAIL:]))))
 
     def usage(self) -> str:
-        """Return the tokens that were used, and what they cost by the prices that are known; "" for nothing."""
+        """Return the tokens used and their known cost; "" for nothing."""
         read = sum(one.prompt_tokens for one in self.used.values())
         written = sum(one.output_tokens for one in self.used.values())
         costs = [self.prices.cost(model, one) for model, one in self.used.items()]
@@ -258,7 +252,7 @@ class ProgressScreen:
         return f"\x1b[{codes}m{text}\x1b[0m"
 
     def _debug(self, key: MessageKey, **values: str) -> None:
-        """Print a line that only ``--debug`` shows. Records come masked, so no secret can be in it."""
+        """Print a line of ``--debug``. Records come masked."""
         if self.debug:
             self.line(f"  {one_line(say(key, None, **values), 400)}", "dim")
 
@@ -364,7 +358,6 @@ class ProgressScreen:
                 self.line(f"    {one_line(line, 110)}", "dim")
 
     def _action(self, ids: Sequence[str], other: str) -> str:
-        """Return what the first of these requests does; ``other`` where it is not known."""
         return self._actions.get(ids[0], one_line(other, 200))
 
     def _feedback(self, event: FeedbackSent, message: str) -> None:
@@ -387,7 +380,7 @@ class ProgressScreen:
         )
 
     def summary(self) -> Sequence[str]:
-        """Return the closing lines: what was asked, repaired, sent back, fixed, written, and the time it took."""
+        """Return the closing lines: what was asked, repaired, fixed and written, and the time."""
         count = self.counts
         files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in self.files.items()) or "none"
         times = [f"{stage} {ms / 1000:.2f} s" for stage, ms in self.stage_ms.items()]
@@ -402,6 +395,5 @@ class ProgressScreen:
 
 
 def _sentence(text: str) -> str:
-    """Return what may be a part of a sentence as a whole one."""
     said = one_line(text, 400)
     return f"{said[:1].upper()}{said[1:].rstrip('.')}." if said else ""

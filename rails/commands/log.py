@@ -1,4 +1,4 @@
-"""``ai-rails log``: search all sessions, verify, export or delete one, and how much they take."""
+"""``ai-rails log``: search, verify, export or delete sessions; disk use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_description(
         parser,
         'Search words, "phrases" and fields: type role model tool path rule code by is session after before; '
@@ -71,7 +71,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _records(state: Path, named: Sequence[str]) -> int:
-    """Print the records of the named sessions, or of all, with large values put back in."""
     chosen = [chosen_session(state, name) for name in named] or sessions(state)
     for session in chosen:
         for item in Tail(session.path).read():
@@ -83,7 +82,7 @@ def _records(state: Path, named: Sequence[str]) -> int:
 
 
 def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
-    """Write each answer into a file of its own; none that is there is written over."""
+    """Write each answer into a file of its own; existing files are kept."""
     from rails.review.export.answers import answer_files
 
     records, _ = read_lenient(chosen.path)
@@ -109,7 +108,6 @@ def _export(state: Path, chosen: SessionSummary, form: str) -> int:
 
 
 def _sizes(project: Path) -> int:
-    """Print how much each session takes, and all that is kept of the project."""
     from rails.render.units import bytes_text
     from rails.session.deletion import folder_bytes, kept_bytes
 
@@ -127,7 +125,6 @@ def _sizes(project: Path) -> int:
 
 
 def _delete(options: argparse.Namespace, project: Path) -> int:
-    """Delete the named sessions, or those that are too old, once somebody has agreed."""
     from rails.commands.session_actions import AgreedChanges, deleted_words
     from rails.session.deletion import delete_sessions, older_than
 
@@ -173,10 +170,7 @@ def _search(state: Path, line: str, limit: int) -> int:
 
 
 def chosen_session(state: Path, wanted: str) -> SessionSummary:
-    """Return the session of that name, of a name that begins or ends so, or the last one for "last".
-
-    Raises UsageError.
-    """
+    """Return the session whose name is, begins or ends with ``wanted``, or the last for "last". Raises UsageError."""
     known = sessions(state)
     if not known:
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")

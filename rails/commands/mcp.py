@@ -1,4 +1,4 @@
-"""``ai-rails mcp``: the gate, changes and tools for any client of the Model Context Protocol."""
+"""``ai-rails mcp``: gate, changes and tools for clients of the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MINUTES: Final = 10.0
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     words = f"serve HTTP on this port of the loopback interface (0: a free one); the token is in {_TOKEN}, or printed"
     parser.add_argument("--http", type=port_number, metavar="PORT", help=words)
     parser.add_argument("--agent", default="coder", help="the agent whose tools are offered, too (default: coder)")

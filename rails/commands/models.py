@@ -1,11 +1,9 @@
-"""Which model each role runs on, which one may take over, and what tokens cost: the operator's choices.
+"""The models of each role and the prices of tokens: the operator's choices.
 
-A role's model is, the first that is given: ``--model-for ROLE=MODEL``, ``--model``, the template's
-``x-rails.model``, ``AI_RAILS_MODEL``, the user's ``config.toml``, the default. The model that may take over is
-``--stronger-model``, the template's ``x-rails.stronger_model``, ``AI_RAILS_STRONGER_MODEL``, the user's file, or none.
-The overseer's is ``--overseer-model``, or the user's file's, or none: no template and no project names it.
-On the command line and in that file a model may name its server: ``openai:NAME@http://127.0.0.1:8000/v1``; a template
-may not.
+A role's model, first match: ``--model-for ROLE=MODEL``, ``--model``, the template's ``x-rails.model``,
+``AI_RAILS_MODEL``, the user's ``config.toml``, the default. The stronger one: ``--stronger-model``, the template's
+``x-rails.stronger_model``, ``AI_RAILS_STRONGER_MODEL``, the user's file, none. The overseer's: ``--overseer-model``,
+the user's file, none. Only the command line and that file may name a server: ``openai:NAME@http://127.0.0.1:8000/v1``.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ _ADDRESS: Final = re.compile(r"https?://[^\s/]++\S*")
 
 @dataclass
 class Cast:
-    """Opens each model once. ``chosen`` are the specs of ``--model-for`` by agent; ``base_url`` goes with ``model``."""
+    """Opens each model once. ``chosen``: ``--model-for`` by agent; ``base_url`` goes with ``model``."""
 
     agents: Mapping[str, Agent]
     chosen: Mapping[str, str]
@@ -59,18 +57,18 @@ class Cast:
     opened: dict[str, Model] = field(default_factory=dict)
 
     def for_role(self, role: str) -> Model:
-        """Return the model that plays ``role``. Raises UsageError or ModelError when it cannot be opened."""
+        """Return the model of ``role``. Raises UsageError or ModelError."""
         agent = named(self.agents, role)
         spec = self.chosen.get(agent.name) or self.model or agent.runs_on or self.usual
         return self._open(spec).for_agent(role)
 
     def stronger_for(self, role: str) -> Model | None:
-        """Return the model that may take over for ``role``, or ``None``."""
+        """Return the model that may take over, or ``None``."""
         spec = self.stronger or named(self.agents, role).stronger or self.usual_stronger
         return self._open(spec).for_agent(role) if spec else None
 
     def overseer(self) -> Model | None:
-        """Return the model that looks at every turn, or ``None``."""
+        """Return the overseer's model, or ``None``."""
         return self._open(self.overseer_model).for_agent("overseer") if self.overseer_model else None
 
     def _open(self, spec: str) -> Model:
@@ -84,7 +82,7 @@ class Cast:
 
 
 def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured: Mapping[str, Any]) -> Cast:
-    """Read the command line's choices, and after it those of the settings files. Raises UsageError."""
+    """Return the models by command line, then settings. Raises UsageError."""
     chosen: dict[str, str] = {}
     for words in options.model_for:
         role, equals, spec = words.partition("=")
@@ -102,9 +100,9 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured
 
 
 def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:
-    """Return the words of the command line that a resumed session keeps, and their seal; none where none were given.
+    """Return the command line's words that a resumed session keeps, with their seal.
 
-    An address with a password in it is not kept. Without the user's key nothing is.
+    Empty without the user's key. An address with a password is left out.
     """
     given = {name: getattr(options, name) for name in _KEPT}
     words = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value}
@@ -121,9 +119,9 @@ def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str 
 
 
 def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) -> str:
-    """Put the words that a session was started with where none are given now; return a sentence about them.
+    """Restore the words that a session was started with, where none are given; return a sentence about them.
 
-    The log lies in the project, which anybody may have written: without this user's seal they do not count.
+    Without this user's seal they do not count: anybody may have written the project's log.
     """
     words = {name: value for name in _KEPT if (value := getattr(before, name))}
     if not words:
@@ -151,7 +149,7 @@ def _seal(session_id: str, words: Mapping[str, object]) -> str:
 
 
 def known_prices() -> Prices:
-    """Return the user's prices, and behind them those that ship, where both are of one currency. Raises UsageError."""
+    """Return the user's prices, then the shipped ones if of the same currency. Raises UsageError."""
     own, shipped = load_price_file(config_folder() / PRICES_NAME), load_price_file(_SHIPPED)
     if own.currency not in ("", "USD"):
         return own
@@ -159,7 +157,7 @@ def known_prices() -> Prices:
 
 
 def check_models(cast: Cast, roles: Sequence[str], job: SessionJob, prices: Mapping[str, Price], folder: Path) -> None:
-    """Open every model that the job may use, before it begins, and know its price when money is bounded."""
+    """Open every model of the job before it begins, and require a price if money is bounded."""
     for role in dict.fromkeys(roles):
         models = [cast.overseer(), cast.for_role(role)]
         models += [cast.stronger_for(role)] if job.escalate == "model" else []

@@ -1,4 +1,4 @@
-"""``ai-rails n8n``: the rules for workflows, the catalogue they are judged by, pictures, differences."""
+"""``ai-rails n8n``: rules for workflows, their catalogue, pictures, differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rails.core.text import one_line
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_description(
         parser,
         "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
@@ -85,7 +85,6 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _draw(options: argparse.Namespace, words: list[str]) -> int:
-    """Write the picture of a workflow; with ``--before`` what changed is coloured."""
     from rails.n8n import plugin
 
     if len(words) != 1:
@@ -106,7 +105,7 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _diff(options: argparse.Namespace, words: list[str]) -> int:
-    """Print what differs between two workflows. Returns 1 where something does, as diff does."""
+    """Print the differences of two workflows; return 1 if there are any."""
     from rails.render.lines import draw_summary
 
     if len(words) != 2:

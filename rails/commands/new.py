@@ -1,4 +1,4 @@
-"""``ai-rails new``: the folder of a project, and a page that begins the work on it."""
+"""``ai-rails new``: a project's folder and a page that begins the work."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rails.session import plan_files
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("name", help="the project's name, and its folder's")
     parser.add_argument("--into", metavar="DIR", default="workspace", help="where its folder goes (default: workspace)")
     add_summary(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the folder and its page, say where it is and what comes next."""
+    """Write folder and page, say what comes next."""
     place = Path(options.into)
     summary = " ".join(options.summary)
     page, name = page_with_free_name(options.name, lambda name: plan_files.new_project(place.resolve(), name, summary))

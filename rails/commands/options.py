@@ -1,4 +1,4 @@
-"""The parsers of the command line, and the options that several verbs share. Each verb's own are in its own file."""
+"""The parsers of the command line and the options that several verbs share."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ setattr(argparse, "_", str)  # noqa: B010 - nobody has its words in another lang
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with a command line in a sentence, and what to do."""
+    """Reports a wrong command line in a sentence, with what to do."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and what is wrong, and end with the code of a wrong command line."""
+        """Print usage and error; exit with the code of a wrong command line."""
         message = message.removeprefix("argument command: ")
         head, _, wrong = message.partition("unrecognized arguments: ")
         if wrong and not head:
@@ -99,7 +99,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         return fitted(super()._fill_text(text, width, indent), sys.stdout)
 
     def format_help(self) -> str:
-        """Return the help; a usage that has no room in two columns is broken between its options."""
+        """Return the help; a long usage is broken between options."""
         text = super().format_help()
         usage, blank, rest = text.partition("\n\n")
         if usage.startswith("usage:") and max(map(len, usage.split("\n"))) > columns():
@@ -109,7 +109,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def top_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentParser:
-    """Return the parser of a command line without a verb: help, the version, or what is wrong with the first word."""
+    """Return the parser of a command line without a verb."""
     parser = _Parser(
         prog="ai-rails",
         usage="ai-rails [-h] [--version] command ...",
@@ -124,7 +124,6 @@ def top_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentPars
 
 
 def _listed(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """Yield the verbs with what each does, by what they are for."""
     for title, verbs in groups.items():
         yield f"{title}:"
         yield from (f"  {name:<10}  {summary}" for name, summary in verbs.items())
@@ -132,8 +131,6 @@ def _listed(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 
 def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
-    """Return what says of a word that is no verb which one was meant."""
-
     def verb(word: str) -> str:
         if word in _IN_OTHER_WORDS:
             raise argparse.ArgumentTypeError(f"unknown command {word!r}; use: ai-rails {_IN_OTHER_WORDS[word]}")
@@ -144,7 +141,7 @@ def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
 
 
 def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser], None]) -> argparse.ArgumentParser:
-    """Return the parser of the words after the verb ``name``; ``add`` puts the verb's own options into it."""
+    """Return the parser of the words after the verb; ``add`` adds its options."""
     about = f"{summary[0].upper()}{summary[1:]}."
     parser = _Parser(prog=f"ai-rails {name}", description=about, formatter_class=_Help, allow_abbrev=False)
     add(parser)
@@ -155,7 +152,7 @@ def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser]
 
 
 def given(text: str) -> str:
-    """Return a text that says something: an empty one would be taken for none at all."""
+    """Return a text that is not empty."""
     if not text.strip():
         raise argparse.ArgumentTypeError("an empty text names nothing; perhaps a variable is not set")
     return text
@@ -190,7 +187,7 @@ def port_number(text: str) -> int:
 
 
 def add_description(parser: argparse.ArgumentParser, more: str) -> None:
-    """Add sentences to what the verb's help says of it."""
+    """Add sentences to the verb's help."""
     parser.description = f"{parser.description} {more}"
 
 
@@ -242,7 +239,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 
 def add_protocol(parser: argparse.ArgumentParser) -> None:
-    """Add ``--protocol``: how the model is asked."""
+    """Add ``--protocol``."""
     parser.add_argument(
         "--protocol",
         choices=("auto", "native", "json", "edits", "whole"),
@@ -253,7 +250,7 @@ def add_protocol(parser: argparse.ArgumentParser) -> None:
 
 
 def add_dialects(parser: argparse.ArgumentParser) -> None:
-    """Add ``--dialect``: wire formats that are read only when they are named."""
+    """Add ``--dialect``: wire formats that are off by default."""
     parser.add_argument(
         "--dialect",
         action="append",

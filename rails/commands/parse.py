@@ -1,4 +1,4 @@
-"""``ai-rails parse``: what intake finds in a text, and nothing is run."""
+"""``ai-rails parse``: what intake finds in a text; nothing is run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("file", nargs="?", default="-", help="the text (default: standard input)")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was found; exit 1 when something that looks like a request was refused."""
+    """Print what was found; exit 1 if a request was refused."""
     shapes = registry_of(common.project_of(options)).shapes()
     if options.jsonl:
         code = EXIT_OK
@@ -75,7 +75,7 @@ def parsed_as_json(found: ParsedAnswer) -> dict[str, Json]:
 
 
 def parsed_as_text(found: ParsedAnswer, text: str) -> str:
-    """Return the same for a person: one paragraph for each block, in the order of the text."""
+    """Return the same for a person: a paragraph per block, in order."""
     blocks: list[tuple[int, list[str]]] = []
     for request in found.requests:
         lines = [f"{_place(text, request.start)} request {request.tool_name} ({request.dialect})"]

@@ -1,8 +1,7 @@
-"""What an answer from a chat leaves open, settled before it is applied: the file of a block, and where its code goes.
+"""Settles what a pasted chat answer leaves open: a block's file, and where its code goes.
 
-A block that names no file gets the one that it fits, or the one that a person names. Functions by themselves take the
-places of those with their names, as a difference. Of two blocks for the same place a person takes one. What comes out
-is the same answer in a form that needs no question; it takes the road of every other answer.
+A block gets the file that it fits or that a person names; single functions replace their namesakes, as a diff; of two
+blocks for one place a person takes one. The result is an ordinary answer without questions.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ _FENCE = "`" * 10
 
 
 class NothingToApplyError(RailsError):
-    """A text holds no edit; the words say what to copy instead, if that is known."""
+    """A text holds no edit; the message says what to copy instead, if known."""
 
 
 def with_definitions(old: str, block: str, language: str) -> tuple[str, str]:
-    """Return ``old`` with what ``block`` defines in the place of what has the same names, and these names.
+    """Return ``old`` with the definitions of ``block`` in place of their namesakes, and their names.
 
-    Two empty texts where that is not certain: a name fits nowhere or twice, a body is shortened, or the block holds
-    lines that the file has not. Python, JavaScript and TypeScript are read.
+    Two empty texts if uncertain: a name fits nowhere or twice, a body is shortened, or there are unknown lines. For
+    Python, JavaScript and TypeScript.
     """
     lines, rows = old.split("\n"), textwrap.dedent(block).strip("\n").split("\n")
     known, names, edits = symbols(old, language), list[str](), list[tuple[int, int, str]]()
@@ -75,7 +74,7 @@ def with_definitions(old: str, block: str, language: str) -> tuple[str, str]:
 
 
 def with_fence(text: str) -> str:
-    """Return an answer with a block in it; code from end to end becomes one. Raises NothingToApplyError."""
+    """Return an answer with a block; bare code becomes one. Raises NothingToApplyError."""
     if any(map(_is_block, find_blocks(text, {}).items)):
         return text
     language = next((name for name in ("python", "javascript") if parses(text.strip(), name)), "")
@@ -91,10 +90,10 @@ def _is_block(item: BlockSpan | str) -> bool:
 
 
 class Settling(Struct):
-    """Settles one answer. ``files`` are the texts of the project by path, ``person`` answers what is open.
+    """Settles one answer. ``files``: the project's texts by path; ``person`` is asked; ``note`` gets a sentence on each
+    thing settled.
 
-    ``note`` gets a sentence on each thing that was settled. ``_claims``: by a file and names in it, the piece that
-    holds their difference, the file before it, and its line.
+    ``_claims``, by file and names: the piece with their difference, the file before it, its line.
     """
 
     files: dict[str, str]
@@ -115,7 +114,6 @@ class Settling(Struct):
         return "".join([*self._pieces, text[at:]])
 
     def _settled(self, span: BlockSpan, above: str, line: int) -> str:
-        """Return one block in a form that says all, as it is where it does."""
         found = next(
             find_proposals(above[-400:].rpartition("```")[2] + span.raw, self.tools, self.files.__contains__), None
         )
@@ -131,7 +129,7 @@ class Settling(Struct):
         return self._named(path, body, line) if path and not found else f"\n{path}\n{span.raw}"
 
     def _fits(self, text: str, path: str, *, patch: bool) -> bool:
-        """Whether a block is a part of a file: a patch by the lines that it searches, code by what it defines."""
+        """Whether a block fits a file: a patch by the lines that it searches, code by what it defines."""
         old = self.files.get(path, "")
         if not patch:
             return bool(with_definitions(old, text, language_of(path))[1])
@@ -139,7 +137,7 @@ class Settling(Struct):
         return isinstance(found, RawRequest) and str(found.parameters.get("old_string")) in old
 
     def _nearest(self, above: str, label: str) -> list[str]:
-        """Return the files that a block may be for: those that the text above names, the last first, or all."""
+        """Return the files named above the block, the last first, or all."""
         wanted = language_of(f"x.{_SUFFIXES.get(label, label)}")
         paths = {*self.files, *filter(is_surely_file, _NAMED.findall(above))}
         said = {
@@ -149,7 +147,6 @@ class Settling(Struct):
         return sorted(named or said, key=lambda path: (-said[path], "test" in path, path.count("/"), path))
 
     def _asked(self, line: int, body: str, paths: Sequence[str]) -> str:
-        """Return the file that a person names for a block; "" for none."""
         choices = {str(n): (path, path) for n, path in enumerate(paths[:6], 1)}
         choices |= {"f": ("feedback", "f PATH: another file"), "n": ("", "none: leave the block out")}
         return self._answer(f"Line {line}: which file is this block for? {one_line(body.strip(), 60)}", choices)
@@ -159,7 +156,6 @@ class Settling(Struct):
         return reply.text if reply.answer == "feedback" else reply.answer
 
     def _named(self, path: str, body: str, line: int, *, part: bool = True) -> str:
-        """Return a block with its file: a difference where it is a part of it, else the whole file."""
         first, _, rest = body.partition("\n")
         said, old = name_in_comment(first), self.files.get(path, "")
         if said and f"/{path}".endswith(f"/{said}") and not old.startswith(first):
@@ -187,6 +183,5 @@ class Settling(Struct):
 
 
 def _defines_all(body: str, old: str, language: str) -> bool:
-    """Whether a shorter file still has all that the old one defines, and stands for nothing else."""
     names, known = ({one.name for one in symbols(text, language)} for text in (body, old))
     return bool(known) and known <= names and not placeholder(body, old)

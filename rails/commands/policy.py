@@ -1,4 +1,4 @@
-"""``ai-rails policy``: check the policy file, and what it would have answered in past sessions."""
+"""``ai-rails policy``: check the policy file and try it on past sessions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load the policy, which checks its examples, and try it; exit 1 when a past denial would slip through."""
+    """Load the policy and its examples, try it; exit 1 if it allows a past denial."""
     project = common.project_of(options)
     policy = load_policy(project)
     rules = counted(len(policy.rules), "rule")

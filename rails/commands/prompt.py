@@ -1,4 +1,4 @@
-"""``ai-rails prompt``: what to paste into a chat first, so that ``ai-rails apply`` can read its answers."""
+"""``ai-rails prompt``: what to paste into a chat so that ``ai-rails apply`` can read its answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rails.core.errors import EXIT_OK, UsageError
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("--tools", action="store_true", help="the tools of an agent, as JSON")
     parser.add_argument("--agent", help="what this agent is sent before its task (default: coder)")
     add_protocol(parser)
@@ -19,7 +19,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the page for a chat or, with an agent, a protocol or ``--tools``, all that an agent is sent."""
+    """Print the page for a chat or, with an agent, a protocol or ``--tools``, an agent's whole prompt."""
     if not (options.tools or options.agent or options.protocol):
         from rails.agents.prompt import chat_page
 

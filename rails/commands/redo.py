@@ -1,4 +1,4 @@
-"""``ai-rails redo``: do an undone step again; it shares everything with ``undo``."""
+"""``ai-rails redo``: the inverse of ``undo``, whose code it uses."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from rails.commands.undo import move
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("session", nargs="?", help="which session (default: the last that has one)")
     parser.add_argument("--step", type=from_one, metavar="N", help="which step (default: the last undone)")
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the named step again, or the last one that was undone."""
+    """Redo the named step, or the last undone one."""
     return move(options, redo=True)

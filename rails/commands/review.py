@@ -1,4 +1,4 @@
-"""``ai-rails review``: the sessions, one of them turn by turn, or all of them counted."""
+"""``ai-rails review``: the sessions, one turn by turn, or all counted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GROUPS: Final = ("model", "rule", "tool", "decision")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_description(
         parser,
         "--filter takes words of the task and fields such as since:yesterday is:waiting role: path: rule:.",
@@ -54,7 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what the log says and return the exit code."""
+    """Print what the log says; return the exit code."""
     state = Path(options.library).resolve() if options.library else state_of(common.project_of(options))
     if options.library and not state.is_dir():
         raise UsageError(
@@ -97,7 +97,6 @@ def _list(options: argparse.Namespace, state: Path) -> int:
 
 
 def _card_json(card: SessionStats) -> Json:
-    """Return what a list shows of a session, without what only counting needs."""
     return {name: value for name, value in card.to_json().items() if name != "judged"}
 
 
@@ -131,7 +130,7 @@ def _report(options: argparse.Namespace, state: Path) -> int:
 
 
 def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -> int:
-    """Give a report in the form that is asked for."""
+    """Print a report in the form asked for."""
     if options.html:
         from rails.review.html import PAGE_MARK, report_file
 
@@ -148,7 +147,6 @@ def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -
 
 
 def _print(blocks: Sequence[Block]) -> None:
-    """Print blocks, with room around tables."""
     from rails.render.blocks import Table
     from rails.render.text import TextRenderer
 

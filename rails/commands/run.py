@@ -1,4 +1,4 @@
-"""``ai-rails run``: agents work on a task, or a session goes on. Its work is in ``rails/commands/job.py``."""
+"""``ai-rails run``: its options; the work is in ``rails/commands/job.py``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rails.core.errors import UsageError
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("task", nargs="?", help="what to do; with --resume: a hint for the agent")
     parser.add_argument("--agent", help="which agent (default: coder)")
     parser.add_argument(
@@ -98,7 +98,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the job of the command line and return the exit code."""
+    """Run the job and return the exit code."""
     if options.attempt_model and not options.attempts:
         raise UsageError("--attempt-model goes with --attempts N. Nothing was started.")
     if options.attempts:

@@ -1,4 +1,4 @@
-"""``ai-rails sandbox -- COMMAND``: run something contained, see what it changed, and take it or leave it."""
+"""``ai-rails sandbox -- COMMAND``: run it contained, keep or discard its changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_RUN, _NOT_TAKEN = 125, 126
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_description(parser, _MORE)
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="the program and its arguments, after --")
     parser.add_argument(
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(out: TextIO) -> Callable[[bytes], object]:
-    """Return what shows what the command prints: as it is, but made visible where it would move the terminal."""
+    """Return what shows the command's output, with escapes made visible."""
     from rails.core.text import printable
 
     def show(chunk: bytes) -> None:

@@ -1,4 +1,4 @@
-"""``ai-rails serve``: the sessions as a page in the browser, on this machine only, until it is interrupted."""
+"""``ai-rails serve``: the sessions as a page, on this machine only."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("--port", type=port_number, default=0, metavar="N", help="which port (default: a free one)")
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until the user stops it; ``ai-rails review SESSION --web`` begins with that session."""
+    """Serve until interrupted; ``ai-rails review SESSION --web`` begins with that session."""
     from rails.commands.log import chosen_session
 
     project = common.project_of(options)
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def server_of(project: Path, port: int = 0) -> ReviewServer:
-    """Return a server of the project's sessions, not yet answering. Without a key of the user it can only look."""
+    """Return a server of the project's sessions, not yet answering. Without the user's key it is read-only."""
     from rails.approval.pending import answer_key
     from rails.commands.session_actions import AgreedChanges
     from rails.config.prices import PRICES_NAME
@@ -60,7 +60,7 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:
-    """Yield the two addresses, each alone on its line so that a narrow terminal keeps it whole."""
+    """Yield the two addresses, each alone on its line for narrow terminals."""
     yield "To review and decide (keep this link secret, it can approve changes):"
     yield server.url_for("decide", session_id)
     yield "Read-only link:"

@@ -1,4 +1,4 @@
-"""What can be done to a session that is over, for the page and ``ai-rails log delete``: an undo, a deletion."""
+"""Undo and deletion of ended sessions, for the page and ``ai-rails log delete``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rails.session.project import state_of
 
 
 class AgreedChanges:
-    """Does what a person has agreed to, in one project. Raises RailsError with nothing changed."""
+    """Does what a person agreed to. Raises RailsError with nothing changed."""
 
     def __init__(self, project: Path) -> None:
         self.project, self.history = project, History(project)
@@ -27,7 +27,7 @@ class AgreedChanges:
         return self._undo(session_id)[0] if do == "undo" else self.deletion((session_id,))
 
     def carry_out(self, session_id: str, do: Deed, digest: str) -> str:
-        """Do what was shown under ``digest``, and say what was done."""
+        """Do what was shown under ``digest``; return a sentence."""
         if self.offer(session_id, do).digest != digest:
             raise UsageError("This is not what was shown any more, so nothing was changed. Look at it again.")
         if do == "delete":
@@ -40,7 +40,7 @@ class AgreedChanges:
         return f"Step {done.step} is undone: {one_line(files, 300)}. ai-rails redo does it again."
 
     def deletion(self, names: tuple[str, ...]) -> ChangeOffer:
-        """Return what deleting sessions would take away."""
+        """Return the offer to delete sessions."""
         state = state_of(self.project)
         size = sum(folder_bytes(state / "sessions" / name) for name in names)
         steps = [step for name in names for step in in_effect(self.history.steps(name), undone=False)]

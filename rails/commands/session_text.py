@@ -1,4 +1,4 @@
-"""A session as text or Markdown: what it was, turn by turn, and what it came to."""
+"""A session as text or Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rails.review.reports.turn import turn_section
 
 
 def render_session(view: SessionView, colour: bool = False, *, width: int = 100) -> str:
-    """Return a session turn by turn: what was asked, what failed and why, what was decided and written."""
+    """Return a session turn by turn."""
     pen = TextRenderer(colour, width)
     lines = [
         pen.line(f"Session {one_line(view.session_id)}", "title"),
@@ -43,7 +43,7 @@ def _result(view: SessionView) -> Iterator[Block]:
 
 
 def session_as_markdown(view: SessionView) -> str:
-    """Return a session as Markdown, for a pull request or an issue."""
+    """Return a session as Markdown, for a pull request."""
     ended = ending_badge(view.ending)
     lines = ["# AI-Rails session", "", f"{ended.words}{f': {inline(view.message)}' if view.message else ''}", ""]
     parts: list[Block] = [session_facts(view), *session_figures(view), *session_warnings(view)]

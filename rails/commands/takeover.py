@@ -1,4 +1,4 @@
-"""``ai-rails takeover``: a page with what a project has, which begins the work on it."""
+"""``ai-rails takeover``: a page with what a project has."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rails.session import plan_files
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("folder", metavar="DIR", help="the project's folder")
     parser.add_argument("--name", help="the plan's name (default: the folder's)")
     add_summary(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the page, say where it is and what comes next."""
+    """Write the page, say what comes next."""
     project, summary = Path(options.folder).resolve(), " ".join(options.summary)
     if not project.is_dir():
         raise UsageError(f"{options.folder} is not a folder, so there is nothing to take over. Nothing was changed.")

@@ -28,7 +28,7 @@ from rails.tools.validate import validate
 
 
 def options(parser: ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     add_description(
         parser,
         "Actions: list, show NAME, check [FOLDER] (mistakes, and what is missing), new NAME, trust [NAME], "
@@ -73,7 +73,6 @@ def _list(options: Namespace, project: Path) -> int:
 
 
 def _whose(definition: Definition) -> str:
-    """Say where a definition comes from: shipped with AI-Rails, the user's own folder, or the project."""
     folder = Path(definition.source).parent
     if folder == builtin_folder("mcp_definitions"):
         return "shipped"
@@ -86,7 +85,6 @@ def _show(options: Namespace, project: Path) -> int:
 
 
 def _check(options: Namespace, project: Path) -> int:
-    """Say every mistake in the files; without any, whether what the tools need is there."""
     folders = [Path(options.name)] if options.name else definition_folders("mcp_definitions", project)
     mistakes = check_folder(folders)
     only_files = mistakes or options.files_only or options.name
@@ -105,7 +103,7 @@ def _check(options: Namespace, project: Path) -> int:
 
 
 def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
-    """Yield a line for each tool: whether what it needs is there, and what to do if not."""
+    """Yield a line for each tool: whether its needs are met, and what to do if not."""
     width = max(map(len, reached), default=0)
     for name, one in reached.items():
         word = "ready" if one.ok and one.asked else "unknown" if one.ok else "missing"
@@ -122,7 +120,7 @@ def _new(options: Namespace, project: Path) -> int:
 
 
 def _trust(options: Namespace, project: Path) -> int:
-    """Show every definition that nobody accepted as it is now; a typed "trust" accepts it."""
+    """Show the definitions not accepted yet; a typed "trust" accepts them."""
     trust = trust_of(project)
     pending = pending_definitions(registry_of(project), trust)
     waiting = [item for item in pending if options.name in (None, item.definition.tool_name)]
@@ -140,7 +138,6 @@ def _trust(options: Namespace, project: Path) -> int:
 
 
 def _test(options: Namespace, project: Path) -> int:
-    """Run a tool with the given parameters or each of its own examples, as an agent's request would."""
     from rails.tools.runners import dispatch
 
     registry = registry_of(project)
@@ -173,7 +170,6 @@ def _test(options: Namespace, project: Path) -> int:
 
 
 def _import(options: Namespace, project: Path) -> int:
-    """Turn the servers of an ``.mcp.json``, or one at an address, into definition files, one for each tool."""
     from rails.tools.mcp_import import import_server
 
     taken = set(registry_of(project).names())

@@ -1,4 +1,4 @@
-"""``ai-rails undo`` and ``redo``: a step back or forth, byte for byte, and never over a person's later work."""
+"""``ai-rails undo`` and ``redo``: byte for byte, never over a person's later work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("session", nargs="?", help="which session (default: the last)")
     parser.add_argument("--step", type=from_one, metavar="N", help="which step (default: the last)")
     parser.add_argument("--all", action="store_true", help="every step of the session, the last first")
@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Take back the named step, the whole session, one file of it, or the last step there is."""
+    """Undo the named step, the session, one of its files, or the last step."""
     return _one_file(options) if options.file else move(options, redo=False)
 
 
@@ -53,7 +53,7 @@ def _one_file(options: argparse.Namespace) -> int:
 
 
 def move(options: argparse.Namespace, *, redo: bool) -> int:
-    """Go one step back, or (``redo``) forth again; log it, and say what was written."""
+    """Undo or ``redo`` one step; log and report it."""
     project = common.project_of(options)
     for note in recover(project):
         print(one_line(note, 400))
@@ -68,7 +68,7 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
 
 
 def session_to_move(history: History, session: str | None, *, redo: bool) -> str:
-    """Return whose step is the next to go. Raises UsageError where there is none."""
+    """Return whose step is next. Raises UsageError if none is."""
     fitting = in_effect(history.steps(session), undone=redo)
     if not fitting:
         where = f"session {one_line(session)!r}" if session else str(history.project)
@@ -79,18 +79,18 @@ def session_to_move(history: History, session: str | None, *, redo: bool) -> str
 
 
 def log_of(project: Path, session: str) -> AbstractContextManager[SessionLog | None]:
-    """Open the log that a step back is written to, before it is taken. Raises LogError; nothing is changed then."""
+    """Open the log for the undo, before it happens. Raises LogError; nothing is changed then."""
     return nullcontext() if is_fix_run(session) else open_log(project, session)
 
 
 def open_log(project: Path, session: str) -> SessionLog:
-    """Return a session's log, to be written. Raises LogError where another process writes it that does not let go."""
+    """Return a session's log for writing. Raises LogError if another process keeps it."""
     let_go(str(project))  # the hooks of another agent keep it open
     return SessionLog.reopen(state_of(project), session)
 
 
 def undo_event(one: Undone, *, redo: bool) -> Undo:
-    """Return the event of a step that was taken back, or done again."""
+    """Return the event of a step undone or redone."""
     return Undo(one.step, tuple(str(change.path) for change in one.changes.changes), redo, one.changes.files())
 
 
@@ -105,7 +105,7 @@ def _moved(history: History, session: str, options: argparse.Namespace, *, redo:
 
 
 def say_moved(one: Undone, *, redo: bool, whole: bool = True) -> None:
-    """Print each file that was written, and whose step it was."""
+    """Print each written file and whose step it was."""
     for change in one.changes.changes:
         verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
         print(f"{verb} {one_line(str(change.path))}")
@@ -121,5 +121,4 @@ def say_moved(one: Undone, *, redo: bool, whole: bool = True) -> None:
 
 
 def _label(title: str) -> str:
-    """Return what a step's title says of how its place was found: " (fuzzy match)", or nothing."""
     return next((f" ({word})" for word in ("fuzzy match, merged", "fuzzy match", "merged") if f"({word})" in title), "")

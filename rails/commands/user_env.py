@@ -1,6 +1,5 @@
-"""The ``.env`` in the user's own configuration folder: variables for AI-Rails that the environment does not have.
-
-Only that one. A project's ``.env`` is read so that its secrets are masked, and sets nothing.
+"""The ``.env`` in the user's configuration folder: variables that the environment lacks. A project's ``.env`` is only
+read to mask its secrets.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ TAKEN: Final[set[str]] = set()
 
 
 def take(file: Path) -> None:
-    """Set what the file says and the environment does not. Raises UsageError for a file that others can write."""
+    """Set the file's variables that the environment lacks. Raises UsageError if others can write the file."""
     if os.name == "posix" and file.stat().st_mode & 0o022:
         raise UsageError(f"Others can write {file}, so nothing was taken from it. Protect it: chmod 600 {file}")
     try:

@@ -1,4 +1,4 @@
-"""The verbs of the command line: a static table, which help and completion show without importing one of them."""
+"""The verbs: a static table, so that help and completion import none."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ VERBS: Final[Mapping[str, str]] = {verb: words for group in GROUPS.values() for 
 
 
 def with_verb(words: Sequence[str]) -> Sequence[str]:
-    """Return a command line with its verb: that of a conversation may be left out.
+    """Return a command line with its verb.
 
-    A conversation begins where a model is named first, and where nothing is said at a terminal in a project.
+    Without one it is a conversation if it begins with a model, or is empty at a terminal in a project.
     """
     if words:
         talks = words[0].startswith(("-m", "--model"))

@@ -1,4 +1,4 @@
-"""``ai-rails why FILE:LINE``: which edit made a line, who asked for it, who approved it, and why."""
+"""``ai-rails why FILE:LINE``: which edit made a line, and who approved it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add what this verb takes."""
+    """Add the options."""
     parser.add_argument("place", metavar="FILE:LINE", help="the line, for example src/app.py:12")
     add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the line's history; exit 1 when no session has touched it."""
+    """Print the line's history; exit 1 if no session touched it."""
     project = common.project_of(options)
     name, colon, number = options.place.rpartition(":")
     if not (colon and name) or not number.isdigit() or not int(number):
