@@ -137,6 +137,7 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
 
 
 def _rows(place: str) -> list[JobResult]:
+    """Return the results in a store. Raises UsageError if there are none."""
     from rails.batch.store import JobStore
 
     if rows := JobStore(place).rows():
@@ -199,6 +200,7 @@ def _money_text(progress: SetProgress) -> str:
 
 
 def _variants(options: argparse.Namespace) -> Variants:
+    """Return what is varied. Raises UsageError."""
     from rails.batch.tasks import Variants
 
     gates = _list(options.gate)

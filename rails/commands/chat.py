@@ -217,6 +217,7 @@ class Talk:
         return True
 
     def _switch(self, session: Session) -> None:
+        """Continue with another model. Raises UsageError or ModelError."""
         from msgspec.structs import replace
 
         from rails.commands.models import check_models

@@ -60,6 +60,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def _profile(text: str) -> str:
+    """Return the profiles as written. Raises UsageError for an unknown one."""
     unknown = next((one for one in text.split(",") if one not in _PROFILES), None)
     if unknown is not None:
         raise UsageError(

@@ -1,1 +1,1 @@
-"""The session log, read for people: one view-model, drawn for the terminal, a page or a program."""
+"""The session log for people: one view-model for terminal, page and programs."""

@@ -1,7 +1,5 @@
-"""A session as one HTML file: readable anywhere, printable, without scripts and without any request.
-
-The Content-Security-Policy in the file allows exactly its own style sheet, by hash; nothing in the log
-can add to it. ``rails.render.html_page.markup`` escapes every text.
+"""A session as one HTML file without scripts or requests. Its Content-Security-Policy allows only its style sheet, by
+hash; ``rails.render.html_page.markup`` escapes every text.
 """
 
 from __future__ import annotations
@@ -50,12 +48,12 @@ MOST_STEPS: Final = 200
 
 
 def render_html(view: SessionView) -> str:
-    """Return the session as a complete HTML document."""
+    """Return the session as an HTML document."""
     return "".join(html_parts(view, view.turns))
 
 
 def html_parts(view: SessionView, turns: Iterable[TurnView]) -> Iterator[str]:
-    """Yield the document in pieces. ``turns`` are whole, taken one at a time; those of ``view`` may be outlines."""
+    """Yield the document in pieces. ``turns`` are whole; those of ``view`` may be outlines."""
     title = one_line(view.task, 80) or one_line(view.session_id)
     content = join(
         el("a", html_text("Skip to the turns"), class_="skip", href="#turns"),
@@ -70,7 +68,7 @@ def html_parts(view: SessionView, turns: Iterable[TurnView]) -> Iterator[str]:
 
 
 def document(title: str, content: Html) -> str:
-    """Return ``content`` as a complete HTML document with our style sheet, and a policy that allows nothing else."""
+    """Return ``content`` as an HTML document; its policy allows only our style sheet."""
     style = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
     style += plugin_of("n8n").style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -91,7 +89,7 @@ def document(title: str, content: Html) -> str:
 
 
 def header(view: SessionView, more: Mapping[str, str] | None = None, *, running: bool = False) -> Html:
-    """Return the session's task, ending and facts, with ``more`` of them; ``running``: its run is known to run."""
+    """Return task, ending and facts, with ``more`` of them; ``running``: known to run."""
     ended = RUNNING if running and not view.outcome else ending_badge(view.ending)
     return el(
         "header",
@@ -109,10 +107,7 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
 
 
 def overview(view: SessionView, stats: SessionStats | None = None) -> Html:
-    """Return the counts, where the time went, and a strip of turns to jump to.
-
-    ``stats`` are of the whole session, where ``view`` is only a part of it.
-    """
+    """Return counts, times and a strip of turns; ``stats`` of the whole session if ``view`` is a part."""
     heading = el("h2", html_text("At a glance"), id="glance", class_="quiet")
     figures = [page_renderer().draw(block) for block in (stats_figures(stats) if stats else session_figures(view))]
     whole = stats is None and len(view.turns) <= MOST_STEPS
@@ -140,7 +135,7 @@ def _steps(turns: Sequence[TurnView]) -> list[Html]:
 
 
 def why(view: SessionView) -> Html | None:
-    """Return what explains failures, what deserves a second look, and a damaged log."""
+    """Return explained failures, warnings and log damage, or None."""
     parts = [_attempts(view), *map(_warning, session_warnings(view))]
     return el("div", parts) if view.failures or view.attention or view.damage else None
 
@@ -151,7 +146,6 @@ def _warning(found: Notes) -> Html:
 
 
 def _attempts(view: SessionView) -> Html:
-    """Draw each row of failed tries as a strip: why each failed, and how it compares with the one before."""
     rows = list(rows_of(view.turns))
     if not rows:
         return Html("")
@@ -164,7 +158,6 @@ def _attempts(view: SessionView) -> Html:
 
 
 def _tries(row: AttemptRow) -> Html:
-    """Draw one row of tries."""
     turns = [*row.tries[:_LISTED], *((row.ended,) if row.ended else ())]
     return el("ol", [el("li", _try(turn), class_=f"try-{turn.attempt}" if turn.attempt else None) for turn in turns])
 
@@ -182,7 +175,7 @@ def _try(turn: TurnView) -> Html:
 
 
 def turn_sections(view: SessionView, turns: Iterable[TurnView]) -> Iterator[Html]:
-    """Yield a section for each of ``turns``, with a link to the next failed one of ``view``."""
+    """Yield a section per turn, linked to the next failed one of ``view``."""
     failures, page = [turn.number for turn in view.turns if turn.failed], page_renderer()
     for turn in turns:
         at = bisect_right(failures, turn.number)
@@ -190,14 +183,14 @@ def turn_sections(view: SessionView, turns: Iterable[TurnView]) -> Iterator[Html
 
 
 def workflow_picture(summary: ChangeSummary) -> str:
-    """Return the picture of what a change of a workflow means, as markup; nothing where there is none."""
+    """Return the picture of a workflow's change as markup; "" if there is none."""
     if summary.drawing is None:
         return ""
     return plugin_of("n8n").picture(summary.drawing, f"The workflow in {summary.path}: {summary.title}")
 
 
 def footer(view: SessionView) -> Html:
-    """Return what was done to the session later, and what identifies its log."""
+    """Return later actions on the session and its log's identity."""
     return el("footer", page_renderer().draw(session_history(view)))
 
 
@@ -207,7 +200,7 @@ def report_html(report: ReviewReport, link: Link = nowhere) -> Html:
 
 
 def report_file(report: ReviewReport, about: str) -> str:
-    """Return a report as a complete HTML document; ``about`` says which sessions it is about."""
+    """Return a report as an HTML document; ``about``: which sessions."""
     head = el("header", el("p", html_text(about), class_="eyebrow"), el("h1", html_text(report.title)), class_="top")
     return document(report.title, join(head, el("main", report_html(report))))
 

@@ -1,4 +1,4 @@
-"""The plan of a session as HTML: its agents side by side, which is done, which is at work, which is to come."""
+"""The plan of a session as HTML: its agents and how far each is."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _HANDED: Final = {"": "", "go": "handed over", "edited": "edited, then handed ov
 
 
 def plan_html(plan: Sequence[PlanStep], *, session_id: str = "", at_work: bool = False) -> Html | None:
-    """Return the plan, ``None`` where there is none, or where one agent has done one task and that is all.
+    """Return the plan, ``None`` if there is none or a single finished step.
 
-    With ``session_id`` each agent leads to the record it began with. ``at_work`` is whether the run is known to run:
-    a log without an end does not tell it from one that was interrupted.
+    With ``session_id`` agents link to their first records. ``at_work``: the run is known to run; a log without an end
+    may be an interrupted one.
     """
     alone = len(plan) == 1
     if not plan or (alone and plan[0].state == "done" and not any(_told(plan[0]))):
@@ -62,7 +62,6 @@ def _state(step: PlanStep, *, at_work: bool) -> str:
 
 
 def _told(step: PlanStep) -> Iterator[str]:
-    """Yield what else there is to say: the attempt, the escalation step, the hand-off."""
     if step.state == "working" and step.limit > 0:
         yield f"Attempt {min(step.failed + 1, step.limit)} of {step.limit}"
     elif step.state == "stopped" and step.failed > 0 and step.limit > 0:

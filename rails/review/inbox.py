@@ -1,8 +1,7 @@
-"""Where decisions from outside a run go: the open questions of running sessions, and the way of an answer to its run.
+"""Open questions of running sessions, and the way of an answer to its run.
 
-Questions are read from the logs, so whoever was started a moment
-ago knows what waits, and two of them agree. An answer is left among the session's pending answers; the run takes it up,
-checks it again, and its log has the result. Nothing here decides.
+Questions are read from the logs, so every process knows them. An answer is left among the session's pending answers;
+the run checks it again and logs the result. Nothing here decides.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ _POLL_S: Final = 0.03
 
 
 class AnswerState(Struct, frozen=True):
-    """The state of an answer: the question's state, or "sent" (left, not taken yet), "taken" (another one was
-    first), "stale" or "unknown". ``mine`` is whether this answer is the one that the run got.
+    """The question's state, or "sent" (not taken yet), "taken" (another was first), "stale" or "unknown". ``mine``: the
+    run got this answer.
     """
 
     state: str
@@ -47,7 +46,7 @@ class AnswerState(Struct, frozen=True):
 
 
 class Inbox:
-    """The questions of the project whose ``.rails`` folder is ``state``. Without ``key`` nothing can be decided."""
+    """The questions of the project whose ``.rails`` folder is ``state``. Without ``key``, read-only."""
 
     def __init__(self, state: Path, key: bytes | None) -> None:
         self._state, self._key = state, key
@@ -55,7 +54,7 @@ class Inbox:
         self._known: dict[str, tuple[Tail, ApprovalQuestions]] = {}
 
     def open(self, session_id: str) -> ApprovalQuestion | None:
-        """Return the question of a session that waits for an answer."""
+        """Return the session's question that waits for an answer."""
         return self._questions(session_id).open
 
     def find(self, session_id: str, number: int) -> ApprovalQuestion | None:
@@ -63,13 +62,13 @@ class Inbox:
         return self._questions(session_id).get(number)
 
     def waiting(self) -> Iterator[ApprovalQuestion]:
-        """Yield what waits, in every session that is running, the newest session first."""
+        """Yield the waiting questions of running sessions, the newest session first."""
         for session_id in session_ids(self._state)[::-1][:_SESSIONS]:
             if is_being_written(self._state, session_id) and (question := self.open(session_id)):
                 yield question
 
     def listening(self, session_id: str) -> bool:
-        """Whether the session's run takes answers from another process."""
+        """Whether the run takes answers from another process."""
         return self._key is not None and PendingAnswers(self._state, session_id, self._key).listening
 
     def asked(self, question: ApprovalQuestion) -> ApprovalOpened:
@@ -79,7 +78,7 @@ class Inbox:
         return event
 
     def rule_words(self, asked: ApprovalOpened) -> str:
-        """Say what the rule that a question offers to grant would have done in past sessions."""
+        """Say what the offered rule would have done in past sessions."""
         rule = asked.grant.rule if asked.grant else ""
         file = read_policy(rule.encode("utf-8", "replace"), "this session")
         if not file.rules or file.mistakes:
@@ -91,7 +90,7 @@ class Inbox:
         return rule_in_words(file.rules[0], views)
 
     def decide(self, session_id: str, number: int, answer: PageAnswer) -> AnswerState:
-        """Leave ``answer`` for the run and wait for a moment what it says."""
+        """Leave ``answer`` for the run and wait briefly for its result."""
         question = self.find(session_id, number)
         if question is None:
             return AnswerState("unknown", "There is no such question.")
@@ -110,11 +109,11 @@ class Inbox:
         return self._settled(question, AnswerState("sent", words, mine=True))
 
     def hears(self, session_id: str) -> bool:
-        """Whether the session is a conversation that waits for words of a person."""
+        """Whether the session is a conversation waiting for words."""
         return self._key is not None and PendingAnswers(self._state, session_id, self._key).hearing
 
     def say(self, session_id: str, words: str) -> AnswerState:
-        """Leave words of a person for a conversation."""
+        """Leave words for a conversation."""
         if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).hearing:
             return AnswerState("withdrawn", "The conversation does not wait for words just now; nothing was said.")
         if not box.say(words):
@@ -122,7 +121,6 @@ class Inbox:
         return AnswerState("sent", "Sent.", mine=True)
 
     def _settled(self, asked: ApprovalQuestion, so_far: AnswerState) -> AnswerState:
-        """Wait until the log has the result of a question; else return what is given."""
         deadline = time.monotonic() + limits.PAGE_DECISION_SECONDS
         while time.monotonic() < deadline:
             question = self.find(asked.session_id, asked.number)
@@ -132,7 +130,6 @@ class Inbox:
         return so_far
 
     def _questions(self, session_id: str) -> ApprovalQuestions:
-        """Return the session's questions, up to the last line of its log."""
         with self._lock:
             if session_id not in self._known:
                 self._known[session_id] = self._begin(session_id), ApprovalQuestions()
@@ -146,7 +143,7 @@ class Inbox:
             return questions
 
     def _begin(self, session_id: str) -> Tail:
-        """Return a reader that begins with the newest question, so that a long log is not read from its start."""
+        """Return a reader that begins with the newest question, to skip most of a long log."""
         log = self._state / "sessions" / session_id / LOG_NAME
         end = Tail(log, seek.end_of(log))  # first: what comes after it is read, whatever is not seen here
         number = seek.newest_of(log, ApprovalOpened.TYPE)

@@ -1,7 +1,7 @@
-"""What was asked of a human and its state: a fold over a session's records, as far as a page needs it.
+"""What was asked of a human and its state: a fold over records.
 
-A question ends with a decision, or without one: it expires, it is withdrawn (the run ended or asked anew),
-it is replaced by an edited one, or what was approved turned out to be stale. None of these is a denial.
+A question ends with a decision, or it expires, is withdrawn (the run ended or asked again), replaced by an edited one,
+or found stale. None of these is a denial.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEPT: Final = 200
 
 
 class ApprovalQuestion(Struct, frozen=True):
-    """A question: the APPROVAL_OPENED record it began with, and where it stands. ``record`` is as logged."""
+    """A question: its APPROVAL_OPENED ``record``, as logged, and its state."""
 
     number: int
     session_id: str
@@ -45,7 +45,7 @@ class ApprovalQuestion(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Say where it stands, in a sentence."""
+        """Return its state in a sentence."""
         by, reason = f" by {self.by}" if self.by else "", f": {self.reason}" if self.reason else "."
         return {
             "open": "This waits for you.",
@@ -69,7 +69,7 @@ class ApprovalQuestions:
 
     @property
     def open(self) -> ApprovalQuestion | None:
-        """The question that waits; a run asks one at a time."""
+        """The waiting question; a run asks one at a time."""
         last = self.last
         return last if last and last.state == "open" else None
 

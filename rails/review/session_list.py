@@ -1,4 +1,4 @@
-"""The sessions of a project, opened when they are looked at. What was folded is kept while its log stays as it is."""
+"""The sessions of a project, opened on demand; views are cached while their log is unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CARDS: Final = 5_000
 
 
 class SessionList:
-    """The sessions below ``state``; may be used from several threads. ``prices`` is the user's file of prices."""
+    """The sessions below ``state``. Thread-safe. ``prices`` is the user's file."""
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
         self.state = state
@@ -42,11 +42,11 @@ class SessionList:
         self._kept: OrderedDict[str, tuple[int, SessionView]] = OrderedDict()
 
     def prices(self) -> Prices:
-        """Return what tokens cost. Raises UsageError for a file that cannot be understood."""
+        """Return the prices. Raises UsageError for a bad file."""
         return load_price_file(self._prices) if self._prices else Prices()
 
     def view(self, session_id: str) -> SessionView:
-        """Return a session as people see it. Raises UsageError for one that is not there, LogError."""
+        """Return a session's view. Raises UsageError for an unknown one, LogError."""
         log = self._log(session_id)
         size = log.stat().st_size
         with self._lock:
@@ -58,18 +58,18 @@ class SessionList:
         return view
 
     def denied(self, session_id: str) -> str:
-        """Return the calls that were denied because nobody was there, as an answer. Raises UsageError for none."""
+        """Return the calls denied because nobody was there, as an answer. Raises UsageError for none."""
         text = denied_answer(self.view(session_id))
         if not text:
             raise UsageError(f"Nothing was denied in session {session_id} because nobody was there.")
         return text
 
     def outlined(self, session_id: str) -> SessionView:
-        """Return a session of any length: its turns without what was said and written. Raises UsageError, LogError."""
+        """Return a session of any length, turns without texts. Raises UsageError, LogError."""
         return self._fold(self._log(session_id), outline)
 
     def turns(self, session_id: str) -> Iterator[TurnView]:
-        """Yield the turns of a session one by one, whole. Raises UsageError, LogError."""
+        """Yield whole turns one by one. Raises UsageError, LogError."""
         yield from SessionFold(self._whole).turns(_Reading(self._log(session_id)))
 
     def _fold(self, log: Path, keep: Callable[[TurnView], TurnView | None] | None = None) -> SessionView:
@@ -78,7 +78,7 @@ class SessionList:
         return replace(view, damage=damage_in_words(reading.damage)) if reading.damage else view
 
     def views(self, names: Sequence[str]) -> Iterator[SessionView]:
-        """Yield sessions one at a time; one that cannot be read is left out."""
+        """Yield sessions one at a time, without unreadable ones."""
         for name in names:
             try:
                 yield self.view(name)
@@ -86,22 +86,22 @@ class SessionList:
                 continue
 
     def cards(self, line: str = "") -> tuple[SessionStats, ...]:
-        """Return the stats of the sessions that a line asks for, the newest first. Raises UsageError."""
+        """Return the stats that a line matches, newest first. Raises UsageError."""
         return chosen(self.summaries.newest(_CARDS), line)
 
     def report(self, name: str, line: str = "") -> ReviewReport:
-        """Return a report over the newest sessions that a line asks for. Raises UsageError."""
+        """Return a report over the newest sessions that a line matches. Raises UsageError."""
         names = [card.session_id for card in self.cards(line)] if line.strip() else session_ids(self.state)[::-1]
         return self.report_of(name, names[:REPORT_SESSIONS][::-1])
 
     def report_of(self, name: str, names: Iterable[str]) -> ReviewReport:
-        """Return a report over these sessions, which are in order. Raises UsageError."""
+        """Return a report over these sessions, in order. Raises UsageError."""
         if name not in GROUPS:
             raise UsageError(f"Sessions cannot be counted by {one_line(name)!r}, only by {', '.join(GROUPS)}.")
         return count_sessions(name, self.views(list(names)), self.prices())
 
     def morning(self, line: str, about: str) -> ReviewReport:
-        """Return what needs a person and what was changed in the sessions that a line asks for. Raises UsageError."""
+        """Return the morning report. Raises UsageError."""
         cards = self.cards(line)[:REPORT_SESSIONS]
         whole = {card.session_id: self._verifies(card.session_id) for card in cards}
         return morning(cards, self.prices(), whole, about)
@@ -141,7 +141,7 @@ class SessionList:
 
 
 class _Reading:
-    """The records of a log, read while they are asked for; ``damage`` is what could not be read until then."""
+    """The records of a log, read lazily; ``damage`` so far."""
 
     def __init__(self, log: Path) -> None:
         self._log, self.damage = log, list[Damage]()

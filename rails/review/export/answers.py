@@ -1,4 +1,4 @@
-"""Each answer of a session's models as a file of its own, named by its role and time."""
+"""Each answer of a session as a file of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rails.core.events.turn import LlmResponse
 
 
 def answer_files(records: Iterable[Record]) -> Mapping[str, str]:
-    """Return the text of each answer by its file's name, ``{role}_output_{timestamp}.md``; two never share one."""
+    """Return the answers by file name, ``{role}_output_{timestamp}.md``; names are unique."""
     files: dict[str, str] = {}
     for record in records:
         if isinstance(event := record.event, LlmResponse):

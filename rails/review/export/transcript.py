@@ -1,9 +1,8 @@
-"""A session in the shape of a Claude Code transcript, which many viewers read as it is.
+"""A session as a Claude Code transcript, which many viewers read.
 
-Source of the form: transcripts of Claude Code 2.1 (one JSON object per line; ``uuid`` and ``parentUuid``
-make a chain; ``message`` is the Messages API's message). It is that program's internal format, so only
-its stable core is written: ``user``, ``assistant`` and ``system`` lines. What only we have (verdicts,
-decisions) is a ``system`` line with our details under the key ``rails``, which readers ignore.
+Source: transcripts of Claude Code 2.1 (a JSON object per line; ``uuid`` and ``parentUuid`` make a chain; ``message`` is
+the Messages API's). The format is internal, so only its stable core is written: ``user``, ``assistant``, ``system``.
+Verdicts and decisions are ``system`` lines with details under ``rails``, which readers ignore.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _LOUD: Final = (LlmError, ErrorEvent, LogRecovered, ToolRequestValidationFailed,
 
 
 def to_transcript(records: Sequence[Record]) -> str:
-    """Return the session as JSON Lines. The same records give the same text."""
+    """Return the session as JSON Lines. Deterministic."""
     folder = next((event.project for r in records if isinstance(event := r.event, WorkflowStart)), "")
     lines, parent = [], None
     for record in records:
@@ -142,7 +141,7 @@ def _blocks(part: MessagePart) -> Iterator[Json]:
 
 
 def _object(arguments: str) -> dict[str, Json]:
-    """Return a call's arguments as an object; what is none is shown as the text that it is."""
+    """Return a call's arguments as an object, or as their text if they are none."""
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What a policy would have said to the questions of past sessions. Pure.
+"""What a policy would have said to past questions. Pure.
 
-Only questions that somebody answered count: a person, or the demo's script. What a log does not say is
-taken the careful way: a tool run counts as running something, and an emptied file as deleted.
+Only questions answered by a person or the demo's script count. Where a log is silent the worse is assumed: a tool runs
+something, an emptied file is deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DOUBTS: Final = ("Fuzzy match in ", "Merged: ")
 
 
 class Case(Struct, frozen=True):
-    """A question of the past: where it was asked, what was answered, and what the policy says to it."""
+    """A past question: its place, its answer, and the policy's ruling."""
 
     session_id: str
     turn: int
@@ -44,7 +44,7 @@ class DryRunReport(Struct, frozen=True):
 
     @property
     def slipped(self) -> tuple[Case, ...]:
-        """What the policy allows although it was denied. A policy that is to be trusted has none."""
+        """What the policy allows although it was denied; none if it can be trusted."""
         return tuple(case for case in self.cases if case.ruling == "allow" and case.answer != "approve")
 
     @property
@@ -58,13 +58,13 @@ class DryRunReport(Struct, frozen=True):
 
 
 def dry_run(policy: Policy, sessions: Iterable[SessionView]) -> DryRunReport:
-    """Put every answered question of ``sessions`` to ``policy``."""
+    """Apply ``policy`` to every answered question."""
     views = tuple(sessions)
     return DryRunReport(len(views), tuple(case for view in views for case in _cases(policy, view)))
 
 
 def rule_in_words(rule: PolicyRule, sessions: Iterable[SessionView]) -> str:
-    """Return what ``rule`` alone would have allowed, for somebody who is about to give it."""
+    """Return what ``rule`` alone would have allowed."""
     report = dry_run(Policy((rule,)), sessions)
     allowed = report.count("allow")
     text = f"In {counted(report.sessions, 'past session')} it would have answered "
@@ -75,7 +75,7 @@ def rule_in_words(rule: PolicyRule, sessions: Iterable[SessionView]) -> str:
 
 
 def dry_run_as_text(report: DryRunReport) -> str:
-    """Return the report for a terminal; what would have slipped through comes first."""
+    """Return the report for a terminal, slips first."""
     counts = ", ".join(f"{report.count(ruling)} {word}" for ruling, word in _WORDS)
     lines = [f"{counted(len(report.cases), 'answered question')} in {counted(report.sessions, 'session')}: {counts}."]
     if report.slipped:

@@ -1,7 +1,7 @@
-"""Sessions counted by model, rule, tool or decision: one table, and the same rows for programs. Pure.
+"""Sessions counted by model, rule, tool or decision. Pure.
 
-A *step* is a first attempt with tool requests and the tries that followed it. It passed at the first try if its
-requests were valid and the checks found nothing new. Intervals are Wilson's score intervals at 95 %.
+A *step* is a first attempt with requests and the tries after it; it passed at the first try if its requests were valid
+and the checks found nothing new. Intervals are Wilson's score intervals at 95 %.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Row: TypeAlias = dict[str, str | int | float]
 
 
 class ReviewReport(Struct, frozen=True):
-    """A report: what it is called, its sentences and tables, and the same for programs."""
+    """A report: name, sentences and tables, and the same for programs."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -38,7 +38,7 @@ class ReviewReport(Struct, frozen=True):
 
 
 def count_sessions(by: str, views: Iterable[SessionView], prices: Prices) -> ReviewReport:
-    """Return the sessions counted by one of :data:`GROUPS`; ``prices`` are the user's."""
+    """Return the sessions counted by one of :data:`GROUPS`."""
     seen: list[str] = []
 
     def each() -> Iterator[SessionView]:

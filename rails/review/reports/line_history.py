@@ -1,8 +1,7 @@
-"""Blame: from a file and a line number back to the edit, the request and the decision. Pure.
+"""Blame: from a line back to its edit, request and decision. Pure.
 
-The applied changes of a file are walked from the newest to the oldest; a line that a change did not
-write is followed to its number before that change. The hashes in the log say whether the walk can be
-trusted: where the file is not what a change left behind, somebody else wrote in between.
+Applied changes are walked from the newest; a line that a change did not write gets its number before it. The log's
+hashes say whether somebody else wrote in between.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _ALL_LINES: Final = 10_000_000
 
 
 class LineOrigin(Struct, frozen=True):
-    """The turn in which a line was written, and its number then. ``decision`` is ``None`` for a log without one."""
+    """The turn that wrote a line, and its number then. ``decision``: ``None`` if the log has none."""
 
     session_id: str
     turn: TurnView
@@ -35,8 +34,8 @@ class LineOrigin(Struct, frozen=True):
 
 
 class LineHistory(Struct, frozen=True):
-    """The answer. ``origin`` is ``None`` when no session wrote the line. ``certain`` is whether the hashes
-    of the log join without a gap up to the file as it is now.
+    """The answer. ``origin``: ``None`` if no session wrote the line. ``certain``: the log's hashes join without a gap
+    up to the current file.
     """
 
     path: str
@@ -56,9 +55,8 @@ class _Step(Struct, frozen=True):
 def line_history(
     sessions: Sequence[SessionView], path: str, line: int, current_sha256: str | None = None
 ) -> LineHistory:
-    """Return where ``line`` (from 1) of ``path`` comes from. ``sessions`` are in order, the oldest first.
-
-    ``current_sha256`` is the hash of the file as it is now, if known.
+    """Return where ``line`` (from 1) comes from. ``sessions``: oldest first; ``current_sha256``: of the current
+    file.
     """
     number, certain, expected = line, True, current_sha256
     for step in reversed(list(_steps(sessions, path))):
@@ -103,7 +101,6 @@ def line_history_as_text(story: LineHistory) -> str:
 
 
 def _steps(sessions: Sequence[SessionView], path: str) -> Iterator[_Step]:
-    """Yield the applied changes of ``path`` that were not undone, the oldest first."""
     for view in sessions:
         for turn in view.turns:
             if set(turn.checkpoints) & set(view.undone):
@@ -115,7 +112,6 @@ def _steps(sessions: Sequence[SessionView], path: str) -> Iterator[_Step]:
 
 
 def _diff_of(turn: TurnView, facts: Mapping[str, Json] | None, path: str) -> tuple[Diff | None, ApprovalView | None]:
-    """Return what was approved, or what another agent wrote, which asks nobody here."""
     agreed = [approval for approval in turn.approvals if approval.answer == "approve"]
     for approval in agreed or (None,):
         text = approval.diff if approval else str((facts or {}).get("diff", ""))
@@ -126,7 +122,7 @@ def _diff_of(turn: TurnView, facts: Mapping[str, Json] | None, path: str) -> tup
 
 
 def _before(diff: Diff, number: int) -> int | None:
-    """Return the number that a line had before the change, or ``None`` if the change wrote it."""
+    """Return a line's number before the change, ``None`` if the change wrote it."""
     shift = 0
     for row in diff.lines:
         if row.style == "add":

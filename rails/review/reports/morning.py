@@ -1,4 +1,4 @@
-"""What a morning begins with: what needs a person, what was changed by whom, and whether the logs are whole. Pure."""
+"""The morning report: what needs a person, who changed what, whether logs are whole. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FILES: Final = 100
 
 
 def morning(cards: Sequence[SessionStats], prices: Prices, whole: Mapping[str, bool], about: str) -> ReviewReport:
-    """Return the report over these sessions; ``whole`` says of each log whether it verifies."""
+    """Return the report; ``whole`` says of each log whether it verifies."""
     needs = [(card, need) for card in cards if (need := _need(card))]
     needs.sort(key=lambda pair: [*_NEEDS].index(pair[1]))
     changed = [card for card in cards if card.files]
@@ -111,7 +111,7 @@ def _changed_row(card: SessionStats, prices: Prices) -> tuple[Cell, ...]:
 
 
 def _changed_json(card: SessionStats, prices: Prices) -> dict[str, object]:
-    """Return what was changed in a session; ``cost`` is a text, "" without prices for all of its models."""
+    """Return a session's changes; ``cost`` is "" without prices for all of its models."""
     costs = [prices.cost(model, Usage(*counts)) for model, counts in card.used.items()]
     known = [cost for cost in costs if cost is not None]
     return {
@@ -155,10 +155,7 @@ def _agents(card: SessionStats) -> str:
 
 
 def denied_answer(view: SessionView) -> str:
-    """Return the calls of the last turn in which something was denied because nobody was there, as an answer.
-
-    Calls that were carried out are left out; "" where nothing was denied so.
-    """
+    """Return the calls of the last turn denied because nobody was there, as an answer; "" if none."""
     for turn in reversed(view.turns):
         if any((asked.answer, asked.by) == ("deny", "headless") for asked in turn.approvals):
             return "\n".join(_calls(turn))

@@ -1,4 +1,4 @@
-"""A session as a whole, as blocks: what it was, what it came to in figures, what deserves a look. Pure."""
+"""A session as blocks: facts, figures, warnings. Pure."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def session_facts(view: SessionView, more: Mapping[str, str] | None = None) -> F
 
 
 def session_figures(view: SessionView) -> tuple[Counts, Times]:
-    """Return the counts of a session, and where its time went."""
+    """Return a session's counts and times."""
     all_, cached = view.totals, sum(turn.cached_tokens for turn in view.turns)
     counts = {
         "turns": all_.turns,
@@ -88,7 +88,7 @@ def _counts(counts: Mapping[str, int]) -> Counts:
 
 
 def stats_figures(stats: SessionStats) -> tuple[Counts, Times]:
-    """Return the counts of a session that is too long to be read whole, as far as its stats have them."""
+    """Return the same from the stats of a session too long to be read whole."""
     counts = {
         "turns": stats.turns,
         "requests": stats.requests,
@@ -105,7 +105,7 @@ def stats_figures(stats: SessionStats) -> tuple[Counts, Times]:
 
 
 def session_warnings(view: SessionView) -> Iterator[Notes]:
-    """Yield what deserves a second look, and what is wrong with the log."""
+    """Yield warnings and the log's damage."""
     if view.attention:
         yield Notes("look", "Worth a second look", view.attention, "bad")
     if view.damage:
@@ -114,7 +114,7 @@ def session_warnings(view: SessionView) -> Iterator[Notes]:
 
 
 def session_history(view: SessionView) -> Facts:
-    """Return what was done to a session later, and what identifies its log."""
+    """Return later actions on the session and its log's identity."""
     facts = {
         "resumed": f"{view.resumed} times" if view.resumed else "",
         "undone": f"steps {', '.join(map(str, view.undone))}" if view.undone else "",
@@ -126,7 +126,7 @@ def session_history(view: SessionView) -> Facts:
 
 
 def ending_badge(outcome: str) -> Badge:
-    """Return how a session with this outcome ended."""
+    """Return the badge of an outcome."""
     return ENDINGS.get(outcome, Badge("…", "open", one_line(outcome, 40)))
 
 

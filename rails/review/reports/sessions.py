@@ -1,8 +1,7 @@
-"""The list of sessions: which ones a line asks for, and how they went in one row each. Pure.
+"""The list of sessions: filter and rows. Pure.
 
-The line is that of the search (``rails.log.query``), asked of whole sessions: words of the task, ``role:``,
-``model:``, ``path:``, ``rule:``, ``session:``, ``after:``, ``before:``, and ``is:`` with done, unfinished,
-failed (it gave up or broke), findings, refused, denied, approved, undone or damaged. ``-`` turns any of them around.
+The search line of ``rails.log.query``, over sessions: words of the task, ``role: model: path: rule: session: after:
+before:``, and ``is:`` done, unfinished, failed, findings, refused, denied, approved, undone, damaged. ``-`` negates.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _FIELDS: Final = ("role", "model", "path", "rule", "is")
 
 
 def chosen(cards: Iterable[SessionStats], line: str) -> tuple[SessionStats, ...]:
-    """Return the stats that a line asks for. Raises UsageError for a line that means nothing for sessions."""
+    """Return the stats that a line matches. Raises UsageError for a meaningless line."""
     query = parse_query(line)
     if unknown := [facet.name for facet in query.facets if facet.name not in _FIELDS]:
         raise UsageError(f"{unknown[0]}: is a field of records, not of sessions. Use {', '.join(_FIELDS)}, session.")
@@ -77,7 +76,7 @@ def _has(card: SessionStats, facet: Facet) -> bool:
 
 
 def states(card: SessionStats) -> frozenset[str]:
-    """Return everything that ``is:`` can ask of a session and that holds."""
+    """Return the values of ``is:`` that hold."""
     outcome = outcome_for(card.ending) if card.ending else ""
     done = outcome in GOOD
     holds = {
@@ -98,7 +97,7 @@ def states(card: SessionStats) -> frozenset[str]:
 
 
 def sessions_table(cards: Sequence[SessionStats]) -> Table:
-    """Return sessions as a table in the order given."""
+    """Return sessions as a table, in this order."""
     return Table(
         "Sessions",
         ("session", "started", "turns", "verdicts and decisions", "outcome", "task"),
@@ -111,7 +110,7 @@ def sessions_table(cards: Sequence[SessionStats]) -> Table:
 
 
 def unread_lines(card: SessionStats) -> str:
-    """Say how many lines of a session's log could not be read, to be put behind something else; "" if all could."""
+    """Return a suffix on how many log lines are unreadable, "" for none."""
     damage = f"; {card.damage} damaged lines" if card.damage else ""
     return damage + (f"; {card.newer} lines of a newer AI-Rails" if card.newer else "")
 
@@ -122,7 +121,7 @@ def _open_questions(cards: Sequence[SessionStats]) -> Iterator[str]:
 
 
 def how_on(card: SessionStats) -> str:
-    """Return the sentence that says how a session with an open question goes on."""
+    """Return how a session with an open question goes on."""
     if card.asks:
         return how_to_answer(card.session_id)
     return f"Answer where it runs, or in ai-rails serve. Ask again with: ai-rails run --resume {card.session_id}"
@@ -146,6 +145,6 @@ def spark(letters: str) -> str:
 
 
 def legend(sparks: Iterable[str]) -> str:
-    """Say what the characters mean that occur."""
+    """Return the meaning of the characters that occur."""
     used = set().union(*sparks)
     return ", ".join(f"{mark} {words}" for letter, (mark, _, words) in SPARK.items() if letter in used)

@@ -1,4 +1,4 @@
-"""A turn as blocks: what was said and asked, what failed, what was decided and written. Pure."""
+"""A turn as blocks. Pure."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _correction(correction: CorrectionView) -> blocks.ValueChanges:
 
 
 def difference(old: str | None, new: str | None, width: int = 60) -> tuple[str, str]:
-    """Return the parts of two values around the first place where they differ, each on one printable line."""
+    """Return both values around their first difference, each on one printable line."""
     if old is None or new is None:
         return tuple("(none)" if value is None else one_line(value, width) for value in (old, new))  # type: ignore[return-value]
     at = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
@@ -115,7 +115,7 @@ def difference(old: str | None, new: str | None, width: int = 60) -> tuple[str, 
 
 
 def _gate(gate: GateVerdict, diff_lines: int, *, drawn: bool) -> Iterator[blocks.Block]:
-    """Yield a verdict; what was judged is shown with it where no human was asked about it."""
+    """Yield a verdict, with its diff where no human was asked."""
     verdict = gate.verdict
     yield blocks.VerdictBlock(verdict.status, checks_in_words(verdict), round(gate.duration_ms / 1000, 3))
     yield from verdict.outlines

@@ -1,4 +1,4 @@
-"""What a session has used and what is left of its budget, in words. Money only by the user's own prices."""
+"""What a session used and has left, in words; money by the user's prices."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ _MINUTE: Final = 60
 
 
 class SessionUsage(Struct, frozen=True):
-    """Words for people: ``tokens`` used, ``cost`` ("" without prices), what is ``left`` of each bound that was set.
+    """Texts: ``tokens`` used, ``cost`` ("" without prices), what is ``left`` of each bound.
 
-    ``bars`` are the names of the bounds and how much of each is used, from 0 to 1.
-
-    ``note`` says what is wrong with the table of prices, if anything is.
+    ``bars``: names of bounds, used share from 0 to 1. ``note``: problems of the price table.
     """
 
     tokens: str = ""
@@ -33,21 +31,19 @@ class SessionUsage(Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """Everything in one line, for the strip of what happens now."""
+        """Everything in one line."""
         left = f"Left: {', '.join(self.left)}" if self.left else ""
         return " · ".join(filter(None, (self.tokens, self.cost, left)))
 
     @property
     def facts(self) -> dict[str, str]:
-        """The facts for a session's header; names of empty ones have no value."""
+        """The facts of a session's header, "" for unknown ones."""
         return {"Cost": self.cost or self.note, "Budget left": ", ".join(self.left)}
 
 
 def session_usage(card: SessionStats, prices: Prices, *, since_last_s: float = 0.0, note: str = "") -> SessionUsage:
-    """Return what the session of ``card`` (its stats) has used.
-
-    ``since_last_s`` is how long the last record of a running session is ago, in seconds: that time counts, as it does
-    in the run. ``note`` is passed on.
+    """Return what a session has used; ``since_last_s``, seconds since a running session's last record, count as in the
+    run.
     """
     used = {model: Usage(*counts) for model, counts in card.used.items()}
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
@@ -70,10 +66,7 @@ def _tokens(counts: Sequence[Usage]) -> str:
 
 
 def _left(card: SessionStats, prices: Prices, spent: float | None, seconds: float) -> Iterator[tuple[str, str, float]]:
-    """Yield what is left of each bound, its name and the share that is used.
-
-    That is counted as the run counts it (``rails.session.budget.SessionBudget``).
-    """
+    """Yield what is left of each bound, its name and used share, as ``rails.session.budget.SessionBudget`` counts."""
     most = read_typed(SessionLimits, card.limits)
     tokens, most_seconds, most_cost = most.max_tokens or 0, most.max_seconds or 0.0, most.max_cost or 0.0
     if tokens > 0:

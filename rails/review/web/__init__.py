@@ -1,1 +1,1 @@
-"""The review in a browser: a server on the loopback interface, and one page without a build step."""
+"""The review in a browser: a loopback server and one page."""

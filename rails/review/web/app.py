@@ -1,22 +1,22 @@
-"""What the page asks for, as a Starlette application. Everything is read from the logs; decisions are left for the run.
+"""The page's requests, as a Starlette application. Everything is read from the logs; decisions are left for the run.
 
-GET  /                                the shell, the same for everyone; its scripts and style sheets
+GET  /                                the shell, with scripts and style sheets
 GET  /api/sessions                    {html}
 GET  /api/search?q=&before=           {html}
-GET  /api/report/NAME?q= and others   what ``reports`` answers
-GET  /api/waiting                     {count, html}: what waits for a human, in every session
-GET  /api/session/ID?first=N&part     turns of a session (``pages.Window``), or before=N; part: without the head
-GET  /api/session/ID/stream           server-sent events; resumes after the header Last-Event-ID
-GET  /api/session/ID/question         what waits in the session: {question, digest, state, html, texts}
-GET  /api/session/ID/question/N/rule  what the grant that N offers would have done in past sessions
-POST /api/decide                      {session, question, digest, do, …}: needs the token that decides
-GET  /api/session/ID/hears            {hears}: whether the conversation waits for words, from whoever asks
-POST /api/say                         {session, words}: needs the token that decides
-GET  /api/session/ID/unchanged?…      {html, more}: lines of a file that a difference leaves out (``pages.unchanged``)
-GET  /api/session/ID/change/DO        {html, digest, word}: what undo or delete would do; needs the token that decides
-POST /api/change                      {session, do, digest, word}: does it; needs the token that decides
+GET  /api/report/NAME?q= and others   see ``reports``
+GET  /api/waiting                     {count, html}, over all sessions
+GET  /api/session/ID?first=N&part     turns (``pages.Window``), or before=N; part: without the head
+GET  /api/session/ID/stream           server-sent events; resumes after Last-Event-ID
+GET  /api/session/ID/question         {question, digest, state, html, texts}
+GET  /api/session/ID/question/N/rule  what N's grant would have done in past sessions
+POST /api/decide                      {session, question, digest, do, …}; token that decides
+GET  /api/session/ID/hears            {hears}: the conversation waits for words
+POST /api/say                         {session, words}; token that decides
+GET  /api/session/ID/unchanged?…      {html, more} (``pages.unchanged``)
+GET  /api/session/ID/change/DO        {html, digest, word}; token that decides
+POST /api/change                      {session, do, digest, word}; token that decides
 
-The functions that are no coroutines run in threads, at most forty at a time.
+Functions that are no coroutines run in threads, at most forty at a time.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ReviewPage:
         self._changes = changes
 
     def app(self) -> Starlette:
-        """Return the application. What must not be answered has to be stopped before it (``guard``)."""
+        """Return the application, which must be behind ``guard``."""
         routes = [
             *(Route(path, _static) for path in _STATIC),
             Route("/flow.css", _flow_style),
@@ -159,7 +159,6 @@ class ReviewPage:
         return _json({"words": self._inbox.rule_words(self._inbox.asked(question))})
 
     def _known(self, asked: Request) -> str:
-        """Return the session that the path names. Raises HTTPException where there is none."""
         name: str = asked.path_params["session"]
         if not _SESSION.fullmatch(name):
             raise HTTPException(404)
@@ -241,7 +240,6 @@ def _flow_style(_asked: Request) -> Response:
 
 
 def _object(body: bytes, *names: str) -> dict[str, str]:
-    """Return a JSON object of these texts, of which ``session`` names one. Raises UsageError."""
     try:
         given = json.loads(body)
         found = {name: given[name] for name in names}
@@ -257,7 +255,6 @@ def _object(body: bytes, *names: str) -> dict[str, str]:
 
 
 def _deed(word: str) -> Deed:
-    """Return what can be done to a session. Raises HTTPException for anything else."""
     for one in DEEDS:
         if word == one:
             return one
@@ -278,7 +275,6 @@ def _json(value: Mapping[str, Json], status: int = 200) -> Response:
 
 
 def _words(status: int, words: str) -> Response:
-    """Return a sentence as plain text."""
     return Response(one_line(words, 500).encode(), status, {"Content-Type": "text/plain; charset=utf-8"})
 
 

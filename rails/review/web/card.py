@@ -1,7 +1,5 @@
-"""The approval card as HTML: what would happen, byte for byte, and the ways to answer.
-
-What stands in it is said by ``rails.approval.question``, for the terminal and this page alike. Here it can be edited
-too: parts that can be left out, texts to change, and an answer.
+"""The approval card as HTML, for every way to answer. Its texts come from ``rails.approval.question``; edits are made
+here.
 """
 
 from __future__ import annotations
@@ -37,10 +35,9 @@ _WHOLE: Final = 3_000
 def question_json(
     question: ApprovalQuestion, asked: ApprovalOpened, decides: str, *, full: bool = False
 ) -> dict[str, Json]:
-    """Return a question for the page: its card, and the texts of the files that can be edited there.
+    """Return a question for the page: card and editable texts.
 
-    ``decides`` is "yes", "read" (this address only looks) or "not running" (nobody would take the answer).
-    ``full`` leaves no line of a difference out.
+    ``decides`` is "yes", "read" (read-only address) or "not running". ``full``: all lines of differences.
     """
     return {
         "question": question.number,
@@ -55,7 +52,7 @@ def question_json(
 
 
 def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, *, full: bool = False) -> Html:
-    """Return the card; its head has the id ``card-title``. What to be careful about comes first."""
+    """Return the card, risks first; its head has the id ``card-title``."""
     card = question_card(asked, full=full, page=True)
     page = _CardRenderer(asked, can_edit=decides == "yes" and asked.can_edit)
     ends = f"{time_text(asked.expires)}; then the run pauses, nothing is denied" if asked.expires else ""
@@ -87,7 +84,7 @@ def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, 
 
 
 def editable_texts(asked: ApprovalOpened) -> Iterator[tuple[str, str]]:
-    """Yield the files whose text can be edited in a page: one kind of line end, and nothing masked."""
+    """Yield the editable files: one kind of line end, nothing masked."""
     for file in asked.files:
         after = file.after
         if after is None or file.masked:
@@ -98,7 +95,7 @@ def editable_texts(asked: ApprovalOpened) -> Iterator[tuple[str, str]]:
 
 
 class _CardRenderer(HtmlRenderer):
-    """Draws a question, with what there is to edit in its differences."""
+    """Draws a question with editable differences."""
 
     def __init__(self, asked: ApprovalOpened, *, can_edit: bool) -> None:
         super().__init__(workflow_picture)
@@ -107,13 +104,11 @@ class _CardRenderer(HtmlRenderer):
         self._texts = dict(editable_texts(asked)) if can_edit else {}
 
     def draw(self, block: Block) -> Html:
-        """Return a block; risks stand out."""
         if isinstance(block, Risks):
             return notes_html("Risks", block.lines, kind="risks-box", chars=500)
         return super().draw(block)
 
     def diff(self, diff: Diff) -> Html:
-        """Return a file's difference, its parts to take or leave, and the button that opens its text."""
         change = self._changes.get(diff.path)
         pieces = NumberedPieces(change) if change else None
         row = pieces.row if pieces and pieces.count > 1 else diff_row
@@ -125,7 +120,7 @@ class _CardRenderer(HtmlRenderer):
         return diff_html(diff, rows, hidden if diff.hidden else None, below)
 
     def _spans(self, diff: Diff) -> list[list[Span]]:
-        """Return the parts of each line, read in the whole file: a text may begin far above what is shown of it."""
+        """Return the parts of each line, from the whole file: a multi-line text may begin far above."""
         change = self._all.get(diff.path)
         if change is None:
             return spans(diff)
@@ -142,9 +137,9 @@ class _CardRenderer(HtmlRenderer):
 
 
 class NumberedPieces:
-    """The differing pieces of a change, found by line number, numbered as ``rails.approval.edit`` does.
+    """The pieces of a change, numbered as ``rails.approval.edit`` does.
 
-    Each is offered once, at its first drawn line; where there is only one, there is nothing to choose.
+    Each is offered at its first drawn line; a single one is not offered.
     """
 
     def __init__(self, change: FileChange) -> None:
@@ -175,7 +170,7 @@ def _choice(piece: int) -> Html:
 
 
 def bar_html(asked: ApprovalOpened, decides: str) -> Html:
-    """Return the ways to answer. What they do is in ``approval.js``."""
+    """Return the ways to answer; ``approval.js`` handles them."""
     if decides == "read":
         words = "This link is read-only. To decide, open the other link that ai-rails printed."
         return el("p", html_text(words), class_="box")
@@ -228,7 +223,6 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
 
 
 def _options_html(options: Sequence[AskedOption]) -> Html:
-    """Return a button for each way to answer, with its number as the key, and a line for words that go with it."""
     buttons = [
         el(
             "button",
@@ -274,7 +268,6 @@ def _count(name: str, words: str, most: int) -> Html:
 
 
 def _edit_button() -> Html:
-    """Return the button that opens the editor and, once something is changed, has it checked."""
     words = (
         el("span", html_text("Edit"), class_="edit-first"),
         el("span", html_text("Check my version"), class_="edit-now"),

@@ -1,6 +1,5 @@
-"""What the page can do to a session that is over: take its last step back, or delete it, after a typed word.
-
-Who does it is given (``rails.commands.session_actions``): this package reads sessions and changes nothing.
+"""What the page can do to an ended session after a typed word: undo or delete. ``rails.commands.session_actions`` does
+it; this package only reads.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ DEEDS: tuple[Deed, ...] = ("undo", "delete")
 
 
 class ChangeOffer(Struct, frozen=True):
-    """What would be done: a title, sentences, a difference; ``digest`` stands for all of it and comes back."""
+    """A proposal; ``digest`` covers all of it and comes back."""
 
     title: str
     lines: tuple[str, ...]
@@ -29,17 +28,17 @@ class ChangeOffer(Struct, frozen=True):
 
 
 class SessionChanges(Protocol):
-    """Does what a person has agreed to. Raises RailsError with nothing changed."""
+    """Does what a person agreed to. Raises RailsError with nothing changed."""
 
     def offer(self, session_id: str, do: Deed) -> ChangeOffer:
         """Return what would be done."""
 
     def carry_out(self, session_id: str, do: Deed, digest: str) -> str:
-        """Do what was shown under ``digest``, and say what was done."""
+        """Do what was shown under ``digest``; return a sentence."""
 
 
 def offer_json(offer: ChangeOffer, do: Deed) -> dict[str, Json]:
-    """Return the question for the page; its answer is the word, typed."""
+    """Return the question for the page; its answer is the typed word."""
     page = page_renderer()
     field = el("input", id="change-word", autocomplete="off", spellcheck="false", aria_describedby="change-how")
     html = el(

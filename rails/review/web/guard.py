@@ -1,17 +1,13 @@
-"""Who may ask: the rules that every request passes before anything else, as one middleware around the whole page.
+"""Who may ask: the rules that every request passes first, as one middleware.
 
-The dangers are any page the user visits, and the agent itself, which runs programs as the user and may
-serve a page on another port. Therefore:
+The dangers are any page the user visits, and the agent, which may serve a page on another port. Therefore:
 
-- ``Host`` is compared exactly with our own names; that alone stops DNS rebinding, because a rebound
-  page's plain GET carries no ``Origin``;
-- ``Origin`` and ``Sec-Fetch-Site``, where sent, must be ours;
-- everything but the static shell needs a token in a header. It reaches the page in the URL's fragment,
-  which is never sent to a server, and there are no cookies: cookies are not separated by port, so a
-  server of the agent's would receive them;
-- deciding needs the other of two tokens, and a POST that no other site can make: its ``Origin`` must be
-  there and ours, its content JSON (a form can send neither without asking us first), its length known
-  and bounded.
+- ``Host`` must be one of our names exactly; that alone stops DNS rebinding, whose GET carries no ``Origin``;
+- ``Origin`` and ``Sec-Fetch-Site``, if sent, must be ours;
+- all but the static shell needs a token in a header. It comes in the URL's fragment, which is never sent; not
+  in a cookie, which a server on another port would receive;
+- deciding needs a second token and a POST with our ``Origin``, JSON content (which a form cannot send) and a
+  known, bounded length.
 """
 
 from __future__ import annotations
@@ -68,7 +64,7 @@ HEADERS: Final = {
 
 
 class GuardedRequest(Struct, frozen=True):
-    """What the guard looks at: the path without its query, and the values of some headers as sent."""
+    """What the guard looks at: path without query, some headers as sent."""
 
     path: str
     host: Sequence[str] = ()
@@ -81,7 +77,7 @@ class GuardedRequest(Struct, frozen=True):
 
 
 class Guard(Struct, frozen=True):
-    """The rules for a server on ``port``: who has the token ``read`` may look, who has ``decide`` may decide too."""
+    """The rules for a server on ``port``: token ``read`` may look, ``decide`` may decide, too."""
 
     port: int
     read: str
@@ -89,11 +85,11 @@ class Guard(Struct, frozen=True):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The only values of ``Host`` that are ours."""
+        """The only allowed values of ``Host``."""
         return f"127.0.0.1:{self.port}", f"localhost:{self.port}"
 
     def refusal(self, asked: GuardedRequest) -> tuple[int, str] | None:
-        """Return status and reason for what may not be answered, or ``None``."""
+        """Return status and reason of a refusal, or ``None``."""
         if len(asked.host) != 1 or asked.host[0] not in self.hosts:
             return 400, "This server answers to its own name only."
         if asked.origin and list(asked.origin) != [f"http://{asked.host[0]}"]:
@@ -107,11 +103,11 @@ class Guard(Struct, frozen=True):
         return None
 
     def decides(self, asked: GuardedRequest) -> bool:
-        """Say whether the token may decide."""
+        """Whether the token may decide."""
         return self._has(asked, self.decide)
 
     def post_refusal(self, asked: GuardedRequest) -> tuple[int, str] | None:
-        """Return status and reason for a POST that may not be answered, or ``None``; its body is not read yet."""
+        """Return status and reason to refuse a POST, or ``None``, before its body is read."""
         if refused := self.refusal(asked):
             return refused
         if not asked.origin:
@@ -131,9 +127,9 @@ class Guard(Struct, frozen=True):
 
 
 class GuardMiddleware:
-    """An ASGI application around another one: what the guard refuses never reaches it, and every answer has HEADERS.
+    """An ASGI application that lets only allowed requests through and adds HEADERS to every answer.
 
-    The application is asked GET and POST only, by the path as it was sent: one with escapes in it names nothing here.
+    Only GET and POST; paths are compared as sent, so an escaped one matches nothing.
     """
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
@@ -161,7 +157,6 @@ class GuardMiddleware:
 
 
 def _asked(scope: Scope) -> GuardedRequest:
-    """Return what the guard looks at; a target that is none of ours has no path."""
     path = scope["raw_path"].decode("latin-1")
     if not path.startswith("/") or len(path) + len(scope["query_string"]) >= _TARGET_CHARS:
         path = ""
@@ -173,7 +168,7 @@ def _values(scope: Scope, name: bytes) -> list[str]:
 
 
 def _with_headers(send: Send, *, close: bool) -> Send:
-    """Return a ``send`` that adds our headers; with ``close``, what is left of a body is not taken for a request."""
+    """Return a ``send`` that adds our headers; ``close`` keeps an unread body from becoming a request."""
     ours = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
     ours += [(b"connection", b"close")] * close
 

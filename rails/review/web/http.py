@@ -1,8 +1,7 @@
-"""HTTP on the loopback interface: uvicorn in a thread of its own, every connection bounded in time.
+"""HTTP on the loopback interface: uvicorn in a thread, every connection bounded in time.
 
-A connection costs a socket and no thread. One that does not come to its point (half a request, an answer that
-nobody reads) is ended after a time; where too many are open, the one that has kept us waiting for longest makes room,
-so that whoever floods the port does not lock the user out.
+Stalled connections (half a request, an unread answer) are ended after a time; when too many are open, the longest
+stalled makes room, so that a flood does not lock the user out.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _JOIN_S: Final = 10.0
 
 
 class LoopbackServer:
-    """Listens on ``127.0.0.1`` from the start and answers with ``app`` from :meth:`start` on. Raises OSError."""
+    """Listens on ``127.0.0.1`` at once, answers after :meth:`start`. Raises OSError."""
 
     def __init__(self, port: int) -> None:
         # With its protocol named: asyncio sends small pieces at once (TCP_NODELAY) on no other.
@@ -71,7 +70,7 @@ class LoopbackServer:
 
 
 def most_connections() -> int:
-    """Return how many connections may be open, after the process may open as many files as that needs."""
+    """Return how many connections may be open, after raising the limit of open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = limits.PAGE_CONNECTIONS + _OTHER_FILES
     wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
@@ -85,7 +84,7 @@ def most_connections() -> int:
 
 
 class _Config(uvicorn.Config):
-    """Uvicorn without what it prints, plus the room that all its connections share."""
+    """Uvicorn without output, plus its connections' room."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
         super().__init__(
@@ -108,7 +107,7 @@ class _Config(uvicorn.Config):
 
 
 class _Server(uvicorn.Server):
-    """Stops at once when it is told to, and leaves the signals to the command."""
+    """Stops at once and leaves signals to the command."""
 
     def __init__(self, config: _Config, listening: socket.socket) -> None:
         super().__init__(config)
@@ -116,7 +115,6 @@ class _Server(uvicorn.Server):
         self._wake: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     def stop(self) -> None:
-        """End the main loop, from any thread."""
         self.should_exit = True
         if self._wake:
             loop, event = self._wake
@@ -125,11 +123,9 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Install no handler."""
         yield
 
     async def main_loop(self) -> None:
-        """Return when the server is to stop; the date of the answers is kept meanwhile."""
         loop, event = asyncio.get_running_loop(), asyncio.Event()
         loop.set_exception_handler(lambda *_: None)  # the terminal belongs to the user
         self._listening.listen(_BACKLOG)  # asyncio has set it to as many as it takes at once
@@ -140,14 +136,14 @@ class _Server(uvicorn.Server):
 
 
 class _Room:
-    """The connections that keep us waiting for a request, the one that has for longest first."""
+    """The connections that we wait for, the longest first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._waiting: dict[_Connection, None] = {}
 
     def wait(self, connection: _Connection, count: int) -> None:
-        """Let a connection wait; where ``count`` are open and that is too many, the first in the row makes room."""
+        """Let a connection wait; if ``count`` is too many, the first one makes room."""
         self._waiting[connection] = None
         if count > self._most:
             first = next(iter(self._waiting))
@@ -155,15 +151,14 @@ class _Room:
             first.make_room()
 
     def leave(self, connection: _Connection) -> None:
-        """Forget a connection that is being answered, or has ended."""
         self._waiting.pop(connection, None)
 
 
 class _LingeringTransport:
-    """A transport that, when it is closed, ends its own side and goes on reading until the other side ends too.
+    """A transport whose ``close`` ends its own side and reads on until the other ends.
 
-    A socket that is closed with bytes in it that nobody has read resets the connection, and whoever is still sending
-    the rest of a refused request loses the answer that says why (RFC 9112, section 9.6).
+    Closing with unread bytes would reset the connection, and a refused sender would lose the answer (RFC 9112, section
+    9.6).
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -175,11 +170,9 @@ class _LingeringTransport:
         return getattr(self._transport, name)
 
     def is_closing(self) -> bool:
-        """Say whether nothing more is sent."""
         return self._lingering or self._transport.is_closing()
 
     def close(self) -> None:
-        """Send what is to be sent, end our side, and close a little later at the latest."""
         if self.is_closing():
             return
         self._lingering = True
@@ -190,7 +183,7 @@ class _LingeringTransport:
 
 
 class _Connection(H11Protocol):
-    """A connection whose request has to come, and whose answer has to be read, within a time."""
+    """A connection whose request must come, and answer be read, in time."""
 
     config: _Config
     _lingering: _LingeringTransport
@@ -198,14 +191,12 @@ class _Connection(H11Protocol):
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, if need be in the place of another one."""
         self._lingering = _LingeringTransport(transport, self.loop)
         super().connection_made(cast("asyncio.Transport", self._lingering))
         self._expect()
         self.config.room.wait(self, len(self.connections))
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come; a request that is whole is no longer waited for."""
         if self.transport.is_closing():
             return  # the rest of a request that has its answer
         super().data_received(data)
@@ -215,34 +206,28 @@ class _Connection(H11Protocol):
             self._expect()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or for the other side's end; whoever waits may have to make room."""
         super().on_response_complete()
         if self.cycle.response_complete:
             self.config.room.wait(self, 0)
 
     def pause_writing(self) -> None:
-        """End the connection if nobody goes on reading."""
         super().pause_writing()
         self._unread = self.loop.call_later(limits.PAGE_UNREAD_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on."""
         super().resume_writing()
         self._read_again()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Clear up."""
         self._forget()
         super().connection_lost(exc)
         self._read_again()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP in plain words and with our headers."""
         del msg
         self._refuse(400, "This request cannot be answered.")
 
     def make_room(self) -> None:
-        """End, for one that came later."""
         if self._coming and self.conn.our_state is h11.IDLE:
             self._refuse(503, "Too many connections are open.")
             self._lingering.close_now()  # its file is needed

@@ -1,7 +1,4 @@
-"""What the page shows, as fragments of HTML: the list of sessions, a window of one, the hits of a search.
-
-The log is the only source. A session is shown by windows of records, so that a long one opens as fast as a short one.
-"""
+"""The page's HTML fragments: sessions, windows of one, search hits. A window of records keeps long sessions fast."""
 
 from __future__ import annotations
 
@@ -63,9 +60,9 @@ WAITING: Final = Badge("●", "open", "Waiting for approval")
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A part of a session for the page: records ``first`` to ``last`` of ``total``; ``turns`` have number and html.
+    """Records ``first`` to ``last`` of ``total``; ``turns`` have number and html.
 
-    ``step`` says which step of the plan is at work, ``meter`` and ``bars`` what the whole session has used.
+    ``step``: the plan's current one; ``meter`` and ``bars``: the session's use.
     """
 
     session: str
@@ -81,9 +78,8 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Pages:
-    """The pages of the project whose ``.rails`` folder is ``state``; may be used from several threads.
-
-    ``prices`` is the user's file of prices; without it nothing is said of money.
+    """The pages of the project with the ``.rails`` folder ``state``. Thread-safe. Without ``prices``, the user's file,
+    no costs.
     """
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
@@ -93,19 +89,20 @@ class Pages:
         self._kept: tuple[str, int, SessionView] | None = None
 
     def knows(self, session_id: str) -> bool:
-        """Whether there is such a session."""
+        """Whether the session exists."""
         return (self.state / "sessions" / session_id / LOG_NAME).is_file()
 
     def card(self, card: SessionStats) -> Html:
-        """Return a session as an entry of the list, with its cost."""
+        """Return a session's entry with its cost."""
         ended = ending_badge(card.ending)
         if not card.outcome and is_being_written(self.state, card.session_id):
             ended = WAITING if card.waiting else RUNNING
         return card_html(card, self.meter(card).cost, ended)
 
     def window(self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False) -> Window:
-        """Return whole turns of a session: those from record ``first`` on (``None``: up to the end), or those that
-        end before record ``before``. ``part`` leaves out what is said of all of it. Raises LogError.
+        """Return whole turns from record ``first`` (``None``: the last ones), or those ending before ``before``.
+
+        ``part`` omits the session's head. Raises LogError.
         """
         card = self.summaries.get(session_id)
         total, running = card.records, is_being_written(self.state, session_id)
@@ -125,7 +122,6 @@ class Pages:
         return Window(session_id, start, last, total, not view.outcome, head, shown, step, meter.line, meter.bars)
 
     def _head(self, card: SessionStats, view: SessionView, meter: SessionUsage, *, running: bool) -> Html:
-        """Return what is said of the whole session: from its view, or from its stats where it is too long for one."""
         drawn = plan_html(plan_of(self._landmarks(card)), session_id=card.session_id, at_work=running)
         top = join(header(view, meter.facts, running=running), drawn)
         if card.records <= _WHOLE:
@@ -133,7 +129,6 @@ class Pages:
         return join(top, overview(view, card), found_html(card))
 
     def _view(self, card: SessionStats, start: int, stop: int) -> SessionView:
-        """Return the view of a session, or of some of its records and its frame where it is too long."""
         name, total = card.session_id, card.records
         damage = ["The log has lines that cannot be read."] if card.damage else []
         if card.newer:
@@ -150,7 +145,7 @@ class Pages:
             return self._kept[2]
 
     def meter(self, card: SessionStats) -> SessionUsage:
-        """Return what a session has used by now, and what is left of its budget."""
+        """Return what a session has used and has left."""
         try:
             prices, note = load_price_file(self._prices) if self._prices else Prices(), ""
         except UsageError as error:
@@ -159,12 +154,12 @@ class Pages:
         return session_usage(card, prices, since_last_s=_since(card.last) if running else 0.0, note=note)
 
     def _landmarks(self, card: SessionStats) -> Iterator[Record]:
-        """Yield the records that the plan is computed from, in order, with their large values as pointers."""
+        """Yield the records of the plan in order, large values as pointers."""
         for number in sorted({card.start, *card.landmarks, card.told} - {0}):
             yield from records_from(self.state, card.session_id, number, 1)
 
     def search(self, line: str, before: str = "") -> Html:
-        """Return the newest records that match a search line. Raises UsageError for a line that means nothing."""
+        """Return the newest matching records. Raises UsageError for a meaningless line."""
         found = search(self.state, line, limit=_HITS, before=before)
         tasks = {name: self.summaries.get(name).task for name in {hit.session_id for hit in found.hits}}
         turns = [turn_at(self.state, hit.session_id, hit.record.seq)[0] for hit in found.hits]
@@ -178,10 +173,10 @@ class Pages:
     def unchanged(
         self, session_id: str, records: tuple[int, int], path: str, lines: range, known: tuple[int, int, str]
     ) -> dict[str, Json] | None:
-        """Return lines of a file as a change in ``records`` left it, at most so many, and whether there are more.
+        """Return bounded lines of a file as a change in ``records`` left it, and whether there are more.
 
-        ``known`` is a line beside them: its number before the change, and after it, and its text. ``None`` where the
-        log does not have the file, or not with this line.
+        ``known`` is a neighbouring line: number before, number after, text. ``None`` if the log lacks the file or this
+        line.
         """
         old, at, text = known
         for whole in self._texts(session_id, records, path):
@@ -196,7 +191,6 @@ class Pages:
         return None
 
     def _texts(self, session_id: str, records: tuple[int, int], path: str) -> Iterator[list[str]]:
-        """Yield a file as it was shown to a human or written, the newest first, as lines."""
         first, last = records
         sums = set()
         for record in self._records(session_id, first, min(last - first + 1, _LOOK_BACK[-1]))[::-1]:
@@ -229,7 +223,7 @@ class Pages:
 
 
 def turn_at(state: Path, session_id: str, record: int) -> tuple[int, int]:
-    """Return the turn of a record and the record that it begins with; 0 and ``record`` where none begins near it."""
+    """Return a record's turn and that turn's first record; 0 and ``record`` if none begins near it."""
     last = record
     for count in _LOOK_BACK:
         first = max(1, last - count + 1)
@@ -244,7 +238,7 @@ def turn_at(state: Path, session_id: str, record: int) -> tuple[int, int]:
 
 
 def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> Html:
-    """Return what waits for a human, as links to the sessions; nothing where nothing waits."""
+    """Return the waiting questions as links; nothing if none."""
     items = [
         el(
             "a",
@@ -264,7 +258,6 @@ def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> 
 
 
 def _since(stamp: str) -> float:
-    """Return how many seconds ago a record was written."""
     try:
         return (datetime.now(UTC) - datetime.fromisoformat(stamp)).total_seconds()
     except (ValueError, TypeError):
@@ -277,7 +270,7 @@ def _last_window(total: int) -> int:
 
 
 def found_html(card: SessionStats) -> Html | None:
-    """Return the findings of a whole session by rule, and where its failures and decisions are found."""
+    """Return a session's findings by rule, with links to failures and decisions."""
     found = sorted(card.rules.items(), key=lambda item: -item[1])
     rows = [_found(f"rule:{rule}", rule, count, card) for rule, count in found[:_RULES]]
     rows += [
@@ -301,7 +294,7 @@ def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
 
 
 def card_html(card: SessionStats, cost: str, ended: Badge) -> Html:
-    """Return a session as an entry of the list."""
+    """Return a session's entry in the list."""
     counts = (
         f"{counted(card.requests, 'request')}, {card.refused} refused, {card.approved} approved, "
         f"{card.denied} denied, {counted(card.records, 'record')}{unread_lines(card)}"

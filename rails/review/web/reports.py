@@ -1,11 +1,9 @@
-"""What the page shows besides sessions and hits: reports, histories of lines, filtered lists.
+"""The page's reports, line histories and filtered lists. Read-only; answers are {title, html}, of the last {seq}.
 
-    GET /api/report/NAME?q=LINE   a report over the sessions that LINE asks for
-    GET /api/why?at=FILE:LINE     where a line comes from
-    GET /api/list?q=LINE          the sessions that LINE asks for
-    GET /api/failure/ID?from=N&by=1   the next (-1: the previous) record in which something failed
-
-Every answer is {title, html}, but for the last, which is {seq}. Nothing here changes anything.
+GET /api/report/NAME?q=LINE   a report over sessions matching LINE
+GET /api/why?at=FILE:LINE     where a line comes from
+GET /api/list?q=LINE          the sessions matching LINE
+GET /api/failure/ID?from=N&by=1   the next (-1: previous) failed record
 """
 
 from __future__ import annotations
@@ -36,17 +34,14 @@ _PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")
 
 
 class Reports:
-    """Answers for the project whose ``.rails`` folder is ``state``; may be used from several threads.
-
-    ``draw`` gives a session's card in the list, so that a filtered list looks like the whole one.
-    """
+    """Answers for the project with the ``.rails`` folder ``state``. Thread-safe. ``draw`` returns a session's card."""
 
     def __init__(self, state: Path, draw: Callable[[SessionStats], Html]) -> None:
         self._state, self._draw = state, draw
         self._library = SessionList(state, config_folder() / PRICES_NAME)
 
     def report(self, name: str, line: str) -> dict[str, Json]:
-        """Return a report over the sessions that ``line`` asks for. Raises RailsError, as all of these do."""
+        """Return a report. Raises RailsError, as all of these do."""
         if name == _MORNING:
             line = line or "since:yesterday"
             report = self._library.morning(line, line)
@@ -60,7 +55,7 @@ class Reports:
         return {"title": report.title, "html": html}
 
     def why(self, place: str) -> dict[str, Json]:
-        """Return the history of the line at ``place``, FILE:LINE."""
+        """Return the history of FILE:LINE."""
         asked = _asked("Blame FILE:LINE", place, "y")
         if not place.strip():
             return {"title": "Blame", "html": asked}
@@ -78,7 +73,7 @@ class Reports:
         return {"title": f"Blame {one_line(place, 80)}", "html": join(asked, told)}
 
     def sessions(self) -> dict[str, Json]:
-        """Return the newest sessions with their verdicts."""
+        """Return the newest sessions."""
         cards = self._library.summaries.newest(_LISTED)
         return self._listed(cards, "", "No session yet. Start one with ai-rails run or ai-rails apply.")
 
@@ -97,7 +92,7 @@ class Reports:
         return {"title": "Sessions", "html": join(chips(line, SESSION_CHIPS, "f"), shown, note if words else None)}
 
     def failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
-        """Return the next record after ``start`` in which something failed; the previous one with ``by`` -1."""
+        """Return the next failed record after ``start``; the previous one with ``by`` -1."""
         at = int(start) if start.isascii() and start.isdigit() and len(start) < 16 else 0
         return {"seq": next_failure(self._state, session_id, at, back=by == "-1")}
 
@@ -116,7 +111,6 @@ def _tabs(current: str) -> Html:
 
 
 def _asked(label: str, value: str, target: str) -> Html:
-    """Return a form with one line, which the script turns into an address."""
     field = el("input", name="line", value=value, aria_label=label, placeholder=label, autocomplete="off")
     button = el("button", html_text("Show"))
     return el("form", field, button, class_="ask", data_target=target, role="search", aria_label=label)

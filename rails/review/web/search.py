@@ -1,4 +1,4 @@
-"""Hits of a search with what they say, and filters to take with a click."""
+"""Search hits, and filters to click."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _AROUND: Final = 140
 
 
 def chips(line: str, offered: Sequence[str], target: str) -> Html:
-    """Return the fields of a line, and those that are ``offered``, as links that put each in or take it out."""
+    """Return the line's fields and the ``offered`` ones as links that toggle each."""
     pieces = _PIECE.findall(line)
     fields = [piece for piece in pieces if _FIELD.match(piece)]
     items = []
@@ -47,7 +47,7 @@ def chips(line: str, offered: Sequence[str], target: str) -> Html:
 
 
 def hit_html(hit: SearchHit, line: str, task: str, turn: int) -> Html:
-    """Return a hit: the session and turn, when and who, and where the words stand."""
+    """Return a hit: session, turn, time, role, and the text found."""
     record = hit.record
     words = [piece.strip('"*') for piece in _PIECE.findall(line) if not _FIELD.match(piece) and piece[0] != "-"]
     where = f"{one_line(task, 80) or hit.session_id} · " + (f"turn {turn}" if turn else "before any turn")
@@ -65,7 +65,7 @@ def hit_html(hit: SearchHit, line: str, task: str, turn: int) -> Html:
 
 
 def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
-    """Return the text around the first word that was looked for; the record's message where none is seen."""
+    """Return the text around the first word found, else the record's message."""
     for text in texts_of(hit.record):
         if places := [at for word in words if word and (at := text.casefold().find(word.casefold())) >= 0]:
             start, end = max(0, min(places) - _AROUND), min(places) + _AROUND
@@ -75,7 +75,6 @@ def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
 
 
 def _marked(line: str, words: Sequence[str]) -> Html:
-    """Return a line with the words that were looked for marked."""
     found = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True) if word)
     parts = re.split(f"({found})", line, flags=re.IGNORECASE) if found else [line]
     return join(*(el("mark", html_text(part)) if at % 2 else html_text(part) for at, part in enumerate(parts)))

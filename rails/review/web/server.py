@@ -1,4 +1,4 @@
-"""The server: loopback only, a random port, behind the guard. What it answers is in ``app``."""
+"""The loopback server on a random port, behind the guard."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ _SETTLE_S: Final = 2.0
 
 
 class ReviewServer:
-    """Serves the sessions below ``state``; use it in ``with``. Its addresses are for the user's eyes only.
+    """Serves the sessions below ``state``; use it in ``with``. Its addresses are secret.
 
-    ``key`` (``rails.approval.pending.answer_key``) lets the page decide; without it the page can only look. ``prices``
-    is the user's file of prices; without it nothing is said of what a session costs. ``changes`` does what a person
-    has agreed to; without it nothing can be undone or deleted.
+    Without ``key`` (``rails.approval.pending.answer_key``) it is read-only, without ``prices`` (the user's file) costs
+    are not shown, without ``changes`` nothing can be undone or deleted.
     """
 
     def __init__(
@@ -58,11 +57,11 @@ class ReviewServer:
 
     @property
     def url(self) -> str:
-        """The address that can only look."""
+        """The read-only address."""
         return self.url_for("read")
 
     def url_for(self, right: Literal["read", "decide"], session_id: str = "") -> str:
-        """Return the address with a token in its fragment, which browsers keep to themselves."""
+        """Return the address with a token in its fragment, which browsers do not send."""
         token = self._guard.decide if right == "decide" else self._guard.read
         session = f"&s={session_id}" if session_id else ""
         return f"http://127.0.0.1:{self.port}/#token={token}{session}"
@@ -78,7 +77,7 @@ class ReviewServer:
         return self
 
     def settle(self) -> None:
-        """Wait for a moment until everyone who follows a session has seen its end."""
+        """Wait briefly until all followers have seen their session's end."""
         if not self._streams.count:
             return
         deadline = time.monotonic() + _SETTLE_S

@@ -1,8 +1,7 @@
-"""A session as it happens: server-sent events whose ids are the numbers of the log's records.
+"""A session as it happens: server-sent events with record numbers as ids.
 
-Whoever reconnects says with ``Last-Event-ID`` what it has seen and gets everything after it, from the log, so
-nothing is missed: not while a tab was hidden, not while the server was down. Whoever is too far behind
-receives ``reset`` and starts from a window of the session again.
+After a reconnect with ``Last-Event-ID`` everything later comes from the log, so nothing is missed. Who is too far
+behind gets ``reset`` and starts from a window.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _TEXT: Final = 3_000
 
 
 class Streams:
-    """The open streams of a project; ``closing`` ends them all. ``meter`` says what a session has used."""
+    """The open streams of a project; ``closing`` ends them all. ``meter``: a session's use."""
 
     def __init__(
         self, summaries: Summaries, closing: threading.Event, meter: Callable[[SessionStats], SessionUsage]
@@ -53,7 +52,7 @@ class Streams:
 
     @property
     def count(self) -> int:
-        """How many are open."""
+        """The number of open streams."""
         return self._count
 
     def full(self) -> bool:
@@ -61,9 +60,8 @@ class Streams:
         return self._count >= MOST_STREAMS
 
     async def follow(self, session_id: str, seen: int) -> AsyncIterator[bytes]:
-        """Yield what came after record ``seen`` and what comes, until the session ends or the server closes.
-
-        A stream waits without a thread; only what reads the log is done in one.
+        """Yield the events after record ``seen`` until the session ends or the server closes. Only log reads use a
+        thread.
         """
         self._count += 1
         try:
@@ -101,7 +99,6 @@ class _Follower:
         self._live, self._beat = Live(), time.monotonic()
 
     def has_grown(self) -> bool:
-        """Whether the log is longer than what was read of it."""
         try:
             return self._tail.path.stat().st_size > self._tail.position.offset
         except OSError:
@@ -109,7 +106,6 @@ class _Follower:
             return False
 
     def read(self) -> bytes:
-        """Return the events of what has come."""
         sent, used = [], False
         try:
             for item in self._tail.read():
@@ -131,14 +127,13 @@ class _Follower:
         return b"".join([*sent, _event(LiveSignal(self._seen, "record", {}))])
 
     def text(self) -> bytes:
-        """Return what the agent has written of its answer, where that has changed."""
         if time.monotonic() - self._told < _TEXT_S:
             return b""
         self._told, before, self._text = time.monotonic(), self._text, live_text(self._state, self._card.session_id)
         return b"" if before == self._text else _event(LiveSignal(self._seen, "text", {"words": self._text[-_TEXT:]}))
 
     def beat(self) -> bytes:
-        """Return a sign of life now and then: a budget of time is used up while nothing happens."""
+        """Return a sign of life now and then: time budgets run even if nothing happens."""
         if time.monotonic() - self._beat <= _BEAT_S:
             return b""
         self._beat = time.monotonic()
@@ -155,7 +150,6 @@ class _Follower:
 
 
 def _costs(record: Record) -> bool:
-    """Whether the session became dearer."""
     return isinstance(record.event, LlmResponse | CorrectionEvent)
 
 
