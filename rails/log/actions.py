@@ -1,4 +1,4 @@
-"""What an action does, in the words of a person: the same in the terminal, a review, the page and a search."""
+"""What an action does in a person's words, the same in every view."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
-    """Return a call in words: ``$ pytest -q``, ``search "store" in src``, ``read store.py 1–40``.
-
-    Of another tool it is the tool and the files that it is about. The text is one printable line.
+    """Return a call in words, on one printable line: ``$ pytest -q``, ``search "store" in src``, ``read store.py
+    1–40``.
     """
     given = parameters if isinstance(parameters, Mapping) else {}
     if tool in _WORDS:
@@ -57,7 +56,7 @@ def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
 
 
 def paths_of(parameters: Json | Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the files that the parameters of a call name, in order; those of its edits as well."""
+    """Return the files that a call names, in order, its edits' as well."""
     given = parameters if isinstance(parameters, Mapping) else {}
     edits = given.get("edits")
     parts = [given, *(edits if isinstance(edits, list) else ())]
@@ -66,7 +65,7 @@ def paths_of(parameters: Json | Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def question_text(asked: ApprovalOpened) -> str:
-    """Return what a person is asked, on one line: the files that would change, the command, or the agent's question."""
+    """Return a question on one line: the files, the command, or the agent's question."""
     if asked.options:
         words = " ".join(line.strip() for line in asked.lines if not line.startswith("──"))
     elif asked.kind == "changes":
@@ -77,23 +76,23 @@ def question_text(asked: ApprovalOpened) -> str:
 
 
 def is_of_agent(asked: ApprovalOpened) -> bool:
-    """Whether an agent asks for words (``ask_user``), which ``ai-rails answer`` can give once its run has stopped."""
+    """Whether an agent asks for words (``ask_user``), which ``ai-rails answer`` can give after its run stopped."""
     return asked.kind == "user" and (asked.id == _ASKED_LIVE or not asked.id.startswith("user-"))
 
 
 def how_to_answer(session_id: str) -> str:
-    """Return the sentence that says how the question of a session's agent is answered."""
+    """Return how the question of a session's agent is answered."""
     return f"Answer with: ai-rails answer {session_id} WORDS."
 
 
 def result_text(action: str, facts: Mapping[str, Json] | None) -> str:
-    """Return what an action came to: ``search "x" in src: 11 lines``."""
+    """Return an action's result: ``search "x" in src: 11 lines``."""
     lines = facts.get("matches") if facts else None
     return f"{action}: {counted(lines, 'line')}" if isinstance(lines, int) else action
 
 
 def record_text(record: Record) -> str:
-    """Return what a record says in a list of records: of a request what it would do, of others their message."""
+    """Return a record's line in a list: a request's action, else the message."""
     if isinstance(record.event, McpRequestFormulated):
         request = record.event.request
         why = f": {request.explanation}" if request.explanation else ""
@@ -102,7 +101,6 @@ def record_text(record: Record) -> str:
 
 
 def _typed(given: Mapping[str, Json], name: str) -> str:
-    """Return a parameter as it would be typed; "" where it is none."""
     value = given.get(name)
     if isinstance(value, list):
         value = shlex.join(map(str, value))
@@ -110,7 +108,6 @@ def _typed(given: Mapping[str, Json], name: str) -> str:
 
 
 def _lines(given: Mapping[str, Json]) -> str:
-    """Return which lines are read, or which symbol; "" for the whole file."""
     start, count = given.get("offset", 1), given.get("limit")
     if not isinstance(start, int):
         start = 1

@@ -1,8 +1,7 @@
-"""Large values are kept once, by the SHA-256 of their content, and records point to them.
+"""Large values, kept once by the SHA-256 of their content; records point to them.
 
-A pointer is ``{"blob": sha256, "bytes": length, "head": "the first characters"}``, with ``"json": true``
-where the value was not a text. A value that only looks like a pointer is stored as a blob itself, so
-that reading gives back exactly what was written.
+A pointer is ``{"blob": sha256, "bytes": length, "head": "the first characters"}``, with ``"json": true`` if the value
+was no text. A value that looks like a pointer becomes a blob itself, so reading is exact.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Store = Callable[[bytes], str]
 
 
 def store_blob(state: Path, data: bytes) -> str:
-    """Keep ``data`` and return its SHA-256. It is on disk when this returns. Raises LogError."""
+    """Keep ``data`` and return its SHA-256. On disk when this returns. Raises LogError."""
     name = sha256(data)
     if len(data) > limits.CHANGE_BYTES:
         raise LogError(f"A value of {len(data)} bytes is too large for the session log")
@@ -43,7 +42,7 @@ def store_blob(state: Path, data: bytes) -> str:
 
 
 def load_blob(state: Path, name: str) -> bytes:
-    """Return the blob ``name``. Raises LogError when it is missing or its content is not what its name says."""
+    """Return the blob ``name``. Raises LogError if it is missing or its hash differs."""
     if not _NAME.fullmatch(name):
         raise LogError(f"{name[:80]!r} is not the name of a blob")
     try:
@@ -57,7 +56,7 @@ def load_blob(state: Path, name: str) -> bytes:
 
 
 def small(text: str) -> bytes | None:
-    """Return the bytes of a payload's JSON if it goes into its record as it is, ``None`` if it needs :func:`shrink`."""
+    """Return a payload's JSON if it fits its record, ``None`` if it needs :func:`shrink`."""
     if '"blob":' in text or len(text) > limits.INLINE_BYTES:
         return None
     data = event_codec.escape(text).encode()
@@ -65,7 +64,7 @@ def small(text: str) -> bytes | None:
 
 
 def shrink(details: Mapping[str, Json], keep: Store) -> Mapping[str, Json]:
-    """Return ``details`` small enough for a record; what is too large goes to ``keep``, largest texts first."""
+    """Return ``details`` small enough for a record; ``keep`` gets what is too large, largest texts first."""
     small: Mapping[str, Json] = {name: _escape(value, keep) for name, value in details.items()}
     if _is_pointer(small):
         return _point(dict(small), keep)
@@ -81,9 +80,9 @@ def shrink(details: Mapping[str, Json], keep: Store) -> Mapping[str, Json]:
 
 
 def expand(details: Mapping[str, Json], state: Path, *, texts: bool = True) -> Mapping[str, Json]:
-    """Return ``details`` with every pointer in it replaced by what it points to; without ``texts``, not by texts.
+    """Return ``details`` with pointers replaced by their values; without ``texts``, not those to texts.
 
-    Where there is no pointer, the very same is returned. Raises LogError.
+    Without pointers, the same object is returned. Raises LogError.
     """
     if not _has_pointer(details):
         return details

@@ -1,4 +1,4 @@
-"""The values of a project's ``.env`` files that are to be masked. They are read for that and for nothing else."""
+"""The values of a project's ``.env`` files, read only to be masked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SKIPPED: Final = frozenset({"node_modules", "venv", "vendor", "target", "dist",
 
 
 def env_secrets(project: Path) -> tuple[str, ...]:
-    """Return the secret values of ``.env``, ``.env.local`` and the like, at the top of a project and a little below."""
+    """Return the secrets of ``.env``, ``.env.local`` and the like, at the top of a project and a little below."""
     found: dict[str, None] = {}
     for folder, name in islice(_env_files(project), _FILES):
         try:

@@ -1,18 +1,13 @@
-"""The form of one record: a line of JSON that carries its own proof.
-
-A line is written so that it can be checked without a canonical form of JSON, from its bytes alone:
+"""The form of a record: a JSON line that can be checked from its bytes, without canonical JSON.
 
     {"v":1,"seq":7,…,"message":"…","prev":"<64 hex>","details":{…},"hash":"<64 hex>"}
      └────────────── head ────────────────────────┘           └body┘
 
     hash = SHA-256( head, "\\n", SHA-256(body) in hexadecimal )
 
-``head`` runs from the brace to before ``,"details":``, which cannot occur earlier: inside a JSON string
-its quotes would be escaped. ``prev`` is the hash of the record before, so a change, a loss or a swap
-shows at the next record. The payload goes in as a hash, so that one day a payload can be withheld and
-the chain still be checked.
-
-Characters that break lines or deceive a screen are written as escapes; the rest stays readable UTF-8.
+``head`` ends before ``,"details":``, which cannot occur earlier: strings escape quotes. ``prev`` is the hash of the
+record before. The payload is hashed separately so that it can be withheld and the chain still checked. Characters that
+break lines or deceive a screen are escaped.
 """
 
 from __future__ import annotations
@@ -53,7 +48,7 @@ def unescaped(value: object) -> str:
 
 
 def escape(text: str) -> str:
-    """Return JSON text with the characters that break lines or deceive a screen as escapes."""
+    """Return JSON with the characters that break lines or deceive a screen escaped."""
     return (
         text if text.isascii() and "\x7f" not in text else _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     )
@@ -72,7 +67,7 @@ def encode_record(
     prev: str,
     body: bytes = b"",
 ) -> tuple[bytes, Record]:
-    """Return a record's line, its newline included, and the record. ``body`` is ``dumps(details)``, if at hand."""
+    """Return a record's line with its newline, and the record. ``body`` is ``dumps(details)``, if at hand."""
     head = dumps(
         {
             "v": FORMAT_VERSION,
@@ -93,7 +88,7 @@ def encode_record(
 
 
 def decode_record(line: bytes) -> tuple[Record, bool] | str:
-    """Read one line without its newline: the record and whether its hash is right, or why it is no record."""
+    """Return a line's record and whether its hash is right, or why it is no record. No newline."""
     if b"\0" in line:
         return f"it holds {line.count(0)} NUL bytes, as a power cut leaves them"
     try:
@@ -109,7 +104,7 @@ def decode_record(line: bytes) -> tuple[Record, bool] | str:
 
 
 def unproved_record(line: bytes) -> Record | None:
-    """Return the record of a line without looking at its proof, which takes a third of the time."""
+    """Return a line's record without checking its proof, which takes a third of the time."""
     try:
         value = _DECODER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -120,10 +115,9 @@ def unproved_record(line: bytes) -> Record | None:
 
 
 def follows(line: bytes, seq: int, prev: str) -> str | None:
-    """Return the hash of ``line`` if it surely is record ``seq`` behind ``prev``; ``None``: look closer.
+    """Return the hash of ``line`` if it surely is record ``seq`` after ``prev``; ``None``: look closer.
 
-    A quick test for verifying long logs: the bytes that the hash covers are the bytes that were written,
-    so they need not be parsed. A LOG_RECOVERED record is always looked at closely.
+    A quick check without parsing. Never sure of a LOG_RECOVERED record.
     """
     body_at = line.find(_BODY)
     head, body = line[:body_at], line[body_at + len(_BODY) : -_TAIL_LENGTH]

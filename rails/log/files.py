@@ -1,8 +1,5 @@
-"""Files of our own state, opened from folder to folder without following a link.
-
-A project is somebody else's data: a link placed where our state goes must not lead a write, or a read,
-anywhere else. Folders get mode 0700 and files 0600. Everything is relative to open descriptors, so that
-renaming a folder under our feet changes nothing.
+"""Our state's files, opened from folder to folder by descriptor, never through a link that a project placed. Folders
+get mode 0700, files 0600.
 """
 
 from __future__ import annotations
@@ -23,9 +20,9 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextlib.contextmanager
 def folder(root: Path, *names: str, create: bool = False) -> Iterator[int]:
-    """Open the folder ``root/names…`` and yield its descriptor; with ``create``, make what is missing.
+    """Open ``root/names…`` and yield its descriptor; ``create`` makes missing folders.
 
-    Raises OSError, also where a link stands in the place of ``root`` or one of ``names``.
+    Raises OSError, also if ``root`` or a name is a link.
     """
     if create:
         with contextlib.suppress(FileExistsError):
@@ -45,7 +42,7 @@ def folder(root: Path, *names: str, create: bool = False) -> Iterator[int]:
 
 
 def open_regular(name: str, flags: int, *, at: int | None = None) -> int:
-    """Open an existing ordinary file (no link, device or pipe) with ``flags``. Raises OSError."""
+    """Open an existing ordinary file (no link, device or pipe). Raises OSError."""
     descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=at)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -54,6 +51,6 @@ def open_regular(name: str, flags: int, *, at: int | None = None) -> int:
 
 
 def read_regular_file(at: int, name: str) -> bytes:
-    """Return the content of the ordinary file ``name``. Raises OSError."""
+    """Return an ordinary file's content. Raises OSError."""
     with os.fdopen(open_regular(name, os.O_RDONLY, at=at), "rb") as file:
         return file.read()

@@ -1,7 +1,5 @@
-"""What an agent is writing at the moment, beside the log, for whoever watches from another process.
-
-The log has an answer when it is whole; until then its end stands in a file of its own, private and masked like the
-log, which is gone when the answer is. Nothing reads it but a page: it is no part of what happened.
+"""What an agent is writing, for watchers in other processes: a private, masked file beside the log until the answer is
+whole. No part of what happened; only the page reads it.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ _BEGIN: Final = "-----BEGIN"
 
 
 class LiveText:
-    """The file of a session that is running; use it in ``with``."""
+    """The live file of a running session; use it in ``with``."""
 
     def __init__(
         self,
@@ -38,12 +36,12 @@ class LiveText:
         also: Callable[[str], object] = lambda _: None,
         partly: Callable[[str], object] | None = None,
     ) -> None:
-        """``also`` gets every piece as it comes; ``partly`` all of the text so far, masked, and not at every piece."""
+        """``also`` gets every piece; ``partly`` the whole masked text so far, less often."""
         self._log, self._also, self._text, self._at = log, also, "", -math.inf
         self._partly, self._told, self._told_at = partly, 0, -math.inf
 
     def hear(self, text: str) -> None:
-        """Take in a piece of the answer; ``also`` gets it first."""
+        """Take a piece of the answer; ``also`` gets it first."""
         self._also(text)
         self._text = (self._text + text)[-_MOST:]
         now = time.monotonic()
@@ -54,7 +52,7 @@ class LiveText:
             self._partly(self._shown())
 
     def note(self, record: Record) -> None:
-        """Begin anew where an answer is whole, failed, or asked for."""
+        """Start anew if an answer is whole, failed, or asked for."""
         if record.kind in (LlmCall, LlmResponse, LlmError) and self._text:
             self._text, self._told = "", 0
             self._write()
@@ -68,7 +66,7 @@ class LiveText:
             atomic_file.replace_file(name, self._shown().encode(), durable=False)
 
     def _shown(self) -> str:
-        """Return the text as it may be shown: no secret in it, and no half of one."""
+        """Return the text without secrets or halves of them."""
         whole = _WHOLE_WORDS.match(self._text)  # a word that is not whole could be half a secret
         return self._log.as_kept(whole[0]).partition(_BEGIN)[0] if whole else ""
 
@@ -85,7 +83,7 @@ def _file(state: Path, session_id: str) -> Path:
 
 
 def live_text(state: Path, session_id: str) -> str:
-    """Return what the agent of a session has written so far of its answer."""
+    """Return what a session's agent has written so far of its answer."""
     try:
         return _file(state, session_id).read_text("utf-8", errors="replace")
     except OSError:

@@ -1,14 +1,11 @@
-"""Secrets are masked once, before the bytes of a record exist.
+"""Secrets are masked before the bytes of a record exist.
 
-Two kinds are found, in plain, JSON, URL and Base64 form: exact values that were registered (the environment's keys
-always are), and shapes so specific that nothing else has them: prefixes of providers' keys, private
-key blocks, authorization headers, passwords in URLs. Not found: a secret without such a shape that
-nobody registered.
+Found in plain, JSON, URL and Base64 form: registered values (the environment's keys always are), and unmistakable
+shapes: prefixes of providers' keys, private key blocks, authorization headers, passwords in URLs. The shapes are those
+that providers document for secret scanners. Other secrets are not found.
 
-A mask reads ``«secret:kind:fingerprint»``. The fingerprint is a keyed hash: the same secret shows as the
-same mark all over a project, and nobody without the project's key can test a guess against it.
-
-Shapes: the key formats that the providers document for secret scanners.
+A mask reads ``«secret:kind:fingerprint»``. The fingerprint is a keyed hash: equal within a project, and no guess can be
+tested without the project's key.
 """
 
 from __future__ import annotations
@@ -131,7 +128,7 @@ _SECRET_ENDS: Final = ("apikey", "token", "secret", "password", "passwd", "passp
 
 
 def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the values of the variables whose names say that they are secret; paths, numbers and switches are none."""
+    """Return the values of variables named as secrets, without paths, numbers and switches."""
     return tuple(
         value
         for name, value in environment.items()
@@ -141,7 +138,7 @@ def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def named_secret(text: str) -> str:
-    """Return the name of the first thing in a source text that is named like a secret and is set to a token; or ""."""
+    """Return the name of the first thing in a source text named like a secret and set to a token; or ""."""
     for found in _ASSIGNED.finditer(text):
         name = _HUMP.sub("_", found["name"]).lower().replace("-", "_").replace(".", "_")
         if _names_secret(name) and len(found["value"]) >= _LIKELY_CHARS and _is_token(found["value"]):
@@ -199,10 +196,10 @@ def env_values(text: str) -> dict[str, str]:
 
 
 def of_env_file(text: str) -> tuple[str, ...]:
-    """Return the values of an ``.env`` file that are secret by their name, or that look like nothing else.
+    """Return the values of an ``.env`` file that are secret by name or look.
 
-    Whatever stands around it (another way to set it, a remark, a sentence, an address, other lines of a value), a token
-    is one by itself, too: a program may print it alone.
+    Tokens inside a value (a sentence, an address, several lines) count by themselves, too: a program may print one
+    alone.
     """
     text = text.removeprefix("\ufeff").replace("\r", "\n")
     values = env_values(text)
@@ -214,7 +211,7 @@ def of_env_file(text: str) -> tuple[str, ...]:
 
 
 def _is_token(value: str) -> bool:
-    """Whether a value holds what no number, version, date, name, host or place does."""
+    """Whether a value has what no number, version, date, name, host or path has."""
     if _USER.search(value) or not _PLAIN.fullmatch(value):
         return any(sign.isdigit() for sign in value)
     place = value.startswith(("/", "~/", "./", "../"))
@@ -252,14 +249,12 @@ _ESCAPE: Final = lazy(r"(?<!\\)\\++(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 
 
 def _unescaped(text: str) -> str:
-    """Return a text without escapes, also where they are escaped once more."""
     for _ in range(3):
         text = unquote(_ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text))
     return text
 
 
 def _from_base64(text: str) -> str:
-    """Return what a text is in Base64, "" for one that is none."""
     try:
         return urlsafe_b64decode(text.replace("\\n", "") + "===").decode("latin-1")
     except ValueError:
@@ -267,7 +262,7 @@ def _from_base64(text: str) -> str:
 
 
 class Masker:
-    """Replaces secrets in texts and JSON values. ``key`` keys the fingerprints; ``values`` are exact secrets."""
+    """Replaces secrets in texts and JSON. ``key`` keys the fingerprints; ``values`` are exact secrets."""
 
     def __init__(self, key: bytes, values: Iterable[str] = ()) -> None:
         self._key = key
@@ -276,17 +271,16 @@ class Masker:
         self._exact = re.compile("|".join(map(re.escape, self._forms))) if self._forms else None
 
     def may_touch(self, text: str) -> bool:
-        """Whether there could be a secret in ``text``, which may be JSON: a quick test, wrong only towards yes."""
+        """Whether ``text`` may hold a secret: quick, wrong only towards yes."""
         if any(map(text.__contains__, _TRIGGERS)) or any(map(text.lower().__contains__, _HEADERS)):
             return True
         known = self._exact is not None and self._exact.search(text)
         return bool(known or _ENCODED.search(text))
 
     def text(self, text: str, *, certain: bool = False) -> str:
-        """Return ``text`` with every secret in it replaced by its mark.
+        """Return ``text`` with every secret replaced by its mark.
 
-        ``certain`` leaves out what code often has in the place of one: a header's value, a password in a URL that is
-        a name or is filled in.
+        ``certain`` skips what code often has instead: a header's value, a name or placeholder as a URL's password.
         """
         if not self.may_touch(text):
             return text
@@ -294,7 +288,6 @@ class Masker:
         return _WORD.sub(self._decoded, text) if _ENCODED.search(text) else text
 
     def _decoded(self, found: re.Match[str]) -> str:
-        """Return the mark of the secret that a word holds once it is decoded, else the word."""
         for decoded in (_unescaped(found[0]), _from_base64(found[0])):
             mark = MARK.search(self._plain(decoded))
             if mark and decoded != found[0]:
@@ -312,7 +305,7 @@ class Masker:
         return text
 
     def value(self, value: Json) -> Json:
-        """Return a JSON value with every string in it masked, the names of members included."""
+        """Return a JSON value with every string masked, also member names."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -322,7 +315,7 @@ class Masker:
         return value
 
     def data(self, data: bytes) -> bytes:
-        """Return ``data`` masked; bytes that are not UTF-8 keep their places and are masked around."""
+        """Return ``data`` masked; bytes that are not UTF-8 keep their places."""
         return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _replace(self, kind: str, certain: bool, found: re.Match[str]) -> str:
@@ -342,7 +335,6 @@ class Masker:
 
 
 def _forms(value: str) -> Iterable[str]:
-    """Return the ways in which a secret may be written."""
     data, escaped = value.encode("utf-8", "replace"), json.dumps(value)[1:-1]
     base64 = b2a_base64(data, newline=False).decode().rstrip("=")
     return (

@@ -1,11 +1,10 @@
-"""The search line: words, ``"phrases"``, ``begin*``, ``-not``, and fields.
+"""The search line: words, ``"phrases"``, ``begin*``, ``-not``, and fields; all must hold.
 
     gate E501 tool:edit_file is:failed -session:20261121-232415-7f3a after:2026-11-21
 
-Everything must hold. Fields: ``type role model tool path rule code by is`` (what a record says), ``session``, ``after``
-and ``before`` (UTC date or time; ``after`` includes its moment, ``before`` does not), ``since`` (``yesterday``,
-``today``, ``8h``, ``3d``, ``2w`` in local time, or as ``after``). A value may end with ``*``. ``text:"rse_req"`` is any
-piece of text, letter by letter, also inside words. What looks like a field and is none is searched as words.
+Fields: ``type role model tool path rule code by is``, ``session``, ``after`` (inclusive) and ``before`` (exclusive; UTC
+date or time), ``since`` (``yesterday``, ``today``, ``8h``, ``3d``, ``2w`` in local time, or as ``after``). A value may
+end with ``*``. ``text:"rse_req"`` is any substring. Unknown fields are searched as words.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d(-\d\d(T\d\d(:\d\d(:\d\d(\.\d{1,6})?)?)?)?
 
 
 class Phrase(Struct, frozen=True):
-    """Words that must follow each other; with ``begin``, the last one need only begin so."""
+    """Consecutive words; with ``begin``, the last is a prefix."""
 
     words: tuple[str, ...]
     begin: bool = False
@@ -37,7 +36,7 @@ class Phrase(Struct, frozen=True):
 
 
 class Facet(Struct, frozen=True):
-    """A field and its value, lower-case; with ``begin``, the value need only begin so."""
+    """A field and its lower-case value; with ``begin``, a prefix."""
 
     name: str
     value: str
@@ -65,16 +64,16 @@ class Query(Struct, frozen=True):
         return self.after <= timestamp and (not self.before or timestamp < self.before)
 
     def has_phrases(self, words: Words) -> bool:
-        """Whether a text with these words has the words that are asked for, and none that must not be there."""
+        """Whether these words include all required and no excluded phrases."""
         return all(_has_phrase(words, phrase) is not phrase.negative for phrase in self.phrases)
 
     def has_facets(self, facets: frozenset[tuple[str, str]]) -> bool:
-        """Whether the fields that are asked for are among these, and none that must not be there."""
+        """Whether these fields include all required and no excluded ones."""
         return all(_has_facet(facets, facet) is not facet.negative for facet in self.facets)
 
 
 def parse_query(line: str) -> Query:
-    """Understand a search line. Raises UsageError for a time that is none, and for a line that is too long."""
+    """Return the parsed line. Raises UsageError for a bad time or a line that is too long."""
     if len(line) > limits.QUERY_CHARS:
         raise UsageError(f"The search has {len(line)} characters; {limits.QUERY_CHARS} are allowed.")
     phrases: list[Phrase] = []
@@ -105,7 +104,7 @@ def parse_query(line: str) -> Query:
 
 
 def since_time(value: str, now: datetime | None = None) -> str:
-    """Return the UTC time of ``since:``: midnight of a day here, or so long before ``now``. Raises UsageError."""
+    """Return the UTC time of ``since:``: a local midnight, or so long before ``now``. Raises UsageError."""
     now = (now or datetime.now()).astimezone()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = {"today": midnight, "yesterday": midnight - timedelta(days=1)}

@@ -1,11 +1,8 @@
-"""Reading a session log: strictly for replay and undo, leniently for the eye, piece by piece for followers.
+"""Reading a session log: strictly for replay and undo, leniently for people, piece by piece for followers.
 
-A log is a file of lines ended by ``\\n``. What follows the last newline is in flight: it is neither a
-record nor damage until its newline comes. Every other line is a record or :class:`Damage`; nothing is
-skipped without being said, and nothing after a bad line is lost.
-
-A line that a crash tore is *explained* by the LOG_RECOVERED record that names its place, length and
-hash. Strict reading accepts explained lines and no others.
+Lines end with ``\\n``; what follows the last is in flight, neither record nor damage. Every other line is a record or
+:class:`Damage`, also after a bad one. A line torn by a crash is *explained* by the LOG_RECOVERED record with its place,
+length and hash; strict reading accepts no other damage.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ _PIECE: Final = 1 << 16
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A line that is not what the writer wrote there. ``line`` is 1-based; ``offset`` and ``length`` are bytes."""
+    """A line that the writer did not write so. ``line`` is 1-based; ``offset`` and ``length`` are bytes."""
 
     line: int
     offset: int
@@ -40,7 +37,7 @@ class Damage(msgspec.Struct, frozen=True):
 
     @property
     def is_newer(self) -> bool:
-        """Whether it is nothing that went wrong: a later version wrote it."""
+        """Whether a later version wrote it, so that nothing is wrong."""
         return event_codec.NEWER in self.reason
 
     def __str__(self) -> str:
@@ -48,7 +45,7 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class LogRow(msgspec.Struct, frozen=True):
-    """A record and where its line is, in bytes, without the newline."""
+    """A record and its line's place in bytes, without the newline."""
 
     offset: int
     length: int
@@ -56,7 +53,7 @@ class LogRow(msgspec.Struct, frozen=True):
 
 
 class Position(msgspec.Struct, frozen=True):
-    """How far a log has been read: bytes and lines, and the last record's number and hash."""
+    """How far a log was read: bytes, lines, the last record's number and hash."""
 
     offset: int = 0
     line: int = 0
@@ -65,12 +62,11 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """What :func:`verify` found.
+    """The result of :func:`verify`.
 
-    ``damage`` is what nothing explains, ``recovered`` what crashes tore and LOG_RECOVERED records name.
-    ``end`` has the last record's number and hash: whoever notes that hash elsewhere can show later that
-    nothing was cut off. ``last_offset`` is where the last record begins (-1: there is none).
-    ``in_flight`` counts the bytes after the last newline.
+    ``damage`` is unexplained, ``recovered`` named by LOG_RECOVERED records. Noting ``end``'s hash elsewhere proves
+    later that nothing was cut off. ``last_offset``: where the last record begins, -1 for none. ``in_flight``: bytes
+    after the last newline.
     """
 
     records: int
@@ -82,7 +78,7 @@ class Verification(msgspec.Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether every byte of the log is accounted for."""
+        """Whether every byte is accounted for."""
         return not self.damage
 
     def __bool__(self) -> bool:
@@ -103,10 +99,10 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
-    """A session as a list shows it, read from the first and the last record only.
+    """A session in a list, read from its first and last record.
 
-    ``outcome`` is the closing record's message, ``""`` for a session that has none (running or broken
-    off). ``records`` is the number of the last record, ``size`` bytes of the log.
+    ``outcome``: the closing record's message, ``""`` if running or broken off; ``records``: the last record's number;
+    ``size``: bytes.
     """
 
     session_id: str
@@ -120,17 +116,17 @@ class SessionSummary(msgspec.Struct, frozen=True):
 
 
 class Tail:
-    """Reads a log on from a :class:`Position`; ask again, and it gives what has come since."""
+    """Reads on from a :class:`Position`; each call gives what is new."""
 
     def __init__(self, path: Path, position: Position | None = None) -> None:
         self.path = path
         self.position = position or Position()
 
     def read(self, limit: int | None = None) -> Iterator[LogRow | Damage]:
-        """Yield what lies behind the position, at most ``limit`` lines, moving the position along.
+        """Yield the next lines, at most ``limit``, and move the position.
 
-        A record whose own hash or place in the chain is wrong comes as a Row, preceded by its Damage; a
-        record that repeats an earlier number comes as Damage only. Raises LogError.
+        A record with a wrong hash or link follows its Damage; one that repeats a number is Damage only. Raises
+        LogError.
         """
         with opened_log(self.path) as file:
             file.seek(self.position.offset)
@@ -140,7 +136,7 @@ class Tail:
                 yield from self.judge(raw, length, digest)
 
     def judge(self, raw: bytes | None, length: int, digest: str) -> Iterator[LogRow | Damage]:
-        """Take in one line (``None``: too long to hold, with its hash) and say what it is."""
+        """Yield what a line is (``None``: too long to hold, with its hash)."""
         at = self.position
         self.position = Position(at.offset + length + 1, at.line + 1, at.seq, at.hash)
 
@@ -166,9 +162,9 @@ class Tail:
 
 
 def read_strict(path: Path, *, whole: bool = True) -> tuple[Record, ...]:
-    """Return every record, or raise LogError at the first damage that no LOG_RECOVERED explains.
+    """Return every record. Raises LogError at the first damage that no LOG_RECOVERED explains.
 
-    With ``whole``, values that were too large for their record are put back in from the blobs.
+    With ``whole``, large values are read from the blobs.
     """
     records, damage = read_lenient(path)
     if bad := unexplained(records, damage):
@@ -183,7 +179,7 @@ def read_strict(path: Path, *, whole: bool = True) -> tuple[Record, ...]:
 
 
 def read_lenient(path: Path) -> tuple[tuple[Record, ...], tuple[Damage, ...]]:
-    """Return every record that can be read, and everything that is wrong. Raises LogError for an unreadable file."""
+    """Return the readable records and all damage. Raises LogError for an unreadable file."""
     found = list(Tail(path).read())
     return (
         tuple(item.record for item in found if isinstance(item, LogRow)),
@@ -192,7 +188,7 @@ def read_lenient(path: Path) -> tuple[tuple[Record, ...], tuple[Damage, ...]]:
 
 
 def verify(path: Path) -> Verification:
-    """Check every line, hash and link of the chain. Raises LogError if the file cannot be read."""
+    """Check every line, hash and link. Raises LogError if the file cannot be read."""
     tail, last, count = Tail(path), -1, 0
     damage: list[Damage] = []
     marks: list[Record] = []
@@ -217,7 +213,7 @@ def verify(path: Path) -> Verification:
 
 
 def unexplained(records: Sequence[Record], damage: Sequence[Damage]) -> tuple[Damage, ...]:
-    """Return the damage that no LOG_RECOVERED record names by place, length and hash."""
+    """Return the damage that no LOG_RECOVERED names by place, length and hash."""
     if not damage:
         return ()
     marks = [mark for record in records if isinstance(mark := record.event, LogRecovered)]
@@ -226,7 +222,7 @@ def unexplained(records: Sequence[Record], damage: Sequence[Damage]) -> tuple[Da
 
 
 def damage_in_words(damages: Sequence[Damage]) -> tuple[str, ...]:
-    """Return what is wrong with a log in sentences; the lines of a newer version have one together."""
+    """Return the damage in sentences, one for all lines of a newer version."""
     newer = [item for item in damages if item.is_newer]
     told = tuple(str(item) for item in damages if not item.is_newer)
     if not newer:
@@ -237,13 +233,13 @@ def damage_in_words(damages: Sequence[Damage]) -> tuple[str, ...]:
 
 
 def full(record: Record, state: Path) -> Record:
-    """Return ``record`` with the values in its details that live in blobs put back. Raises LogError."""
+    """Return ``record`` with its blobs' values put back. Raises LogError."""
     details = blobs.expand(record.details, state)
     return record if details is record.details else msgspec.structs.replace(record, details=details)
 
 
 def with_large_values(record: Record, state: Path) -> Record:
-    """Return a record whose arrays and objects are whole, as counting needs them; large texts stay where they are."""
+    """Return a record with whole arrays and objects, for counting; large texts stay pointers."""
     try:
         details = blobs.expand(record.details, state, texts=False)
     except LogError:
@@ -252,15 +248,14 @@ def with_large_values(record: Record, state: Path) -> Record:
 
 
 def blob(state: Path, sha: str) -> bytes:
-    """Return the blob named ``sha``. Raises LogError when it is missing or was changed."""
+    """Return a blob. Raises LogError if it is missing or was changed."""
     return blobs.load_blob(state, sha)
 
 
 def sessions(state: Path) -> tuple[SessionSummary, ...]:
-    """Return the sessions below ``state`` in the order of their ids, the oldest first.
+    """Return the sessions by id, the oldest first.
 
-    A folder without a readable log is left out; a log without any readable record is listed with what
-    is known of it.
+    Folders without a readable log are left out; a log without a readable record is listed.
     """
     folder = state / "sessions"
     try:
@@ -281,7 +276,7 @@ def session_ids(state: Path) -> list[str]:
 
 
 def session_summary(path: Path) -> SessionSummary | None:
-    """Return what a list shows of the log at ``path``, ``None`` where there is none to read."""
+    """Return the summary of the log at ``path``, ``None`` if unreadable."""
     try:
         with opened_log(path) as file:
             first = next(_records(file), None)
@@ -326,7 +321,7 @@ def _size(path: Path) -> int:
 
 
 def whole_lines(file: BinaryIO) -> Iterator[tuple[bytes | None, int, str]]:
-    """Yield each complete line without its newline, its length and, for one too long to hold, its SHA-256."""
+    """Yield each complete line without its newline, its length and, if it is too long to hold, its SHA-256."""
     while raw := file.readline(limits.LOG_LINE_BYTES + 1):
         if raw.endswith(b"\n"):
             yield raw[:-1], len(raw) - 1, ""

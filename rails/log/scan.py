@@ -1,7 +1,5 @@
-"""Searching the session logs by reading them: 100,000 records take about 0.3 s, a million some seconds.
-
-A line is decoded only if it may match: its text, folded as the words of the query are, must have all of them in it.
-What is shown is read from the logs, so there is nothing to build, to repair or to delete.
+"""Searches the session logs without an index: 100,000 records take about 0.3 s. A line is decoded only if its folded
+text has all words of the query.
 """
 
 from __future__ import annotations
@@ -32,26 +30,26 @@ _BLOB: Final = b'"blob":'
 
 
 class SearchHit(Struct, frozen=True):
-    """A record that was found, and the session in whose log it is."""
+    """A record found, and its session."""
 
     session_id: str
     record: Record
 
     @property
     def place(self) -> str:
-        """``session:number``, which a search takes as ``before`` to go on from here."""
+        """``session:number``, a ``before`` to go on from here."""
         return f"{self.session_id}:{self.record.seq}"
 
 
 class SearchPage(Struct, frozen=True):
-    """One page of a search. ``next`` is what to pass as ``before`` for the page after it, "" at the end."""
+    """A page of hits. ``next`` is the ``before`` of the following page, "" at the end."""
 
     hits: tuple[SearchHit, ...]
     next: str
 
 
 class LineFilter:
-    """One query over lines of logs. ``text:`` looks into the log's lines only, not into values kept beside it."""
+    """A query over log lines. ``text:`` does not look into blobs."""
 
     def __init__(self, query: Query, state: Path) -> None:
         self._query, self._state = query, state
@@ -64,7 +62,7 @@ class LineFilter:
         self._states = any(facet.name == "is" for facet in facets)
 
     def candidates(self, block: bytes) -> list[bytes]:
-        """Return the lines of a piece of a log that may match; most pieces have none."""
+        """Return the lines of a piece that may match."""
         if not all(piece in block for piece in self._exact):
             return []
         lines = block.split(b"\n")
@@ -73,7 +71,7 @@ class LineFilter:
         return [line for line in lines if not line.isascii()]
 
     def take(self, line: bytes) -> Record | None:
-        """Return the record of a line if it matches, apart from its session."""
+        """Return a line's record if it matches, apart from its session."""
         if not all(piece in line for piece in self._exact):
             return None
         if not (_BLOB in line or self._has_words(line) or self._has_words(_folded(line))):
@@ -119,10 +117,7 @@ def _folded(line: bytes) -> bytes:
 
 
 def search(state: Path, line: str, *, limit: int = 50, before: str = "") -> SearchPage:
-    """Return the newest records that match a search line (:mod:`rails.log.query`), from ``before`` on.
-
-    Raises UsageError for a line that cannot be understood.
-    """
+    """Return the newest matching records (:mod:`rails.log.query`), from ``before`` on. Raises UsageError."""
     query, limit = parse_query(line), min(limit, limits.PAGE_ROWS)
     newest, _, number = before.rpartition(":")
     hits: list[SearchHit] = []
@@ -142,20 +137,20 @@ def search(state: Path, line: str, *, limit: int = 50, before: str = "") -> Sear
 
 
 def records_from(state: Path, session_id: str, first: int, count: int = 200) -> list[Record]:
-    """Return the records of a session from number ``first`` on, at most ``count``, large values as pointers."""
+    """Return at most ``count`` records from number ``first`` on, large values as pointers."""
     first = max(first, 1)
     found = (record for record in _records(tail_from(state, session_id, first)) if record.seq >= first)
     return list(islice(found, min(count, limits.PAGE_ROWS)))
 
 
 def tail_from(state: Path, session_id: str, first: int) -> Tail:
-    """Return a reader of a session's log that begins near record ``first``, not behind it. Raises LogError."""
+    """Return a reader that begins near record ``first``, not after it. Raises LogError."""
     log = _log(state, session_id)
     return Tail(log, before_record(log, first, Position()))
 
 
 def next_failure(state: Path, session_id: str, after: int, *, back: bool = False) -> int | None:
-    """Return the number of the next record behind ``after`` in which something failed; ``back``: before it."""
+    """Return the number of the next failed record after ``after``; ``back``: before it."""
     failed = _matching(_log(state, session_id), LineFilter(parse_query("is:failed"), state))
     if not back:
         return next((record.seq for record in failed if record.seq > after), None)
@@ -168,7 +163,6 @@ def _log(state: Path, session_id: str) -> Path:
 
 
 def _ends_before(log: Path, moment: str) -> bool:
-    """Whether a log was last written to before a moment, so that no record of it can be younger."""
     try:
         last = datetime.fromtimestamp(log.stat().st_mtime + 1, UTC)
     except OSError:
@@ -186,7 +180,7 @@ def _matching(log: Path, lines: LineFilter) -> Iterator[Record]:
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Yield a log in pieces of whole lines; what is longer than any record is no line that can be read."""
+    """Yield a log in pieces of whole lines, without those longer than any record."""
     rest = b""
     while data := file.read(_BLOCK):
         data = rest + data

@@ -1,7 +1,4 @@
-"""Places in a log that are found without reading it from its start: the numbers of its records only grow.
-
-What lies between is not read, so nothing is said of its damage; whoever reads on from a place sees what lies behind it.
-"""
+"""Finds places in a log by bisection: record numbers only grow. Damage in what is skipped is not reported."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ _BACK: Final = 1 << 18
 
 
 def before_record(path: Path, number: int, low: Position) -> Position:
-    """Return a place at or behind ``low``, before record ``number`` and near it. Raises LogError."""
+    """Return a place at or after ``low``, shortly before record ``number``. Raises LogError."""
     with opened_log(path) as file:
         end = file.seek(0, os.SEEK_END)
         while end - low.offset > _NEAR:
@@ -35,7 +32,7 @@ def before_record(path: Path, number: int, low: Position) -> Position:
 
 
 def end_of(path: Path) -> Position:
-    """Return the place behind the last whole record; the log's start where there is none near. Raises LogError."""
+    """Return the place after the last whole record; the start if none is near. Raises LogError."""
     with opened_log(path) as file:
         last = Position()
         for row in _rows(file, max(0, file.seek(0, os.SEEK_END) - _BACK)):
@@ -65,7 +62,6 @@ def _behind(row: LogRow) -> Position:
 
 
 def _rows(file: BinaryIO, start: int) -> Iterator[LogRow]:
-    """Yield the records whose lines begin at ``start`` or behind it."""
     at = max(0, start - 1)
     file.seek(at)
     at += len(file.readline()) if start else 0

@@ -1,4 +1,4 @@
-"""A session's stats: the counts that a list or a sparkline shows, kept up record by record."""
+"""A session's counts for lists and sparklines, kept record by record."""
 
 from __future__ import annotations
 
@@ -80,17 +80,14 @@ _READ: Final = frozenset(
 
 
 class SessionStats(Struct):
-    """What a list shows of a session without opening it. Counts are of records; tokens are the providers' figures.
+    """What a list shows of a session. Counts are of records; tokens are the providers' figures.
 
-    ``spark`` has a letter for each verdict and decision, in order: p pass, f fail, e error, a approved,
-    d denied. ``rules`` counts new findings by rule. ``used`` has the tokens of each model: in, out, read from the
-    cache, written to it, those of corrections too. ``seconds`` is the time that was worked, ``limits`` what the
-    session was started with. ``landmarks`` are the numbers of the records that say how far the plan is, ``start``
-    and ``told`` those of the session's start and of the last feedback; ``failed`` counts the attempts that were sent
-    back. ``files`` has the lines added to and removed from each file that was written, ``judged`` those of the change
-    that was judged last; ``tested`` is whether tests or a command passed since the last change. ``waiting`` is the
-    record of an open question, ``question`` says in a line what is asked, ``asks`` is whether an agent wants words,
-    which can be given later. ``unattended`` counts what was denied because nobody was there to be asked.
+    ``spark`` has a letter per verdict and decision: p pass, f fail, e error, a approved, d denied. ``rules`` counts new
+    findings. ``used``, by model: tokens in, out, read from and written to the cache, with corrections. ``seconds`` were
+    worked; ``limits`` are the session's. Record numbers: ``landmarks`` of the plan, ``start``, ``told`` (last
+    feedback), ``waiting`` (open question). ``failed`` attempts were sent back. ``files`` and ``judged`` (last judged
+    change): lines added and removed. ``tested``: tests or a command passed since the last change. ``asks``: an agent
+    wants words, which can come later. ``unattended``: denied because nobody was there.
     """
 
     session_id: str
@@ -136,11 +133,11 @@ class SessionStats(Struct):
 
     @property
     def ending(self) -> str:
-        """The outcome, "asked" where a question is open, "" where nothing says how it ended."""
+        """The outcome, "asked" with an open question, "" if unknown."""
         return self.outcome or ("asked" if self.waiting else "")
 
     def add(self, record: Record) -> None:
-        """Count ``record`` in; its large values should be whole."""
+        """Count ``record``; its large values should be whole."""
         self.started = self.started or record.timestamp
         self.seconds += worked(self.last, record)
         self.last = record.timestamp
@@ -158,7 +155,6 @@ class SessionStats(Struct):
             self._read(record)
 
     def _read(self, record: Record) -> None:
-        """Count what the fields of an event say."""
         match record.event:
             case LlmResponse(usage=usage, duration_ms=spent):
                 self._spend("model", (spent or 0) / 1000)
@@ -196,7 +192,6 @@ class SessionStats(Struct):
                 self._read_frame(record)
 
     def _read_frame(self, record: Record) -> None:
-        """Count what the fields of an event around the turns say."""
         match record.event:
             case WorkflowStart(task=task, limits=limits):
                 self.task = task or record.message
@@ -218,11 +213,11 @@ class SessionStats(Struct):
                     counts[at] += lines
 
     def _landmark(self, record: Record) -> None:
-        """Remember a record that says how far the plan is. They are few, but nothing bounds them: the newest stay."""
+        """Remember a record of the plan; the newest stay."""
         self.landmarks = [*self.landmarks, record.seq][-_LANDMARKS:]
 
     def to_json(self) -> dict[str, Json]:
-        """Return the card as JSON values; ``SessionStats(**…)`` reads it back."""
+        """Return JSON that ``SessionStats(**…)`` reads back."""
         return json_object(self)
 
     def _use(self, model: str, usage: Usage) -> None:
@@ -250,7 +245,7 @@ class SessionStats(Struct):
 
 
 def lines_by_file(diff: str) -> dict[str, list[int]]:
-    """Return how many lines a unified diff adds to each file and removes from it."""
+    """Return how many lines a unified diff adds to and removes from each file."""
     counts: dict[str, list[int]] = {}
     old = new = 0
     path = ""
@@ -276,7 +271,7 @@ def _remember(known: list[str], value: str) -> None:
 
 
 def worked(last: str, record: Record) -> float:
-    """Return the seconds since the record before; what passed before a session was resumed is not work."""
+    """Return the seconds since the record before, without time before a resume."""
     if not last or record.kind is SessionResumed:
         return 0.0
     try:

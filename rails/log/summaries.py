@@ -1,7 +1,5 @@
-"""The stats of sessions: counted from their logs once, kept in a file of each session, and counted on from there.
-
-The file is written at a session's end, and by whoever lists a session that has grown. It follows from the log and can
-be deleted.
+"""The stats of sessions, kept in a file of each and counted on from there. Written at a session's end or when it is
+listed; can be deleted.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ _PROOF: Final = 80
 
 
 class _Counted(Struct, frozen=True):
-    """The stats of a log up to a position; ``state`` is the log's inode, size and time of change then."""
+    """Stats up to a position; ``state`` is the log's inode, size and time of change then."""
 
     state: tuple[int, int, int]
     position: Position
@@ -43,7 +41,7 @@ class _Counted(Struct, frozen=True):
 
 
 class Summaries:
-    """The stats of the sessions below ``state``; may be used from several threads. What it returns never changes."""
+    """The stats of the sessions below ``state``. Thread-safe; results never change."""
 
     def __init__(self, state: Path) -> None:
         self.state = state
@@ -51,7 +49,7 @@ class Summaries:
         self._known: dict[str, _Counted] = {}
 
     def newest(self, limit: int) -> list[SessionStats]:
-        """Return the stats of the newest sessions, the newest first; one that cannot be read has only its name."""
+        """Return the newest sessions' stats, newest first; an unreadable one has only its name."""
         found = []
         for session_id in session_ids(self.state)[::-1][:limit]:
             try:
@@ -61,7 +59,7 @@ class Summaries:
         return found
 
     def get(self, session_id: str) -> SessionStats:
-        """Return the stats of a session up to the last line of its log. Raises LogError where there is none."""
+        """Return a session's stats up to its last line. Raises LogError if there is none."""
         folder = self.state / "sessions" / session_id
         if not SESSION_ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} is not the name of a session")
@@ -75,7 +73,7 @@ class Summaries:
 
 
 def keep_summary(state: Path, session_id: str) -> None:
-    """Count a session's log and keep its stats, for the list; a disk that refuses leaves the log as it is."""
+    """Count a session's log and keep its stats; a failing disk is ignored."""
     folder = state / "sessions" / session_id
     try:
         _store(folder, _count_on(folder, session_id, _load(folder, session_id)))
@@ -84,7 +82,6 @@ def keep_summary(state: Path, session_id: str) -> None:
 
 
 def _count_on(folder: Path, session_id: str, known: _Counted | None) -> _Counted:
-    """Return what is known with the records since; counted anew where the log is another one."""
     log = folder / LOG_NAME
     with opened_log(log) as file:
         facts = os.fstat(file.fileno())
@@ -105,7 +102,6 @@ def _count_on(folder: Path, session_id: str, known: _Counted | None) -> _Counted
 
 
 def _whole(record: Record, state: Path) -> Record:
-    """Return a record as counting needs it: with its arrays, and with the diff of a verdict."""
     if record.kind is GateVerdict:
         with contextlib.suppress(LogError):
             return full(record, state)
@@ -113,7 +109,7 @@ def _whole(record: Record, state: Path) -> Record:
 
 
 def _goes_on(file: BinaryIO, known: _Counted, facts: os.stat_result) -> bool:
-    """Whether a log has grown behind what is known of it: the last record that was counted is still there."""
+    """Whether the last record that was counted is still there."""
     inode, size, _ = known.state
     if inode != facts.st_ino or size >= facts.st_size:
         return False
@@ -122,7 +118,7 @@ def _goes_on(file: BinaryIO, known: _Counted, facts: os.stat_result) -> bool:
 
 
 def _load(folder: Path, session_id: str) -> _Counted | None:
-    """Return what the session's file says; ``None`` for no file, another version or a damaged one."""
+    """Return the file's stats; ``None`` for no file, another version or a damaged one."""
     try:
         with files.folder(folder) as own:
             data = files.read_regular_file(own, SUMMARY_NAME)

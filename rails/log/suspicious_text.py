@@ -1,8 +1,7 @@
-"""What overseer and approval card look for: commands that do damage, credentials, texts that steer an agent.
+"""Finds damaging commands, credentials, and texts that steer an agent.
 
-Covered: the common ways to destroy, to download and run, to take rights, to open a way in, to rewrite shared
-history, to publish. Not covered: what is encoded, built up from variables, or spelt in a way nobody has written
-down; an alert is a reason to look, and its absence is not a clearance.
+Covered: common ways to destroy, download and run, gain rights, open access, rewrite shared history, publish. Not
+covered: the encoded, the built from variables, the unknown; no alert is no clearance.
 """
 
 from __future__ import annotations
@@ -165,12 +164,12 @@ _INVENTED: Final = lazy(
 
 
 def danger(text: str) -> tuple[str, str] | None:
-    """Return what a command in ``text`` would do and where it says so, or ``None``."""
+    """Return what a command in ``text`` would do and where, or ``None``."""
     return runs_what_it_fetches(text) or next(filter(None, (_first(_DANGEROUS, part) for part in _parts(text))), None)
 
 
 def runs_what_it_fetches(text: str) -> tuple[str, str] | None:
-    """Return the same of what is run unseen: it comes from elsewhere, or out of a form that nobody can read."""
+    """Return the same for code run unseen: downloaded or encoded."""
     for part in map(_as_read, _parts(text)):
         lower = part.lower()
         if any(word in lower for word in _FETCH_WORDS) and (found := _first(_FETCHED, part)):
@@ -179,7 +178,7 @@ def runs_what_it_fetches(text: str) -> tuple[str, str] | None:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield a text in pieces that overlap: what stands far down is searched, too."""
+    """Yield a text in overlapping pieces, so that all of it is searched."""
     for start in range(0, max(1, min(len(text), LOOKED_AT) - _AGAIN), _AT_ONCE - _AGAIN):
         yield text[start : start + _AT_ONCE]
 
@@ -192,7 +191,7 @@ def _first(patterns: Mapping[str, re.Pattern[str]], text: str) -> tuple[str, str
 
 
 def piped_to_shell(text: str) -> str:
-    """Return where ``text`` pipes into a shell, or an empty text."""
+    """Return where ``text`` pipes into a shell, or ""."""
     for part in _parts(text) if "|" in text else ():
         if found := _PIPED.search(_as_read(part)):
             return found["piped"].strip()
@@ -204,9 +203,9 @@ def _as_read(text: str) -> str:
 
 
 def credential(text: str) -> tuple[str, bool] | None:
-    """Return what of a credential may be shown, and whether its shape is common in examples; or ``None``.
+    """Return the printable part of a credential and whether its shape is common in examples, or ``None``.
 
-    The log masks what it knows, so a mark is as good as the credential that it stands for.
+    A mask of the log counts as a credential.
     """
     if found := _CREDENTIAL.search(text):
         return f"{found[0][:8]}…, {len(found[0])} characters", False
@@ -218,19 +217,19 @@ def credential(text: str) -> tuple[str, bool] | None:
 
 
 def instruction(text: str) -> str:
-    """Return the words that would steer an agent, or an empty text."""
+    """Return words that would steer an agent, or ""."""
     found = _INSTRUCTION.search(text)
     return found[0] if found else ""
 
 
 def invented(text: str) -> str:
-    """Return the beginning of a tool result that an agent wrote itself, or an empty text."""
+    """Return the beginning of a tool result that an agent invented, or ""."""
     found = _INVENTED.search(text)
     return found[0] if found else ""
 
 
 def texts_of(value: Json) -> Iterator[str]:
-    """Yield every text in a value, and the texts of a list as one line too: a command may be a list of words."""
+    """Yield every text in a value, and each list's texts as one line: a command may be a list."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

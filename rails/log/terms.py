@@ -1,8 +1,7 @@
-"""What of a record can be searched: its words, and its facets (``tool:edit_file``, ``is:failed``).
+"""A record's searchable words and facets (``tool:edit_file``).
 
-Text is folded (compatibility forms, case, accents); an identifier counts whole and in its parts, so that
-``WorkspacePath`` is found by ``workspace`` and ``edit_file`` by ``edit``; Chinese, Japanese and Korean
-characters count one by one, because those scripts put no spaces between words.
+Text is folded (compatibility forms, case, accents); identifiers count whole and in parts (``WorkspacePath``:
+``workspace``); Chinese, Japanese and Korean characters count one by one.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ STATE_TYPES: Final = frozenset(kind.TYPE for kind in {*_STATES, *_TELLING})
 
 
 class Words(Struct, frozen=True):
-    """A text as search sees it: words with a space before, between and after, and the parts of identifiers."""
+    """A text for search: words with spaces around, and the parts of identifiers."""
 
     body: str
     parts: str
@@ -93,7 +92,7 @@ def folded_text(text: str) -> str:
 
 @functools.cache
 def _marks() -> re.Pattern[str]:
-    """Return a pattern for combining marks; one pattern is ten times as fast as asking for every character."""
+    """Return a pattern for combining marks, ten times as fast as testing every character."""
     return re.compile(f"[{''.join(filter(unicodedata.combining, map(chr, range(0x300, 0x10000))))}]")
 
 
@@ -103,7 +102,7 @@ def folded_words(text: str) -> list[str]:
 
 
 def searchable_words(record: Record, load: Callable[[str], str] | None = None) -> Words:
-    """Return the words of ``record``. ``load`` reads a blob's beginning by its name."""
+    """Return a record's words. ``load`` reads a blob's beginning by name."""
     texts: list[str] = [record.message]
     _walk(record.details, "", texts, set(), load)
     text = "\n".join(texts)[: limits.INDEX_CHARS]
@@ -118,7 +117,7 @@ def searchable_words(record: Record, load: Callable[[str], str] | None = None) -
 
 
 def facets_of(record: Record) -> frozenset[tuple[str, str]]:
-    """Return the fields of ``record`` and their values, lower-case; its arrays and objects should be whole."""
+    """Return a record's fields and lower-case values; its arrays and objects should be whole."""
     facets = {("type", record.event_type.lower())}
     facets |= {("role", record.agent_role.lower())} if record.agent_role else set()
     facets |= {("model", record.llm_model_used.lower())} if record.llm_model_used else set()
@@ -127,7 +126,7 @@ def facets_of(record: Record) -> frozenset[tuple[str, str]]:
 
 
 def texts_of(record: Record) -> Iterator[str]:
-    """Yield the texts of a record as people read them; of a large one the beginning."""
+    """Yield a record's texts as people read them, large ones cut."""
     yield record.message
     yield from (value for _, value in json_leaves(record.details) if isinstance(value, str))
 
@@ -156,7 +155,7 @@ def _walk(
 
 
 def states_of(record: Record) -> Iterator[str]:
-    """Yield the words that may stand behind ``is:``; only events whose fields tell more are read."""
+    """Yield the record's values of ``is:``."""
     yield from _STATES.get(record.kind, ())
     match record.event if record.kind in _TELLING else None:
         case GateVerdict(verdict=verdict):

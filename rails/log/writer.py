@@ -1,17 +1,12 @@
 """Writing a session log: one record, one line, one ``write()``; one writer; the disk before the deed.
 
-- A record counts once ``append`` returns: it survives the death of this process. Records of
-  ``events.DURABLE`` are then on the disk as well; the others follow with the next of these, or after
-  ``GROUP_COMMIT_SECONDS`` while records keep coming.
-- Whatever goes wrong while writing (a full disk, a failing one, a stranger's bytes in the file) ends
-  the log: every further ``append`` raises LogError, and so the tools stop. Nothing is ever truncated.
-- A log that was unlinked or replaced is one that cannot be written, and one with records of a newer version is
-  only read.
-- ``reopen`` keeps a torn last line as evidence: it ends it with a newline and says in a LOG_RECOVERED
-  record where it is, how long, and what it hashes to.
+- An appended record survives this process. Those of ``events.DURABLE`` are on disk when ``append`` returns;
+  others follow with the next of these, or after ``GROUP_COMMIT_SECONDS`` while records keep coming.
+- Any failure to write (a full disk, a stranger's bytes, an unlinked file) ends the log: every further ``append``
+  raises LogError, so the tools stop. Nothing is truncated. Logs of a newer version are read-only.
+- ``reopen`` keeps a torn last line, ended with a newline; a LOG_RECOVERED record has its place, length and hash.
 
-Needs POSIX (``O_APPEND``, ``flock``, ``fdatasync``) and a file system where those hold: not every
-network file system does.
+Needs POSIX (``O_APPEND``, ``flock``, ``fdatasync``), which not every network file system provides.
 """
 
 from __future__ import annotations
@@ -47,9 +42,9 @@ _NEW: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
-    """The log of one session, open for appending; made by :meth:`create` or :meth:`reopen`, usable in ``with``.
+    """The log of one session, open for appending; from :meth:`create` or :meth:`reopen`, usable in ``with``.
 
-    May be shared between threads. ``state`` is the project's ``.rails`` folder.
+    Thread-safe. ``state`` is the project's ``.rails`` folder.
     """
 
     def __init__(self, state: Path, session_id: str, descriptor: int, masker: Masker) -> None:
@@ -71,9 +66,8 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
     def create(cls, state: Path, *, session_id: str | None = None, secrets: Sequence[str] = ()) -> SessionLog:
         """Begin a new session below ``state``.
 
-        ``secrets`` are values that must never be written, besides those that the environment's variable
-        names call secret (``…_KEY``, ``…_TOKEN``, ``…_PASSWORD``) and those of a known shape.
-        Raises LogError when the log cannot be made, or when ``session_id`` exists already.
+        ``secrets`` are masked besides those of the environment (``…_KEY``, ``…_TOKEN``, ``…_PASSWORD``) and known
+        shapes. Raises LogError, also if ``session_id`` exists.
         """
         try:
             with files.folder(state, "sessions", create=True) as folder:
@@ -91,9 +85,9 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
 
     @classmethod
     def reopen(cls, state: Path, session_id: str, *, secrets: Sequence[str] = ()) -> SessionLog:
-        """Open the log of an interrupted session to go on with it, marking a torn tail.
+        """Open an interrupted session's log, marking a torn tail.
 
-        Raises LogError when it cannot be opened, is held by another writer, or is damaged before its end.
+        Raises LogError if it cannot be opened, has another writer, or is damaged before its end.
         """
         if not SESSION_ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} is not the name of a session")
@@ -111,13 +105,13 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
         return log
 
     def masked(self, text: str) -> str:
-        """Return ``text`` as an agent may read it: without what is certainly a secret."""
+        """Return ``text`` for an agent: without certain secrets."""
         return self._masker.text(text, certain=True)
 
     def append(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
-        """Write ``event`` and return the record as it was written: secrets masked, large values as pointers.
+        """Write ``event``; return the record as written: masked, large values as pointers.
 
-        Raises LogError when it could not be written; nothing may be changed in the project after that.
+        Raises LogError; the project must not be changed after that.
         """
         with self._lock:
             self._settle()
@@ -147,24 +141,24 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was written to it yet."""
+        """Whether nothing was written yet."""
         return self._position.seq < 1
 
     def blob(self, data: bytes) -> str:
-        """Keep ``data`` outside the log, secrets masked, and return the SHA-256 of what was kept."""
+        """Keep masked ``data`` outside the log; return the SHA-256 of what was kept."""
         return self._keep(self._masker.data(data))
 
     def as_kept(self, text: str) -> str:
-        """Return a text as it may be kept: with every secret in it masked."""
+        """Return a text with every secret masked."""
         return self._masker.text(text.encode("utf-8", "replace").decode())
 
     def sync(self) -> None:
-        """Put everything that was appended on the disk. Raises LogError."""
+        """Put everything on the disk. Raises LogError."""
         with self._lock:
             self._commit(durable=True)
 
     def close(self, *_: object) -> None:
-        """Put everything on the disk and close the log. Closing twice is allowed."""
+        """Put everything on the disk and close; idempotent."""
         with self._lock:
             if self._descriptor < 0:
                 return
@@ -183,7 +177,6 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
     __exit__ = close
 
     def _payload(self, details: Mapping[str, Json]) -> tuple[Mapping[str, Json], bytes]:
-        """Return the details as they are written, and their JSON; most are small and hold no secret."""
         with contextlib.suppress(TypeError):  # a mapping that is no dict takes the longer way
             text = event_codec.unescaped(details)
             if not self._masker.may_touch(text) and (body := blobs.small(text)):
@@ -197,7 +190,6 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Close the file when the opening fails, so that the next one can have it."""
         try:
             yield
         except BaseException:
@@ -205,7 +197,7 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
             raise
 
     def _hold(self, own: int) -> None:
-        """Become the only writer, or say who is. A short wait covers a predecessor that is just going."""
+        """Become the only writer, or say who is; waits briefly for a predecessor."""
         if not lock.acquire(self._descriptor, limits.LOCK_SECONDS):
             raise LogBusyError(f"The session {self.session_id} is being written by {_holder(own)}.")
         collecting = self.state / COLLECTING
@@ -217,7 +209,7 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
         atomic_file.create(own, _HOLDER, f"process {os.getpid()}".encode(), durable=False)
 
     def _recover(self) -> None:
-        """Find the end of the log; end and mark what a crash tore. Raises LogError for damage further up."""
+        """Find the log's end; mark a torn tail. Raises LogError for damage further up."""
         found = verify(self.path)
         if newer := next((item for item in found.damage if item.is_newer), None):
             raise LogError(
@@ -256,7 +248,7 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
         self._synced_at, self._synced = now, self._position.offset
 
     def _settle(self) -> None:
-        """Bring the position in line with the file, also after an interrupt between writing and counting."""
+        """Match the position to the file, also after an interrupt between write and count."""
         if self._broken:
             raise LogError(f"The session log {self.path} can no longer be written: {self._broken}.")
         held = os.fstat(self._descriptor)
@@ -271,7 +263,7 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
             raise LogError(f"The session log {self.path} was changed by another program: {self._broken}.")
 
     def _require_in_place(self, held: os.stat_result) -> None:
-        """Stop where the log was unlinked or replaced: nobody could read what is written to it from now on."""
+        """Stop if the log was unlinked or replaced: nobody could read it."""
         with contextlib.suppress(OSError):
             there = os.lstat(self.path)
             if (there.st_ino, there.st_dev) == (held.st_ino, held.st_dev):
@@ -287,13 +279,12 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
 
 
 def _is_over(file: Path) -> bool:
-    """Wait for whoever holds a lock's file; whether that was over in time."""
     with lock.held(file, limits.COLLECTING_SECONDS) as over:
         return over
 
 
 def _new_folder(folder: int, session_id: str | None) -> str:
-    """Make a session's folder. Its name begins with the time, so names sort as the sessions began."""
+    """Make a session's folder; names begin with the time, so they sort."""
     if session_id is not None:
         if not SESSION_ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} cannot name a session: use letters, digits, dots and dashes")
