@@ -1,1 +1,1 @@
-"""Folds over a session's records: sessions, turns, progress, totals and open questions."""
+"""Folds over a session's records: views, progress, totals."""

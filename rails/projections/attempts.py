@@ -1,8 +1,7 @@
-"""Why did it fail N times? Each failed turn compared with the one before it. Pure.
+"""Why did it fail N times? Each failed turn compared with the one before. Pure.
 
-What is compared is the agent's feedback: refusals by code, path and message, findings by rule, path
-and message (lines move, so they don't count), denials by their reason. What the agent answered is compared
-too: the very same answer again.
+Compared: refusals by code, path and message, findings by rule, path and message (not line), denials by reason; and
+whether the answer is the same.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _CUT: Final = ("max_tokens", "cut")
 
 
 class AttemptRow(Struct, frozen=True):
-    """Tries of one agent at one thing, all of them failed but ``ended``, which is ``None`` when none was right."""
+    """An agent's failed tries at one thing; ``ended`` is the turn that was right, or ``None``."""
 
     agent: str
     tries: tuple[TurnView, ...]
@@ -34,7 +33,7 @@ class AttemptRow(Struct, frozen=True):
 
 
 class _Try(Struct, frozen=True):
-    """What a turn said (its hash), whether it asked for anything, and how it ended, in a form that can be compared."""
+    """A turn's text (hash), whether it asked for anything, and its failures."""
 
     failures: Failures
     said: int
@@ -42,7 +41,7 @@ class _Try(Struct, frozen=True):
 
 
 def failures_of(turn: TurnView) -> Failures:
-    """Return what went wrong in a turn, in a form that can be compared."""
+    """Return a turn's failures in comparable form."""
     found = {(refusal.code, refusal.path, refusal.message) for refusal in turn.refusals}
     found |= {(f.rule, f.path, f.message) for gate in turn.gates[-1:] for f in gate.verdict.findings if f.new}
     asked = what_was_said(turn)
@@ -54,13 +53,13 @@ def failures_of(turn: TurnView) -> Failures:
 
 
 class Progress:
-    """Takes the turns of a session in order and says how each compares with the tries before it, per agent."""
+    """Compares the turns of a session, in order, with each agent's earlier tries."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[_Try]] = {}
 
     def compared(self, turn: TurnView) -> TurnView:
-        """Return a turn with its causes and its progress."""
+        """Return a turn with its causes and progress."""
         row = self._rows.setdefault(turn.agent, [])
         now = _Try(failures_of(turn), hash(what_was_said(turn)), bool(turn.requests))
         causes: tuple[str, ...] = ()
@@ -75,7 +74,7 @@ class Progress:
 
 
 def rows_of(turns: Sequence[TurnView]) -> Iterator[AttemptRow]:
-    """Yield every row of failed tries, with the turn that was right."""
+    """Yield every row of failed tries."""
     rows: dict[str, list[TurnView]] = {}
     for turn in turns:
         row = rows.setdefault(turn.agent, [])
@@ -88,7 +87,7 @@ def rows_of(turns: Sequence[TurnView]) -> Iterator[AttemptRow]:
 
 
 def explain_failures(turns: Sequence[TurnView]) -> tuple[str, ...]:
-    """Return a sentence for every row of failed turns: how often, why, and how it ended."""
+    """Return a sentence per row of failed turns: how often, why, how it ended."""
     return tuple(_sentence(row, f": {_told(row)}") for row in rows_of(turns))
 
 
@@ -112,7 +111,6 @@ def _told(row: AttemptRow) -> str:
 
 
 def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, str]:
-    """Say how a failed turn compares with the failed ones before it."""
     if turn.stop_reason in _CUT:
         return "cut", "the answer was cut off" if row else FIRST_TRY
     if not row:
@@ -134,14 +132,14 @@ def _same_again(now: _Try, previous: _Try) -> tuple[Attempt, str]:
 
 
 def _ended(turn: TurnView, row: Sequence[_Try]) -> tuple[Attempt, str]:
-    """Say how a turn without failures compares with the failed ones before it: words do not mend a request."""
+    """Return the progress of a turn without failures; words do not mend a request."""
     if not row or (turn.outcome == "answered" and row[-1].asked):
         return "", ""
     return "right", f"fixed on retry {len(row)}"
 
 
 def what_was_said(turn: TurnView) -> str:
-    """Return what a turn asked for, apart from ids; its text where nothing could be read as a request."""
+    """Return a turn's requests without ids; its text if there are none."""
     asked = [[request.tool, request.parameters] for request in turn.requests]
     return json.dumps(asked, sort_keys=True) if asked else turn.text.strip()
 
@@ -156,15 +154,15 @@ REFLEX_SECONDS: Final = 2.0
 
 
 def hardly_read(approval: ApprovalView, lines: int) -> bool:
-    """Whether a person approved so many changed lines faster than anybody reads them."""
+    """Whether a person approved faster than anybody reads."""
     by_person = approval.answer == "approve" and approval.by.startswith("human")
     return by_person and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS
 
 
 class TurnDoubt(Struct, frozen=True):
-    """What is in doubt in a turn, or was decided oddly: always, or (``at_end``) once the session has an end.
+    """A doubt about a turn; ``at_end``: only once the session has ended.
 
-    Without ``words``: its ``steps`` were approved and written, which is odd where they were undone later.
+    Without ``words``: its ``steps`` were approved and written, which is odd if later undone.
     """
 
     turn: int
@@ -174,7 +172,7 @@ class TurnDoubt(Struct, frozen=True):
 
 
 def doubts_of(turn: TurnView) -> Iterator[TurnDoubt]:
-    """Yield what is in doubt in a turn."""
+    """Yield the doubts of a turn."""
     if turn.in_doubt:
         words = "something was begun and has no result; compare the files with what was approved."
         yield TurnDoubt(turn.number, words, at_end=True)
@@ -185,7 +183,7 @@ def doubts_of(turn: TurnView) -> Iterator[TurnDoubt]:
 
 
 def warnings_of(doubts: Iterable[TurnDoubt], undone: Sequence[int], *, ended: bool) -> tuple[str, ...]:
-    """Return what deserves a second look, in sentences. ``ended`` is whether the session has an end."""
+    """Return warnings in sentences. ``ended``: the session has an end."""
     found = []
     for doubt in doubts:
         steps = sorted(set(undone) & set(doubt.steps))

@@ -1,7 +1,5 @@
-"""What a review shows: plain values, made from log records by ``rails.projections.session``.
-
-Everything here is a function of the log; nothing is stored. Times are UTC in ISO 8601, durations in
-seconds. Texts are as logged, not yet printable: whoever draws them passes them through ``core.text``.
+"""What a review shows: plain values from log records, by ``rails.projections.session``. Times are UTC in ISO 8601,
+durations seconds. Texts are as logged: print them through ``core.text``.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ Attempt = Literal["", "first", "repeated", "ignored", "oscillating", "progress",
 
 
 class RequestView(Struct, frozen=True):
-    """A tool request that was found. ``valid`` is ``None`` when the log does not say."""
+    """A tool request. ``valid``: ``None`` if the log does not say."""
 
     id: str
     tool: str
@@ -42,12 +40,12 @@ class RequestView(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files the parameters name, in order, as far as they are known."""
+        """The files that the parameters name, in order."""
         return paths_of(self.parameters)
 
 
 class RefusalView(Struct, frozen=True):
-    """A refusal: ``stage`` is where it happened ("request", "edit", or "output" for a final answer)."""
+    """A refusal at ``stage`` "request", "edit", or "output" (a final answer)."""
 
     stage: Literal["request", "edit", "output"]
     code: str
@@ -58,7 +56,7 @@ class RefusalView(Struct, frozen=True):
 
 
 class ValueChange(Struct, frozen=True):
-    """A value that a correction changed, as JSON; ``None``: it was not there before, or is not there after."""
+    """A value that a correction changed, as JSON; ``None``: absent."""
 
     place: str
     old: str | None
@@ -66,9 +64,7 @@ class ValueChange(Struct, frozen=True):
 
 
 class CorrectionView(Struct, frozen=True):
-    """The model was asked to correct a block. ``why`` says why its answer was not taken, ``changes`` which
-    values it changed; without any, only the syntax changed.
-    """
+    """A correction of a block by the model. ``why``: why it was not taken; no ``changes``: only syntax changed."""
 
     request_id: str
     taken: bool
@@ -77,10 +73,9 @@ class CorrectionView(Struct, frozen=True):
 
 
 class ApprovalView(Struct, frozen=True):
-    """A question and its answer. ``answer`` is "" while nobody has answered.
+    """A question and its answer; ``answer`` is "" until somebody answers.
 
-    ``question`` are the lines of what an agent asked with ``ask_user``; ``reason`` is then the answer, or how to
-    give it.
+    ``question``: lines of ``ask_user``; ``reason`` is then the answer, or how to give it.
     """
 
     id: str
@@ -100,15 +95,12 @@ class ApprovalView(Struct, frozen=True):
 
 
 class TurnView(Struct):
-    """One turn: the model is asked, and everything that follows until it is asked again. Its builder fills it in.
+    """One turn: from one request to the model until the next.
 
-    ``number`` counts from 1 within the session; 0 is what happened before the model was asked, such as
-    an answer that was applied from a file. ``first_seq`` and ``last_seq`` are the turn's log records.
-    ``planned`` are the changes the requests came to, written or not; ``gates`` and ``results`` the events themselves.
-    ``in_doubt`` is whether something was begun that has no result.
-    ``progress`` says how this turn's failures compare with those of the turn before; ``attempt`` is the same as
-    a word of :data:`Attempt`, ``causes`` why it failed, as codes and rules. ``cached_tokens`` were read from the
-    provider's cache; ``input_tokens`` leaves them out.
+    ``number`` counts from 1; 0 is before the model was asked, such as an answer from a file. ``first_seq`` to
+    ``last_seq`` are its records. ``planned`` changes may be unwritten; ``in_doubt``: something begun has no result.
+    ``progress``, in one word ``attempt``, compares failures with the turn before; ``causes`` are codes and rules.
+    ``cached_tokens`` are not in ``input_tokens``.
     """
 
     number: int
@@ -143,14 +135,13 @@ class TurnView(Struct):
 
     @property
     def failed(self) -> bool:
-        """Whether the agent had to try again, or a human said no."""
+        """Whether the agent had to try again, or a human denied."""
         return self.outcome in ("refused", "findings", "denied", "aborted", "failed")
 
 
 class SessionTotals(Struct, frozen=True):
-    """Counts over a session. ``retries`` are turns that followed a failed one. ``findings_fixed`` counts
-    what the tools repaired and new findings that a later attempt no longer had. ``seconds`` by stage:
-    model, gate, human, write, run.
+    """Counts over a session. ``retries`` followed a failed turn. ``findings_fixed``: repaired by tools or gone in a
+    later attempt. ``seconds`` by stage: model, gate, human, write, run.
     """
 
     turns: int = 0
@@ -169,12 +160,11 @@ class SessionTotals(Struct, frozen=True):
 
 
 class SessionView(Struct, frozen=True):
-    """A whole session. ``outcome`` is "" while it runs or when it broke off; ``message`` is then what an agent asks.
-    ``failures`` explains every
-    row of failed turns in a sentence; ``attention`` says what deserves a second look; ``damage`` are the log's
-    unreadable lines, ``undone`` the steps taken back. ``prompts`` has a digest of each agent's
-    prompt. ``head`` is the hash of the last record: it stands for the whole log. ``plan`` has the agents with their
-    tasks, and how far each is.
+    """A session. ``outcome`` is "" while it runs or if it broke off; ``message`` is then an agent's question.
+
+    ``failures``: a sentence per row of failed turns; ``attention``: warnings; ``damage``: unreadable lines; ``undone``:
+    steps; ``prompts``: a digest per agent; ``head``: the last record's hash, which stands for the whole log; ``plan``:
+    agents, tasks, progress.
     """
 
     session_id: str
@@ -201,25 +191,25 @@ class SessionView(Struct, frozen=True):
 
     @property
     def ending(self) -> str:
-        """The outcome, "asked" where an agent waits for words, "" where nothing says how it ended."""
+        """The outcome, "asked" if an agent waits for words, "" if unknown."""
         return self.outcome or ("asked" if self.message else "")
 
 
 def fixed_in_words(verdict: Verdict) -> tuple[str, ...]:
-    """Say what the gate repaired, one sentence each."""
+    """Return the gate's repairs, a sentence each."""
     return tuple(f"{one.tool} {one.rule} ×{one.count or 1} in {one.path}" for one in verdict.fixed)
 
 
 def not_checked_in_words(verdict: Verdict) -> tuple[str, ...]:
-    """Say what was not checked, and why."""
+    """Return what was not checked, and why."""
     return tuple(f"{one.path} by {one.check}: {one.reason}" for one in verdict.not_checked)
 
 
 def checks_in_words(verdict: Verdict) -> tuple[str, ...]:
-    """Return the checks that ran, with their versions."""
+    """Return the checks that ran, with versions."""
     return tuple(f"{run.name} {run.version}".strip() for run in verdict.checks)
 
 
 def places_fixed(verdict: Verdict) -> int:
-    """Count the places that the gate repaired."""
+    """Return how many places the gate repaired."""
     return sum(one.count or 1 for one in verdict.fixed)

@@ -1,4 +1,4 @@
-"""What a model's correction of a block changed, value by value. Pure."""
+"""What a model's correction changed, value by value. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VALUE: Final = r'"{}"\s*:\s*("(?:[^"\\]|\\.){{0,4000}}"|[^\s,}}\]]{{1,200}})'
 
 
 def correction_of(event: CorrectionEvent) -> CorrectionView:
-    """Return a correction as people see it."""
+    """Return a correction for people."""
     before, after = event.before, event.after
     old, new = _leaves_of(before), _leaves_of(after)
     if not after:
@@ -52,7 +52,7 @@ def _changes(old: Mapping[str, Json], new: Mapping[str, Json], before: str, afte
 
 
 def _named(drift: tuple[str, ...], before: str) -> Iterator[ValueChange]:
-    """Return what the harness itself named as changed, with the old values that can be read from a torn block."""
+    """Yield the changes that the harness named, with old values readable in a torn block."""
     for words in drift:
         if match := _DRIFT.fullmatch(words):
             key = re.split(r"[.\[]", match[1])[-1].rstrip("]")
@@ -61,7 +61,6 @@ def _named(drift: tuple[str, ...], before: str) -> Iterator[ValueChange]:
 
 
 def _leaves_of(block: str) -> dict[str, Json] | None:
-    """Return the values of a block by their place, ``None`` for one that cannot be read."""
     start, end = block.find("{"), block.rfind("}") + 1
     body = block[start : end if end > start else len(block)].strip().strip("`")
     # What was cut off is read as far as it goes: this is for the eye, and runs nothing.
@@ -76,7 +75,7 @@ def _leaves_of(block: str) -> dict[str, Json] | None:
 
 
 def _stands_in(value: Json, known: Mapping[str, Json], block: str) -> bool:
-    """Whether a value is one of ``known``, or a longer one stands in the block however it is quoted there."""
+    """Whether a value is known or, if long, quoted in the block."""
     if _json(value) in map(_json, known.values()):
         return True
     flat = without_quoting(value if isinstance(value, str) else _json(value))

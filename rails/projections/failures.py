@@ -1,4 +1,4 @@
-"""What failed in an agent's work, record by record, for whoever goes on with it."""
+"""What failed in an agent's work, for its successor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rails.core.text import one_line
 
 
 def failures_in(record: Record) -> Iterator[str]:
-    """Yield what failed in a record, in a line each."""
+    """Yield a record's failures, a line each."""
     match record.event:
         case ToolRequestValidationFailed(refusals=refusals) | ChangeRefused(refusals=refusals):
             yield from map(_refusal, refusals)

@@ -1,8 +1,6 @@
-"""A running session as events for whoever watches: ``--events``, the page and the callback of ``rails.run``.
-
-``event.schema.json`` beside this module is their schema. A fold over records, in order. The first two kinds are those
-of the JSON tool block protocol: ``json-tool-status`` as soon as a request's tool and path are known and with every step
-that follows, ``json-tool-block`` once for each complete block.
+"""A running session as events: ``--events``, the page, the callback of ``rails.run``; schema: ``event.schema.json``.
+``json-tool-status`` (at a request and each later step) and ``json-tool-block`` (once per complete block) are of the
+JSON tool block protocol.
 """
 
 from __future__ import annotations
@@ -60,19 +58,19 @@ _Facts = dict[str, Json]
 
 
 class LiveSignal(Struct, frozen=True):
-    """An event: the number of the record that it comes from, its kind and its data."""
+    """An event: its record's number, kind and data."""
 
     number: int
     kind: str
     data: Mapping[str, Json]
 
     def to_json(self) -> _Facts:
-        """Return the event as the schema has it."""
+        """Return the event as in the schema."""
         return {"v": VERSION, "type": self.kind, "seq": self.number, **self.data}
 
 
 class Live:
-    """Makes events of records. ``cost`` is what an answer of a model costs, ``None`` where that is not known."""
+    """Makes events of records, in order. ``cost`` of an answer: ``None`` if unknown."""
 
     def __init__(self, cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None) -> None:
         self._cost = cost
@@ -84,7 +82,7 @@ class Live:
         self._executed: dict[str, str] = {}
 
     def add(self, record: Record) -> Iterator[LiveSignal]:
-        """Yield what ``record`` means for whoever watches."""
+        """Yield the events of ``record``."""
         at = round(datetime.fromisoformat(record.timestamp).timestamp() * 1000)
         for kind, data in self._signals(record):
             yield LiveSignal(record.seq, kind, {**data, "timestamp": at})
@@ -124,7 +122,6 @@ class Live:
                 yield from self._approval(record)
 
     def _answered(self, event: LlmResponse, model: str) -> Iterator[tuple[str, _Facts]]:
-        """Yield what an answer says besides its calls, and what it took."""
         if prose := (event.prose or "").strip():
             yield "text-delta", {"delta": prose, "processedDelta": prose, "format": "markdown"}
         usage = event.usage
@@ -132,7 +129,6 @@ class Live:
         yield "cost", {**used, "model": model, "seconds": round((event.duration_ms or 0) / 1000, 1)}
 
     def _approval(self, record: Record) -> Iterator[tuple[str, _Facts]]:
-        """Yield what is asked of a human, and how it ended."""
         match record.event:
             case ApprovalOpened() as event:
                 named = tuple(request.id for request in event.requests if request.id)
@@ -196,7 +192,6 @@ def _named(request_id: str) -> tuple[str, ...]:
 
 
 def _frame(record: Record) -> Iterator[tuple[str, _Facts]]:
-    """Yield the events of the session around the requests."""
     message = one_line(record.message, _WORDS)
     match record.event:
         case WorkflowStart(agents=agents, model=model):

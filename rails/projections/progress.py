@@ -1,7 +1,5 @@
-"""The plan of a session and where it stands: its agents in order, each with its task. A pure fold over records.
-
-Of the records that come every turn only the newest feedback matters, so that a session of a million records has its
-plan from a handful: those that :class:`rails.log.session_stats.SessionStats` names.
+"""The plan of a session: its agents in order, with tasks and progress. A pure fold that needs only the records that
+:class:`rails.log.session_stats.SessionStats` names.
 """
 
 from __future__ import annotations
@@ -32,11 +30,11 @@ _MOST: Final = 100
 
 
 class PlanStep(Struct, frozen=True):
-    """One agent and its task. ``first`` is the record it began with (0: it has not), ``outcome`` how it ended.
+    """One agent and its task. ``first``: its first record (0: not begun); ``outcome``: how it ended.
 
-    ``failed`` of ``limit`` attempts have failed since the last success, on the escalation step ``rung`` (""; squash;
-    model; human). ``handoff`` is the file that was written of its result for ``receiver``, ``handed`` what a human
-    said to it: "" (not yet), "go", "edited" or "stop", and ``by`` who that was.
+    ``failed`` of ``limit`` attempts since the last success; ``rung`` of escalation: "", squash, model, human.
+    ``handoff``: the result's file for ``receiver``; ``handed``: a human's word, "" (not yet), "go", "edited" or "stop",
+    given ``by``.
     """
 
     agent: str
@@ -54,7 +52,7 @@ class PlanStep(Struct, frozen=True):
 
 
 def plan_of(records: Iterable[Record]) -> tuple[PlanStep, ...]:
-    """Return the steps of a session from its records, or from as many of them as there are."""
+    """Return a session's steps from all or some of its records."""
     plan = PlanFold()
     for record in records:
         plan.add(record)
@@ -62,13 +60,13 @@ def plan_of(records: Iterable[Record]) -> tuple[PlanStep, ...]:
 
 
 def current_step_text(plan: tuple[PlanStep, ...]) -> str:
-    """Say in a few words which step is at work: "Step 2 of 3"; "" for a plan of one, and where none is."""
+    """Return the current step, "Step 2 of 3"; "" for a plan of one or none at work."""
     at = next((n for n, step in enumerate(plan, start=1) if step.state == "working"), 0)
     return f"Step {at} of {len(plan)}" if at and len(plan) > 1 else ""
 
 
 class PlanFold:
-    """Takes the records of a session in order; ``steps`` are those so far."""
+    """Takes a session's records in order; ``steps`` so far."""
 
     def __init__(self) -> None:
         self.steps: list[PlanStep] = []
@@ -107,7 +105,6 @@ class PlanFold:
         self.steps[self._finished] = PlanStep(agent, planned.task or task, "working", record.seq)
 
     def _at_work(self, **changed: object) -> None:
-        """Change the step that is not done; before any agent began there is nothing to say of it."""
         if self._finished < len(self.steps) and self.steps[self._finished].first:
             self.steps[self._finished] = replace(self.steps[self._finished], **changed)
 
@@ -117,7 +114,7 @@ class PlanFold:
             self.steps[at] = replace(self.steps[at], **changed)
 
     def _end(self, outcome: str) -> None:
-        """Take the session's end; an answer that was applied from a file has an agent that never began."""
+        """Take the session's end; an answer from a file has an agent that never began."""
         if is_good(outcome):
             self.steps = [replace(step, state="done") for step in self.steps]
             return

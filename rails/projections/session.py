@@ -1,4 +1,4 @@
-"""From log records to views: pure folds, tolerant of missing keys and unknown event types."""
+"""From records to views: pure folds, tolerant of missing keys and unknown events."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def session_view(
     load: Callable[[Record], Record] | None = None,
     keep: Callable[[TurnView], TurnView | None] | None = None,
 ) -> SessionView:
-    """Fold a session's records into its view; what it holds is the turns, whatever the records take.
+    """Return a session's view; memory is that of its turns.
 
-    ``damage`` is what the lenient reader could not read, complete once the records are read; each is shown by its
-    ``str``. ``load`` puts large values back into a record (``rails.log.reader.full``); without it their beginnings are
-    shown. ``keep`` returns what is kept of a turn, or None.
+    ``damage`` is what the lenient reader could not read, complete once the records are read, shown by ``str``. ``load``
+    puts large values back (``rails.log.reader.full``), else they are cut. ``keep`` returns what is kept of a turn, or
+    None.
     """
     fold = SessionFold(load)
     turns = tuple(kept for turn in fold.turns(records) if (kept := keep(turn) if keep else turn))
@@ -65,7 +65,7 @@ def session_view(
 
 
 def outline(turn: TurnView) -> TurnView:
-    """Return a turn without what was said, asked, judged and written: for a session of many thousands."""
+    """Return a turn without its texts, for very long sessions."""
     return TurnView(
         turn.number,
         turn.agent,
@@ -82,7 +82,7 @@ def outline(turn: TurnView) -> TurnView:
 
 
 class SessionFold:
-    """Yields the turns of a session one by one, and keeps what the session as a whole comes to."""
+    """Yields a session's turns one by one, and keeps its totals."""
 
     def __init__(self, load: Callable[[Record], Record] | None = None) -> None:
         self._load = load
@@ -93,7 +93,7 @@ class SessionFold:
         self._records = self._unknown = 0
 
     def turns(self, records: Iterable[Record]) -> Iterator[TurnView]:
-        """Yield each turn as soon as it is over."""
+        """Yield each turn when it is over."""
         progress = Progress()
         for turn in _turns(map(self._take, records)):
             self._totals.add(turn)
@@ -103,7 +103,7 @@ class SessionFold:
             yield compared
 
     def view(self, turns: tuple[TurnView, ...], damage: Sequence[object] = ()) -> SessionView:
-        """Return the session with these of its turns, once all were yielded."""
+        """Return the session with these turns, after all were yielded."""
         frame, first, last = self._frame, self._first, self._last
         return SessionView(
             session_id=first.session_id if first else "",
@@ -140,7 +140,7 @@ class SessionFold:
 
 
 def session_as_json(view: SessionView) -> dict[str, Json]:
-    """Return the view as JSON; ``session.schema.json`` in this package describes it."""
+    """Return the view as JSON of ``session.schema.json``."""
     whole = json_object(replace(view, turns=()))
     return {"v": 1, **whole, "turns": [_turn_json(turn) for turn in view.turns]}
 
@@ -205,14 +205,14 @@ class _Frame:
 
 
 def _prompt_digest(system: str) -> str:
-    """Return the beginning of the SHA-256 of an agent's prompt, "" where the log has none."""
+    """Return the start of the SHA-256 of an agent's prompt, "" without one."""
     if isinstance(system, StoredText):
         return system.blob[:12]  # large values are named by the same hash
     return sha256(system.encode("utf-8", "replace"))[:12] if system else ""
 
 
 def _turns(records: Iterable[Record]) -> Iterator[TurnView]:
-    """Cut the records into turns. What comes before the first question to a model is turn 0, if it is anything."""
+    """Yield the turns; what precedes the first question to a model is turn 0."""
     builder: TurnBuilder | None = None
     asked = 0
     for record in records:
@@ -266,7 +266,7 @@ class _Totals:
             self._judged(turn.agent, gate.verdict)
 
     def _judged(self, agent: str, verdict: Verdict) -> None:
-        """Count the new findings, and those that the next verdict of the same agent no longer has."""
+        """Count new findings, and those gone in the same agent's next verdict."""
         new = [finding for finding in verdict.findings if finding.new]
         now = {(finding.path, finding.rule, finding.message) for finding in new}
         self._counts["findings"] += len(new)

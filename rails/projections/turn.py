@@ -42,7 +42,7 @@ RefusalStage = Literal["request", "edit", "output"]
 
 
 class TurnBuilder:
-    """Takes the records of one turn in order; ``build`` gives the view."""
+    """Takes the records of one turn in order; ``build`` returns the view."""
 
     def __init__(self, number: int, first: Record) -> None:
         self.answered = False
@@ -52,11 +52,11 @@ class TurnBuilder:
 
     @property
     def number(self) -> int:
-        """The number of the turn."""
+        """The turn's number."""
         return self._view.number
 
     def add(self, record: Record) -> None:
-        """Take in one record; types without a place in the view only move the end of the turn."""
+        """Take one record; types without a place only move the turn's end."""
         view = self._view
         view.last_seq = record.seq
         view.agent = view.agent or record.agent_role
@@ -82,7 +82,6 @@ class TurnBuilder:
                 self._change(record)
 
     def _change(self, record: Record) -> None:
-        """Take in what became of the proposed changes."""
         view = self._view
         match record.event:
             case ChangePlanned(notes=notes, changes=changes):
@@ -110,7 +109,6 @@ class TurnBuilder:
                 self._around(record)
 
     def _around(self, record: Record) -> None:
-        """Take in what happened around the turn: feedback, an escalation, a hand-off, an answer, an alert, an error."""
         view = self._view
         match record.event:
             case FeedbackSent(text=text):
@@ -129,7 +127,7 @@ class TurnBuilder:
                 view.errors += (error or record.message,)
 
     def build(self) -> TurnView:
-        """Return the turn as it stands."""
+        """Return the turn so far."""
         return replace(
             self._view,
             outcome=self._outcome(),
@@ -140,7 +138,7 @@ class TurnBuilder:
         )
 
     def _outcome(self) -> TurnOutcome:
-        """Set the outcome of the turn; where several things happened, the one that stopped it."""
+        """Set the outcome; of several, the one that stopped the turn."""
         view = self._view
         if any(approval.question and not approval.answer for approval in view.approvals):
             return "asked"
