@@ -1,4 +1,4 @@
-"""A JSON settings file of another program, with a value put in or taken out and every other byte as it was."""
+"""Another program's JSON settings, edited with every other byte kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INDENT: Final = re.compile(r"\n([ \t]+)[\"\[{]")
 
 
 def read_settings(text: str, source: str) -> dict[str, Json]:
-    """Return the object of a settings file. Raises UsageError that names the place of a mistake."""
+    """Return a settings file's object. Raises UsageError with the place of a mistake."""
     try:
         value = parse_document(text).value
     except JsonError as error:
@@ -27,7 +27,7 @@ def read_settings(text: str, source: str) -> dict[str, Json]:
 
 
 def with_last(text: str, place: JsonPlace, key: str | None, value: Json) -> str:
-    """Return ``text`` with ``value`` last in what is at ``place``: as a member (``key``) or an element (``None``)."""
+    """Return ``text`` with ``value`` last at ``place``: a member (``key``) or an element (``None``)."""
     spans = dict(every_value(text))
     span, last = spans[place], _last_child(spans, place)
     step = min(_INDENT.findall(text), key=len, default="  ")
@@ -42,7 +42,7 @@ def with_last(text: str, place: JsonPlace, key: str | None, value: Json) -> str:
 
 
 def without(text: str, place: JsonPlace) -> str:
-    """Return ``text`` without the member or element at ``place``; the exact reverse of :func:`with_last`."""
+    """Return ``text`` without what is at ``place``; the inverse of :func:`with_last`."""
     spans = dict(every_value(text))
     container, span = spans[place[:-1]], spans[place]
     others = [spans[child] for child in _children(spans, place[:-1]) if child != place]

@@ -1,17 +1,14 @@
-"""What a model's tokens cost, from a table that the user keeps.
-
-``prices.toml`` in the user's configuration folder, money for a million tokens::
+"""What a model's tokens cost, by the user's ``prices.toml``: money for a million tokens.
 
     as_of = "2026-11"
     currency = "USD"
-    [models."claude-sonnet-5-5"]     # the model's name as the session shows it; "anthropic:NAME" means the same
+    [models."claude-sonnet-5-5"]     # as the session shows it, or "anthropic:NAME"
     input = 3.0
     output = 15.0
-    cached = 0.3                     # read from the provider's cache; left out: as input
-    window = 200000                  # tokens that it takes at once, prompt and answer; left out: as its provider says
+    cached = 0.3                     # read from the provider's cache; default: as input
+    window = 200000                  # tokens of prompt and answer; default: the provider's
 
-What a provider writes into its cache counts as input. A recording costs nothing; a local model costs nothing when its
-entry says 0.
+What a provider writes into its cache counts as input. Recordings cost nothing, local models only with an entry of 0.
 """
 
 from __future__ import annotations
@@ -32,7 +29,7 @@ _MILLION: Final = 1_000_000
 
 
 class Price(Struct, frozen=True):
-    """Money for a million tokens of each kind. ``window`` is how many the model takes at once; 0: as it says itself."""
+    """Money for a million tokens. ``window``: tokens at once; 0: as the model says."""
 
     input: float = 0.0
     output: float = 0.0
@@ -47,26 +44,26 @@ class Price(Struct, frozen=True):
 
 
 class Prices(Struct, frozen=True):
-    """The user's table: prices by model. Without any, nothing is said of money."""
+    """Prices by model; empty: nothing is said of money."""
 
     models: Mapping[str, Price] = {}
     currency: str = ""
     as_of: str = ""
 
     def cost(self, model: str, usage: Usage) -> float | None:
-        """Return what ``usage`` costs, ``None`` where the table does not have the model."""
+        """Return the cost of ``usage``, ``None`` for an unknown model."""
         price = price_of(model, self.models)
         return price.of(usage) if price and self.models else None
 
     def text(self, cost: float | None) -> str:
-        """Return an amount as people write it; "" for ``None``."""
+        """Return an amount for people; "" for ``None``."""
         if cost is None:
             return ""
         return f"{cost:,.4f} {self.currency}".rstrip() if cost < 1 else f"{cost:,.2f} {self.currency}".rstrip()
 
 
 def load_price_file(file: Path) -> Prices:
-    """Read a table of prices; no file means none. Raises UsageError that names each entry which is wrong."""
+    """Return a table of prices, empty without a file. Raises UsageError naming each wrong entry."""
     from rails.config.settings_file import SettingsError, parse_settings
 
     try:
@@ -90,7 +87,7 @@ def load_price_file(file: Path) -> Prices:
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price of the model with this name, or ``None`` when it is not known."""
+    """Return a model's price, or ``None``."""
     for name, price in prices.items():
         if model in (name, name.partition(":")[2]):
             return price
@@ -98,7 +95,7 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
 
 
 def no_price(model: str, folder: Path) -> UsageError:
-    """Return the error for a money budget over a model whose price is not known."""
+    """Return the error for a money budget over a model without a price."""
     return UsageError(
         f"--max-cost needs the price of {one_line(model)!r}, and {folder / PRICES_NAME} has none. Nothing was started. "
         f'Add [models."{one_line(model)}"] with input = … and output = …, money for a million tokens.'

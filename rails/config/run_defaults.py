@@ -1,7 +1,5 @@
-"""What ``ai-rails run`` and ``chat`` take where the command line says nothing: ``[run]`` of the settings files.
-
-The user's ``config.toml`` may say anything. The project's ``.rails.toml`` may name an agent and bound a run more
-tightly: who approves, which server gets the text and a higher budget are not its to say.
+"""Defaults of ``ai-rails run`` and ``chat``: ``[run]`` of the settings files. The project's ``.rails.toml`` may only
+name an agent and tighten bounds, not say who approves, which server gets the text, or raise a budget.
 """
 
 from __future__ import annotations
@@ -22,14 +20,14 @@ _BOUNDS: Final = ("max_tokens", "max_minutes", "max_cost")
 
 
 class RunDefaults(Struct, frozen=True):
-    """Values by the option's name, each with the file that said it."""
+    """Values by option, each with its file."""
 
     values: Mapping[str, Any]
     sources: Mapping[str, str]
 
 
 def run_defaults(project: Path, folder: Path) -> RunDefaults:
-    """Return what the user's file in ``folder`` and the project's say. Raises UsageError with every mistake."""
+    """Return the user's and the project's defaults. Raises UsageError with every mistake."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     try:
@@ -46,13 +44,13 @@ def run_defaults(project: Path, folder: Path) -> RunDefaults:
 
 
 def keep_days(folder: Path) -> int | None:
-    """Return after how many days the user's file in ``folder`` has sessions deleted; it was read without a mistake."""
+    """Return after how many days sessions are deleted; the file must be valid."""
     known = _users(folder / SCHEMAS["config"])
     return known.sessions.keep_days if known else None
 
 
 def fetch_hosts(folder: Path) -> tuple[str, ...]:
-    """Return the hosts whose pages agents may ask for, by the user's file in ``folder``; a bad file allows none."""
+    """Return the hosts that agents may fetch from; a bad file allows none."""
     try:
         known = _users(folder / SCHEMAS["config"])
     except (OSError, SettingsError):
@@ -61,7 +59,7 @@ def fetch_hosts(folder: Path) -> tuple[str, ...]:
 
 
 def _users(file: Path) -> ConfigTables | None:
-    """Return the user's file, if there is one. Raises OSError and SettingsError."""
+    """Return the user's file, if any. Raises OSError and SettingsError."""
     if not file.is_file():
         return None
     from rails.config.tables import ConfigTables  # only here: few users have a file
@@ -70,7 +68,6 @@ def _users(file: Path) -> ConfigTables | None:
 
 
 def _tables(project: Path, folder: Path) -> Iterator[tuple[Path, BoundsTable]]:
-    """Yield the ``[run]`` of the user's file and of the project's, where there are any."""
     if known := _users(file := folder / SCHEMAS["config"]):
         yield file, known.run
     file = project / SCHEMAS["rails"]
@@ -81,6 +78,6 @@ def _tables(project: Path, folder: Path) -> Iterator[tuple[Path, BoundsTable]]:
 
 
 def _counts(name: str, said: Any, before: Mapping[str, Any]) -> bool:  # noqa: ANN401 - bounds are numbers
-    """Whether what a later file says counts beside an earlier one: a bound that is tighter, and what nobody said."""
+    """Whether a later file's value counts: a tighter bound, or a new one."""
     was = before.get(name)
     return was is None or (name in _BOUNDS and said < was)

@@ -1,7 +1,5 @@
-"""A settings file as values, or every mistake in it: place, what is wrong, what is allowed, the nearest name.
-
-TOML is converted by msgspec, which is strict and quick; only when that fails, the file's JSON Schema
-(``schemas/*.schema.json``, the same that editors use) says in words what is wrong, all of it at once.
+"""A settings file as values, or every mistake in it. msgspec converts TOML strictly and quickly; only if that fails,
+the JSON Schema (``schemas/*.schema.json``, also used by editors) names all mistakes, with place and allowed values.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ T = TypeVar("T")
 
 
 class SettingsError(Exception):
-    """A settings file is wrong; ``mistakes`` has a sentence for each mistake, with its place."""
+    """A settings file is wrong; ``mistakes`` has a sentence each, with place."""
 
     def __init__(self, *mistakes: str) -> None:
         super().__init__("\n".join(mistakes))
@@ -57,7 +55,7 @@ class SettingsFile(Struct, frozen=True):
     schema: SchemaName
 
     def tables(self, kind: type[T], *, only: str = "") -> T:
-        """Return the file as a ``kind``; with ``only``, one of its tables and what is no table of it.
+        """Return the file as a ``kind``; ``only``: one table, and what is outside of tables.
 
         Raises SettingsError with all mistakes.
         """
@@ -70,7 +68,7 @@ class SettingsFile(Struct, frozen=True):
             raise SettingsError(*self._mistakes(value) or (f"{self.source}: {error}.",)) from None
 
     def mistake(self, table: JsonPlace, words: str, *, at: JsonPlace = ()) -> str:
-        """Return a sentence about a table, or what stands ``at`` a place in it: ``policy.toml:3:1: rule 1: …``."""
+        """Return a sentence about a table, or what is ``at`` a place in it: ``policy.toml:3:1: rule 1: …``."""
         line, column = self._at(at or table)
         about = table_in_words(table)
         return f"{self.source}:{line}:{column}: {about}{': ' if about else ''}{words}"
@@ -89,7 +87,7 @@ class SettingsFile(Struct, frozen=True):
         return {key: value for key, value in self.value.items() if key not in others}
 
     def fitting(self, place: tuple[str, ...], kind: type[T]) -> Iterator[tuple[int, T]]:
-        """Yield the tables of a list that are right in themselves, in a file that is not, with their numbers."""
+        """Yield the valid tables of a list in an invalid file, with their numbers."""
         import msgspec
 
         value: Json | Mapping[str, Json] = self.value
@@ -127,7 +125,6 @@ class SettingsFile(Struct, frozen=True):
 
 
 def _about(schema: Json, place: JsonPlace) -> str:
-    """Return what a schema says of the value at ``place``."""
     for part in place:
         if not isinstance(schema, dict):
             return ""
@@ -139,14 +136,14 @@ def _about(schema: Json, place: JsonPlace) -> str:
 
 
 def _split(place: JsonPlace) -> tuple[JsonPlace, str]:
-    """Return the table around a place, and the name of what stands there: its key, and which one of a list."""
+    """Return the table around a place, and the name in it."""
     keys = [index for index, part in enumerate(place) if isinstance(part, str)]
     last = keys[-1] if keys else 0
     return place[:last], table_in_words(place[last:])
 
 
 def parse_settings(data: bytes, source: str, schema: SchemaName) -> SettingsFile:
-    """Return a settings file with its text. Raises SettingsError where it is not TOML."""
+    """Return a settings file with its text. Raises SettingsError if it is not TOML."""
     import tomllib
 
     try:
@@ -166,17 +163,16 @@ def parse_settings(data: bytes, source: str, schema: SchemaName) -> SettingsFile
 
 
 def schema_text(name: SchemaName) -> str:
-    """Return the JSON Schema of a settings file, as editors take it."""
+    """Return a settings file's JSON Schema, as text."""
     return (_FOLDER / f"{name}.schema.json").read_text("utf-8")
 
 
 def schema_value(name: SchemaName) -> dict[str, Json]:
-    """Return the JSON Schema of a settings file."""
+    """Return a settings file's JSON Schema."""
     return cast("dict[str, Json]", json.loads(schema_text(name)))
 
 
 def _without_dates(value: object) -> Json:
-    """Return a TOML value with dates and times as the text that they are in JSON."""
     if isinstance(value, dict):
         return {key: _without_dates(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -185,7 +181,7 @@ def _without_dates(value: object) -> Json:
 
 
 def table_in_words(place: JsonPlace) -> str:
-    """Return a table as people count: ``gate.mode 1``."""
+    """Return a table's name, counted from 1: ``gate.mode 1``."""
     text = ""
     for part in place:
         text += f" {part + 1}" if isinstance(part, int) else f".{part}" if text else part

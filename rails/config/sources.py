@@ -1,9 +1,8 @@
-"""Every setting, its value and where it comes from.
+"""Every setting, its value and source. The first counts: command line, environment, the user's ``.env``, the user's
+file, the project's file, the default.
 
-One order counts everywhere, the first that says something wins: the command line, the environment, your own ``.env``
-(the one in your configuration folder), your own file, the project's file, the default. A project's file may only
-tighten: what it would execute waits for a human, it may deny and ask, and who approves, which server gets the text and
-what may be spent are not its to say.
+A project's file may only tighten: what it would execute waits for a human; it may deny and ask, not approve, choose
+servers or spend.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _KINDS: Final[Mapping[SchemaName, type[object]]] = {
 
 
 class Setting(Struct, frozen=True):
-    """One value. ``source`` is "default", "environment" or a file; ``line`` is 0 where there is none."""
+    """A value. ``source``: "default", "environment" or a file; ``line``: 0 for none."""
 
     name: str
     value: Json
@@ -63,16 +62,16 @@ class Setting(Struct, frozen=True):
 
 
 class AllSettings(Struct, frozen=True):
-    """What counts, and the sentences on files that cannot be read."""
+    """What counts, and sentences on unreadable files."""
 
     settings: tuple[Setting, ...]
     mistakes: tuple[str, ...]
 
 
 def all_settings(project: Path, folder: Path, environment: Mapping[str, str], own: Collection[str] = ()) -> AllSettings:
-    """Return the settings of ``project`` for the user whose configuration ``folder`` it is.
+    """Return the settings of ``project`` for the user with the configuration ``folder``.
 
-    ``own`` are the variables of the environment that come from the ``.env`` in that folder.
+    ``own``: the variables from that folder's ``.env``.
     """
     found = list(_of_environment(environment, str(folder / ".env"), own))
     mistakes: list[str] = []
@@ -103,7 +102,6 @@ def _of_file(file: SettingsFile) -> Iterator[Setting]:
 
 
 def _settings(file: SettingsFile, prefix: JsonPlace, schema: Json, value: Json, place: JsonPlace) -> Iterator[Setting]:
-    """Yield what a part of the file says, and what counts in its tables without a word."""
     if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
         items = schema.get("items") if isinstance(schema, dict) else None
         for index, entry in enumerate(value):

@@ -1,6 +1,5 @@
-"""The tables of the settings files as values, of the shape that ``schemas/*.schema.json`` describes.
-
-What a value means, and what its description alone cannot say, is decided where it is used.
+"""The tables of the settings files, in the shape of ``schemas/*.schema.json``. What a schema cannot say is checked
+where it is used.
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ AtMostRules = Meta(max_length=500)
 
 
 def words(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return one text or several as several; none for ``None``."""
+    """Return one or several texts as several; none for ``None``."""
     return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 class SettingsTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """What all tables have in common: they don't change, and what they don't know is a mistake."""
+    """Base of all tables: immutable, and unknown names are mistakes."""
 
 
 class FileTable(SettingsTable, frozen=True):
-    """A whole file, which may say where its schema is."""
+    """A whole file, which may name its schema."""
 
     schema_address: str = field(default="", name="$schema")
 
@@ -80,7 +79,7 @@ class HeadingsTable(SettingsTable, frozen=True):
 
 
 class CommandTable(SettingsTable, frozen=True):
-    """One ``[[gate.command]]``; what is not given is as the shipped command of this name has it."""
+    """One ``[[gate.command]]``; defaults are the shipped command's of this name."""
 
     name: Word
     run: OneOrMore = []
@@ -108,25 +107,25 @@ class GateTables(SettingsTable, frozen=True):
 
 
 class UserModeTable(ModeTable, frozen=True):
-    """One ``[[mode]]`` of the user's."""
+    """The user's ``[[mode]]``."""
 
     project: Word | None = None
 
 
 class UserSchemaTable(SchemaTable, frozen=True):
-    """One ``[[schema]]`` of the user's."""
+    """The user's ``[[schema]]``."""
 
     project: Word | None = None
 
 
 class UserHeadingsTable(HeadingsTable, frozen=True):
-    """One ``[[headings]]`` of the user's."""
+    """The user's ``[[headings]]``."""
 
     project: Word | None = None
 
 
 class UserCommandTable(CommandTable, frozen=True):
-    """One ``[[command]]`` of the user's."""
+    """The user's ``[[command]]``."""
 
     project: Word | None = None
 
@@ -193,7 +192,7 @@ class PolicyTables(FileTable, frozen=True):
 
 
 class BoundsTable(SettingsTable, frozen=True):
-    """``[run]`` of a project: an agent, and bounds, of which the tightest counts."""
+    """A project's ``[run]``: an agent, and bounds, of which the tightest counts."""
 
     agent: str = ""
     max_tokens: FromOne | None = None
@@ -202,7 +201,7 @@ class BoundsTable(SettingsTable, frozen=True):
 
 
 class RunTable(BoundsTable, frozen=True):
-    """``[run]`` of the user's: what the options of these names take where they are not given."""
+    """The user's ``[run]``: defaults of the options."""
 
     model: str = ""
     stronger_model: str = ""
@@ -223,13 +222,13 @@ class RunTable(BoundsTable, frozen=True):
 
 
 class SessionsTable(SettingsTable, frozen=True):
-    """``[sessions]`` of the user's."""
+    """The user's ``[sessions]``."""
 
     keep_days: FromOne | None = None
 
 
 class FetchTable(SettingsTable, frozen=True):
-    """``[fetch]`` of the user's."""
+    """The user's ``[fetch]``."""
 
     hosts: Annotated[list[Annotated[str, Meta(pattern=_HOST)]], AtMostTables] = []
 
