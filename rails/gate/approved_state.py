@@ -1,8 +1,7 @@
 """The project with the last approved configuration: a change cannot excuse itself.
 
-Both sides are checked with the base's configuration, from every parent folder, with what it extends. Where the disk
-differs, a folder of links takes the project's place. Not covered: paths that a program computes, and installed
-packages.
+Both sides are checked with the base's configuration and what it extends. Where the disk differs, a folder of links
+replaces the project. Not covered: paths that a program computes, installed packages.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 
 class ApprovedState(Struct, frozen=True):
-    """``folder`` replaces the project. ``changed`` are the configuration files that differ, as in the base."""
+    """``folder`` replaces the project; ``changed`` are differing configuration files, as in the base."""
 
     folder: Path
     changed: Mapping[str, bytes | None]
@@ -141,7 +140,7 @@ def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:
 
 
 def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
-    """Return those of ``paths`` that top-level configuration loads as a plugin or check argument."""
+    """Return those of ``paths`` that top-level configuration loads."""
     words: set[str] = set()
     for name in _ARGUED if paths else ():
         for plugins, text in _ARGUMENTS.findall(read_config_file(project / name)):
@@ -151,7 +150,6 @@ def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
 
 
 def _data_named(name: str, data: bytes) -> Iterator[str]:
-    """Yield the data that configuration extends; for a program, what it quotes."""
     if name.endswith("package.json"):
         data = _of_package(data)
     elif name.rpartition("/")[2] in _NOT_EXTENDING:
@@ -173,7 +171,6 @@ def _of_package(data: bytes) -> bytes:
 def _held(
     project: Path, base: str, names: Iterable[str], tree: Mapping[str, listing.Tracked]
 ) -> dict[str, bytes | None]:
-    """Return the files' content at ``base``; for a link, its target's."""
     known = [name for name in names if name in tree]
     held = revisions.contents(project, base, known)
     for name in [name for name in known if tree[name].mode == _LINK]:
@@ -219,7 +216,6 @@ def _stated(name: str, data: bytes) -> Iterator[str]:
 
 
 def _plain(name: str, data: bytes) -> bytes:
-    """Return the text with quoted strings and no escapes, as far as it can be read."""
     with contextlib.suppress(CheckError):
         if name.endswith(".toml"):
             return json.dumps(parse_toml(data, name), ensure_ascii=False, default=str).encode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""Which findings after a change are new: by rule, message with numbers masked, and line followed through the diff.
+"""Which findings are new: by rule, message with numbers masked, and line followed through the diff.
 
-Line numbers alone fail after an insertion; changed lines alone miss what breaks elsewhere (an import now unused).
+Line numbers fail after an insertion; changed lines miss what breaks elsewhere (an import now unused).
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ def which_are_new(
 
 
 def identity(finding: Finding, lines: Sequence[str]) -> tuple[str, str, str]:
-    """Return what survives a move: rule, masked message, text without spaces."""
+    """Return rule, masked message, text without spaces: what survives a move."""
     return finding.rule, without_numbers(finding.message), "".join(_line(lines, finding.line - 1).split())
 
 
 def nameless(finding: Finding, lines: Sequence[str]) -> tuple[str, str]:
-    """Return what survives an edit of the line: rule, and message without the line's name."""
+    """Return rule, and message without the line's name: what survives an edit."""
     named = _DEFINES.match(_line(lines, finding.line - 1))
     message = re.sub(rf"\b{named[1]}\b", "…", finding.message) if named else finding.message
     return finding.rule, without_numbers(message)
@@ -162,7 +162,7 @@ class _Comparison:
         return {key: sorted(some) for key, some in lines.items()}
 
     def _touched(self, finding: Finding, left: _Lines) -> bool:
-        """Say whether it is an old finding on an edited line: in the same changed block, similar text."""
+        """Say whether it is old, in the same changed block, on a similar line."""
         candidates = left.get(nameless(finding, self.new.lines))
         if candidates is None:
             return False
@@ -185,7 +185,7 @@ class _Comparison:
 
     @cached_property
     def _bounds(self) -> tuple[list[int], list[int]]:
-        """Return, for each new line and the end, the nearest unchanged old line at or above, and at or below."""
+        """Return the nearest unchanged old lines, at or above and at or below, per new line and for the end."""
         end = len(self.old.lines)
         upwards = (place if place >= 0 else end for place in reversed([*self.map, end]))
         return list(accumulate([*self.map, -1], max)), list(accumulate(upwards, min))[::-1]
@@ -199,7 +199,7 @@ def _taken(counts: Counter[_Key], key: _Key) -> bool:
 
 
 def _is_part(before: str, after: str) -> bool:
-    """Say whether a line is, spaces aside, a part of the old one, as after a formatter's line break."""
+    """Say whether a line is, without spaces, part of the old one, as after a formatter."""
     part = "".join(after.split())
     return len(part) >= _PART and part in "".join(before.split())
 
@@ -215,7 +215,7 @@ _MOST: Final = 5_000
 
 
 def lines_of(data: bytes) -> list[str]:
-    """Return the lines of ``data``, shared, so not to be changed; non-text bytes become characters."""
+    """Return shared, constant lines; non-text bytes become characters."""
     small = len(data) <= _LARGEST and data.count(b"\n") + data.count(b"\r") <= _MOST
     return _kept(data) if small else _split(data)
 

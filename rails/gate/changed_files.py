@@ -1,4 +1,4 @@
-"""Which files a check covers: every path that git shows or the disk holds is chosen or listed as missed.
+"""Which files a check covers: every path is chosen or listed as missed.
 
 From a clean ``git diff`` and untracked files; ignored files only if named. Without git the disk is walked, except names
 with a leading dot.
@@ -35,7 +35,7 @@ _REPOSITORY: Final = "160000"
 
 
 class ChangedFiles(Struct, frozen=True):
-    """Files to check, deleted files of the base, and what cannot be checked, with reasons."""
+    """Files to check, deleted ones, and what cannot be checked, with reasons."""
 
     chosen: tuple[WorkspacePath, ...] = ()
     deleted: tuple[WorkspacePath, ...] = ()
@@ -93,7 +93,6 @@ class _Reader(Struct):
         self.miss(path, "read", words, required=self.compared and (configures or not self._leads_inside(path)))
 
     def _leads_inside(self, path: str) -> bool:
-        """Say whether a link leads to a project file that is checked itself."""
         from rails.git import listing
 
         target = Path(os.path.realpath(self.project / path))
@@ -112,7 +111,7 @@ class _Reader(Struct):
 
 
 def _as_named(path: str) -> WorkspacePath | Refusal:
-    """Return the path as it is on disk: outside Windows, more characters are allowed than a writer accepts."""
+    """Return the path; outside Windows with characters that a writer refuses."""
     if os.name == "nt":
         return parse_path(path)
     parsed = parse_path(_LETTERS.sub("_", path))
@@ -167,7 +166,6 @@ def _by_git(reader: _Reader, named: Sequence[str], base: str | None, *, staged: 
 
 
 def _in_submodules(reader: _Reader, named: Sequence[str], paths: Sequence[str]) -> None:
-    """Miss the submodules whose files differ from the recorded commit."""
     from rails.git import listing
 
     for path in paths:

@@ -1,7 +1,6 @@
-"""Changes to the configuration of the checks: each is a finding that a person must accept.
+"""Changes to the checks' configuration: each is a finding that a person must accept.
 
-It never counts for the change that brings it. Only ruff (``--show-settings`` on both sides) proves that a change does
-not ask less.
+It never counts for the change itself. Only ruff (``--show-settings``) proves that a change does not ask less.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ _SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',
 def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = ()) -> Iterator[Finding]:
     """Yield a finding for each file that changes the checks.
 
-    ``configures`` are paths that configuration extends or loads under other names.
+    ``configures`` are paths that configuration loads under other names.
     """
     changed = [side for side in sides if _is_changed(side)]
     proven = _proven(project, changed)
@@ -97,7 +96,6 @@ def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = (
 
 
 def _proven(project: Path, changed: Sequence[Side]) -> frozenset[str]:
-    """Return the changed ruff settings that, by ruff's account, weaken no check."""
     from rails.gate import ruff_settings
 
     files = [side for side in changed if side[0].rpartition("/")[2] in ruff_settings.NAMES and _only_ruff(side)]
@@ -176,7 +174,6 @@ def _manifest(value: Json) -> Mapping[str, Json] | None:
 
 
 def _is_first(path: str, before: bytes | None, after: bytes | None) -> bool:
-    """Say whether a file adds configuration and removes nothing from the checks."""
     name = path.rpartition("/")[2]
     return before is None and not name.endswith("ignore") and not _EXCLUDES.search(after or b"")
 

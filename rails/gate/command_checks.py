@@ -1,7 +1,7 @@
 """Commands as checks: run in the sandbox on a copy of the changed project.
 
-They execute unapproved code, so what they write is dropped and the project's own need a person's agreement. Without a
-sandbox they run as the user.
+They execute unapproved code: what they write is dropped, the project's own need a person's agreement. Without a sandbox
+they run as the user.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNREAD: Final = "it would execute what nobody has approved yet, and nothing con
 
 
 class CommandFailedError(CheckError):
-    """A command crashed, hung or gave unreadable output, perhaps because of the code it checks."""
+    """A command crashed, hung or gave unreadable output."""
 
 
 def findings_of_command(

@@ -1,7 +1,7 @@
-"""Test coverage of the project or of changed lines, by coverage.py with the project's settings.
+"""Test coverage of the project or of changed lines, by coverage.py.
 
-coverage.py judges the project's threshold (``fail_under``, ``--cov-fail-under``). For changed lines this module counts
-those that coverage.py calls statements.
+coverage.py judges the project's threshold (``fail_under``, ``--cov-fail-under``); of changed lines its statements
+count.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_measured(project: Path) -> bool:
 
 
 def measured(argv: Sequence[str], project: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return pytest's command with coverage, and the command that reports it against the threshold."""
+    """Return pytest's command with coverage, and the report's."""
     python, found = argv[0], _configuration(project)
     report = (python, "-P", "-m", "coverage", "json", "-o", REPORT)
     if b"--cov" in found:  # pytest-cov measures
@@ -46,7 +46,7 @@ def measured(argv: Sequence[str], project: Path) -> tuple[tuple[str, ...], tuple
 
 
 def too_little(printed: str) -> str:
-    """Return coverage.py's or pytest-cov's message about a missed threshold. Raises CheckError."""
+    """Return the message about a missed threshold. Raises CheckError."""
     if _ABSENT.search(printed):
         raise CheckError("coverage.py is not installed where the tests run; install it there: pip install coverage")
     found = _TOO_LITTLE.search(printed)
@@ -56,7 +56,7 @@ def too_little(printed: str) -> str:
 def uncovered(
     report: bytes, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None], wanted: float | None
 ) -> Iterator[tuple[str, int, str]]:
-    """Yield (path, line, message) for each file whose changed lines are covered too little. Raises CheckError."""
+    """Yield (path, line, message) for each file with too few changed lines covered. Raises CheckError."""
     try:
         files = json.loads(report)["files"]
         known = {str(path): (set(one["executed_lines"]), set(one["missing_lines"])) for path, one in files.items()}

@@ -40,7 +40,7 @@ class Modes:
         ]
 
     def attempted(self, verdict: Verdict, agent: str) -> Verdict:
-        """Count an attempt for each file sent back to the agent; forget those that pass."""
+        """Count an attempt per file sent back; forget those that pass."""
         told = {(agent, finding.path) for finding in verdict.findings if finding.new}
         if verdict.status == "fail":
             self._tries.update(self._counted)
@@ -69,19 +69,19 @@ def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:
 
 
 class CheckModes(Struct):
-    """Applies a project's settings to inputs and turns, and counts the retries of one session."""
+    """The same for inputs and turns."""
 
     project: Path
     sent: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def of(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
-        """Return how much it counts now; a retry is counted, and after its attempts goes to the human."""
+        """Return how much it counts now; a retry is counted, and the human's after its attempts."""
         mode = self.peek(check, agent, rule, otherwise)
         self.sent[check, agent, rule] += mode == "retry"
         return mode
 
     def peek(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
-        """Return the same as :meth:`of` without counting."""
+        """Return :meth:`of` without counting."""
         try:
             mode = read_gate_settings(self.project).mode_of_check(check, agent, rule, otherwise)
         except CheckError:
@@ -90,7 +90,7 @@ class CheckModes(Struct):
         return "blocking" if spent else mode.mode
 
     def check_rules(self, known: Sequence[str]) -> None:
-        """Raise UsageError for a turn's mode with a rule that is not ``known``."""
+        """Raise UsageError for a turn's mode with an unknown rule."""
         try:
             modes = read_gate_settings(self.project).modes
         except CheckError:

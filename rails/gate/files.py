@@ -1,4 +1,4 @@
-"""The files of a change on their way through the checks."""
+"""The files of a change during the checks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _POINTER_BYTES: Final = 1024
 
 
 class File(Struct):
-    """One file and the results of its checks."""
+    """A file and its checks' results."""
 
     path: str
     change: FileChange
@@ -59,7 +59,7 @@ class File(Struct):
         return CheckJob(self.path, self.before, self.after, keep)
 
     def is_pointer(self) -> bool:
-        """Say whether it is a Git LFS pointer, whose content is elsewhere; if so, note it."""
+        """Say whether it is a Git LFS pointer; if so, note it."""
         if not self.after.startswith(_POINTER) or len(self.after) > _POINTER_BYTES:
             return False
         words = "it is a pointer of Git LFS: its content is not here"
@@ -81,7 +81,7 @@ class File(Struct):
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
     def judged(self, moved: Moved, *, keep_old: bool) -> list[Finding]:
-        """Return new findings with their lines, and with ``keep_old`` the others, marked."""
+        """Return new findings with lines; with ``keep_old`` all, marked."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
         lines = lines_of(self.after)
         if self.before is not None or (self.compared and moved.findings):
@@ -108,7 +108,7 @@ _Counts = defaultdict[tuple[str, str, str], deque[Finding]]
 def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings, moved: _Counts) -> Iterator[Finding]:
     """Yield findings; an old one whose count has grown counts as new.
 
-    The old count is that of the same line, a moved one or an edited one: the largest.
+    The old count is the largest of the same line's, a moved one's or an edited one's.
     """
     counts: _Counts = defaultdict(deque)
     for found in old.findings:
@@ -131,7 +131,7 @@ def _popped(key: tuple[str, str, str], *places: _Counts) -> int | None:
 
 
 class Moved(NamedTuple):
-    """Findings and suppressions that left files, perhaps for others of the change."""
+    """Findings and suppressions that left their file."""
 
     findings: Counter[tuple[str, str, str]]
     comments: Counter[tuple[str, str]]
@@ -139,7 +139,7 @@ class Moved(NamedTuple):
 
 
 def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
-    """Return the old findings and suppressions whose lines left their file."""
+    """Return the findings and suppressions whose lines left their file."""
     moved = Moved(Counter(), Counter(), defaultdict(deque))
     if len(files) + len(gone) < 2:
         return moved
@@ -160,7 +160,7 @@ def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
 
 
 def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
-    """Pair each change with its old bytes: its own, or those of the deleted file it came from."""
+    """Pair each change with its old bytes, or those of the deleted file it came from."""
     gone = [change.before for change in changes.changes if change.after is None and change.before]
     pairs = []
     for change in changes.changes:
@@ -172,13 +172,12 @@ def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
 
 
 def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
-    """Return the deleted content that a new file is or is part of, or None."""
+    """Return the deleted content that a new file contains or is part of, or None."""
     found = [(share, old) for old in gone if (share := _shared(old, data))]
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
 def _shared(old: bytes, new: bytes) -> float:
-    """Return the share of common lines, 0 if neither file is part of the other."""
     ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
     shared = (ours & theirs).total()
     is_moved = old == new or shared >= _MOVED * max(ours.total(), theirs.total(), 1)
@@ -194,7 +193,7 @@ _MOST: Final = 20
 
 
 def change_summaries(proposal: ChangeSet) -> tuple[ChangeSummary, ...]:
-    """Return the outlines of files whose kind has one."""
+    """Return the outlines, for kinds that have one."""
     makers = [kind.summary for kind in CHECKS.values() if kind.summary is not None]
     made = (make(change) for change in proposal.changes for make in makers)
     return tuple(islice((outline for outline in made if outline is not None), _MOST))

@@ -117,10 +117,7 @@ class Gate:
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
     def last_fixes(self, agent: str = "") -> ChangeSet:
-        """Return the safe fixes put off by ``final=False``, now that the task is done.
-
-        Files are compared with their state before the first such change.
-        """
+        """Return the safe fixes put off by ``final=False``, against the files' first state."""
         begun, self._unfinished = self._unfinished, {}
         now = []
         for change in begun.values():
@@ -132,10 +129,9 @@ class Gate:
         return ChangeSet(tuple(FileChange(was.path, was.after, new.after, was.mode) for was, new in pairs))
 
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
-        """Judge files by proposed content (``None``: deleted) against the disk; only what is new counts.
+        """Judge files by proposed content (``None``: deleted); only what is new counts.
 
-        Nothing is written; the verdict's proposal holds safe fixes and formatting. Raises UsageError for an invalid
-        path.
+        Nothing is written; the proposal holds safe fixes and formatting. Raises UsageError for an invalid path.
         """
         return self.judge(ChangeSet(tuple(self._change(name, content) for name, content in contents.items())))
 
@@ -206,7 +202,7 @@ class Gate:
     def in_steps(self, paths: Sequence[WorkspacePath]) -> Iterator[Verdict]:
         """Yield a verdict with fixes per batch of files; write each before asking for the next.
 
-        The last is about the commands, which run once, on the disk as it is by then.
+        The last is about the commands, run once on the disk's state.
         """
         parsed = True
         for start in range(0, len(paths), limits.FILES_PER_STEP):
@@ -225,7 +221,6 @@ class Gate:
 
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
-        """Give a gate with the configuration of ``base``: this one if the disk has it."""
         state = None
         if base is not None and names:
             from rails.gate.approved_state import approved_state
@@ -361,7 +356,6 @@ class Gate:
                     yield replace(found, message=f"A comment that was there hides it: {found.message}", fixable=False)
 
     def _settings(self) -> list[NotChecked]:
-        """Read the settings; return what is unreadable or needs a person's agreement."""
         try:
             found = settings.read_gate_settings(self.project, self._context.home)
         except CheckError as error:

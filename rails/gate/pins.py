@@ -1,6 +1,6 @@
-"""Looser pins, hashes, addresses and locks of dependencies; ``pins.toml`` names files and forms.
+"""Looser pins, hashes, addresses and locks of dependencies; ``pins.toml`` has files and forms.
 
-A new file held nothing before; one that does not parse is left to other checks.
+New files held nothing before; unparsable ones are left to other checks.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _looser(path: str, before: bytes, after: bytes | None) -> Iterator[tuple[str
 
 
 def _pins(path: str, data: bytes) -> _Pins:
-    """Return how each name is held; an address, switch or guard is its own name. Raises the parser's errors."""
+    """Return how each name is held. Raises the parser's errors."""
     found: _Pins = {}
     rows = [(kind, pattern) for kind, files, pattern in _ROWS if re.fullmatch(files, path, re.I)]
     for line in islice(_lines(path.lower(), data.decode("utf-8-sig")), _LINES):
@@ -82,7 +82,7 @@ def _pins(path: str, data: bytes) -> _Pins:
 
 
 def _held(kind: str, pins: Sequence[str]) -> int:
-    """Return the index in the list of tightness: the loosest of several places, the tightest of one entry."""
+    """Return the tightness: the loosest of several places, the tightest of one entry."""
     counts = min if kind == "entry" else max
     return counts(next(n for n, (_, one) in enumerate(_TIGHTNESS) if re.search(one, pin)) for pin in pins)
 

@@ -1,7 +1,7 @@
 """Temporary files belong in a folder ``scratch/``; a new one elsewhere is a finding.
 
-Names tell by editors', patches' and agents' habits (``x.py.bak``, ``x~``, ``tmp.py``); a copy (``x_old.py``, ``x
-copy.py``) only beside its original.
+Names tell by habits of editors, patches and agents (``x.py.bak``, ``tmp.py``), a copy (``x_old.py``) only beside its
+original.
 """
 
 from __future__ import annotations

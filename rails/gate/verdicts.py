@@ -39,7 +39,7 @@ _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
 def cut_short(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return one file's and tool's listed findings, and per rule how many more there are."""
+    """Return the findings to list, and how many more per rule."""
     if len(findings) <= limits.FINDINGS_LISTED:
         return findings
     shown: list[Finding] = []
@@ -91,7 +91,6 @@ def _weight(tool: str, rule: str) -> Weight:
 
 @cache
 def _weights() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the tools and rules that are style, and the prefixes of rules that are not."""
     import tomllib  # only a finding needs it
 
     from rails.gate.support.known_tools import style_tools

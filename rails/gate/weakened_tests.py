@@ -57,7 +57,7 @@ Sides = tuple[str, str, str]
 
 
 class Test(Struct, frozen=True):
-    """A test: first line, text, assertions, and skips with and without a condition."""
+    """A test: first line, text, assertions, skips with and without condition."""
 
     line: int
     text: str
@@ -121,7 +121,6 @@ def _moved(path: str, name: str, was: Test, old: Tests, after: Mapping[str, Test
 
 
 def _went_with_its_code(test: Test, code: Sequence[Sides]) -> bool:
-    """Say whether what the test names is no longer defined anywhere."""
     pattern = r"\b(?:def|class)\s+(\w+)"
     before = {name for _, was, _ in code for name in re.findall(pattern, was)}
     after = {name for _, _, now in code for name in re.findall(pattern, now)}
@@ -135,7 +134,7 @@ def _is_given(path: str, tests: Tests, task: str) -> bool:
 
 
 def _tests_of(text: str) -> Tests | None:
-    """Return the tests by name, None for a syntax error. Named helpers' assertions count."""
+    """Return the tests by name, or None if unparsable. Named helpers' assertions count."""
     try:
         found = dict(_functions(parse_tree(text), text, "", ()))
     except _UNREADABLE:
@@ -205,7 +204,6 @@ def _is_vacuous(test: ast.expr) -> bool:
 
 
 def _scripts(sides: Sequence[Sides]) -> Iterator[Finding]:
-    """Yield fewer JavaScript tests or more skips; moves within the change balance."""
     for rule, pattern, words, sign in _COUNTED:
         grown = {}
         for path, before, after in sides:

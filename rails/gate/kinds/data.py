@@ -85,7 +85,7 @@ def _text(path: str, data: bytes) -> tuple[str, NotChecked | None]:
 
 
 def json_findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
-    """Return syntax errors of a JSON file, else its schema's findings, and what could not be checked."""
+    """Return syntax errors, else the schema's findings, and what could not be checked."""
     text, missing = _text(path, data)
     if missing is not None:
         return (), missing
@@ -100,7 +100,7 @@ def json_findings(path: str, data: bytes, context: CheckContext) -> DataFindings
 
 
 def schema_findings(path: str, text: str, context: CheckContext) -> DataFindings:
-    """Return a JSON file's findings by its schema, as :func:`json_findings` does."""
+    """Return the schema's findings, like :func:`json_findings`."""
     return _schema(path, text, parse_json(path, text)[0], context, lambda: positions.in_json(text))
 
 
@@ -148,7 +148,7 @@ def _schema(
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Replace a comment or trailing comma by spaces, so that positions stay right."""
+    """Replace by spaces, so that positions stay right."""
     text = found[0]
     return text if text.startswith('"') else re.sub(r"[^\n]", " ", text)
 
@@ -161,7 +161,7 @@ def _json_lines(path: str, text: str) -> Iterator[Finding]:
 
 
 def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
-    """Return the value of strict JSON, and findings: syntax or duplicate keys."""
+    """Parse strictly; return findings for syntax or duplicate keys."""
     read = read_json(text, _RULES)
     if isinstance(read, ParsedJson):
         return read.value, list(_duplicates(path, text)) if read.repeats_keys else []

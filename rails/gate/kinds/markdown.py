@@ -34,7 +34,7 @@ _ELSEWHERE: Final = lazy(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Check each file, before and after."""
+    """Check each file before and after."""
     run = CheckRun("markdown", "", 0, "links to files, headings, markers")
     return CheckReport.of_files(run, jobs, lambda job: _outcome(job, context))
 

@@ -1,6 +1,6 @@
-"""HTML and CSS: whether every element, block, comment and string is closed.
+"""HTML and CSS: whether all elements, blocks, comments and strings are closed.
 
-Not covered: what elements and properties mean; templates, whose tags another program closes, are reported unchecked.
+Not covered: meaning; templates, reported as unchecked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REMEDY: Final = "Close what is open, or take out what closes nothing."
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Check each file, before and after."""
+    """Check each file before and after."""
     del context
     return CheckReport.of_files(CheckRun("markup", "", 0, "structure"), jobs, _outcome)
 

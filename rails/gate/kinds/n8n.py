@@ -38,10 +38,7 @@ def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
 
 
 def _findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
-    """Return findings of n8n's rules and the user's schema; other files are checked as JSON.
-
-    A schema that the workflow names is ignored.
-    """
+    """Return n8n's and the user's schema's findings, else JSON's; a workflow's own schema is ignored."""
     from rails.n8n import plugin
 
     text = plain_text(data)

@@ -46,7 +46,6 @@ def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonS
 
 
 def _unread(job: CheckJob) -> tuple[NotChecked, ...]:
-    """Return what ruff skips silently: other languages' notebooks, cells that begin with a magic."""
     book = json.loads(job.after)
     about, cells = (book.get(key) if isinstance(book, dict) else None for key in ("metadata", "cells"))
     language = about.get("language_info") if isinstance(about, dict) else None

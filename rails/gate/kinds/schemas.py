@@ -1,8 +1,7 @@
 """Data against a JSON Schema, with places in the file.
 
-The settings map paths to schemas; else the file names its own: ``$schema`` in JSON, YAML and TOML, or the comments ``#
-yaml-language-server: $schema=…`` and ``#:schema …``. Nothing is fetched; validation runs in a worker, because patterns
-can take forever.
+The settings map paths to schemas; else the file names its own: ``$schema``, ``# yaml-language-server:`` or
+``#:schema``. Nothing is fetched; validation runs in a worker, because patterns can take forever.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _META: Final = re.compile(
 
 
 class SchemaDocument(Struct, frozen=True):
-    """A parsed file: its text without comments, value, and finder of places."""
+    """A parsed file: text without comments, value, and finder of places."""
 
     path: str
     text: str

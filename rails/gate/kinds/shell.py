@@ -21,7 +21,7 @@ _SAID: Final = lazy(r"^/dev/stdin: line (\d+): (.*)$", re.MULTILINE)
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Check each script, before and after."""
+    """Check each script before and after."""
     del context
     bash = next((place for place in _PLACES if Path(place).is_file()), "")
     if not bash:

@@ -1,6 +1,6 @@
-"""Stray text in a file: conflict and edit markers, Markdown fences, chat around the code.
+"""Stray text: conflict and edit markers, Markdown fences, chat around the code.
 
-The check of files that have no parser; for the others ``rails.gate.support.parse_hints`` explains parse errors.
+For files without a parser; for others see ``rails.gate.support.parse_hints``.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _unparsed(path: str, text: str) -> tuple[Finding, ...]:
 
 
 def marker_findings(path: str, text: str) -> Iterator[Finding]:
-    """Yield conflict and edit markers, and in non-prose a fence around the whole file."""
+    """Yield conflict and edit markers, and a fence around a whole non-prose file."""
     lines = split_lines(text)
     name = path.rpartition("/")[2].lower()
     prose = any(name.endswith(suffix) for suffix in _PROSE)

@@ -75,7 +75,7 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
 
 
 def as_explanation(verdict: Verdict) -> str:
-    """Return what ran: each check's version, files, cached answers, time, rules and command."""
+    """Return what ran: version, files, cached answers, time, rules, command."""
     head = ("check", "version", "files", "known", "ms", "rules", "command")
     rows = [
         head,

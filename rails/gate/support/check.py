@@ -42,9 +42,9 @@ class CheckJob(Struct, frozen=True):
 class CheckResult(Struct, frozen=True):
     """A check's result for one file.
 
-    ``after`` is the repaired and formatted content. ``found`` are its findings, ``before`` those of the old content,
-    which did not parse if ``before_is_broken``. A required ``not_checked`` prevents a pass. ``ran`` are its tools, if
-    not all of the report's.
+    ``after`` is the repaired content, ``found`` its findings; ``before`` are those of the old content, which did not
+    parse if ``before_is_broken``. A required ``not_checked`` prevents a pass. ``ran`` are its tools, if not the
+    report's.
     """
 
     path: str
@@ -100,11 +100,10 @@ class CheckReport(Struct, frozen=True):
 class CheckContext(Struct):
     """What checks share: project, warm tools and known answers.
 
-    ``home`` is the project itself if ``project`` replaces it with other configuration. ``fix``: fixes and formatting
-    may change texts. ``final``: no further edit of the task follows. ``trusted``: configuration programs may run.
-    ``profile`` is where n8n workflows run (import, api, publish, strict). ``created`` and ``gone`` are added and
-    removed paths; ``overlay`` is a folder outside the workspace with an empty stand-in for each added Python file, at
-    ``modules``. ``known`` caches results by all they depend on: tool, version, configuration, path, content.
+    ``home`` is the project that ``project`` may replace. ``fix``: texts may change. ``final``: no further edit of the
+    task follows. ``trusted``: configuration programs may run. ``profile`` is where n8n workflows run. ``created`` and
+    ``gone`` are paths; ``overlay`` is an outside folder with empty stand-ins for added Python files, at ``modules``.
+    ``known`` caches results by tool, version, configuration, path, content.
     """
 
     project: Path

@@ -63,7 +63,7 @@ MORE: Final = "more-findings"
 
 
 def first_ones(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return the listed number of diagnostics, and per rule how many more there are."""
+    """Return the diagnostics to list, and how many more per rule."""
     kept: list[Diagnostic] = []
     more: Counter[str] = Counter()
     for one in found:
@@ -75,7 +75,7 @@ def first_ones(found: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def not_listed(more: Mapping[str, int]) -> list[Diagnostic]:
-    """Return a diagnostic per rule with its number of unlisted findings."""
+    """Return a diagnostic per rule with its unlisted number."""
     words = "more findings of `{}` in this file; they are not listed, and nothing is repaired"
     return [Diagnostic(MORE, f"{count} {words.format(rule)}", (1, 1), (1, 1)) for rule, count in sorted(more.items())]
 

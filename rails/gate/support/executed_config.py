@@ -1,6 +1,6 @@
 """What the gate would execute of a project: commands and configuration programs.
 
-A person agrees to their content, the files they name and the installed packages; any change asks again.
+A person agrees to their content, named files and packages; any change asks again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The content of files that run with a project's commands, configuration programs and tools.
 
-Found without execution: imports in the project, or all scripts if computed. Packages count by their installer's
-records, which no agent can write. Files only read are not found.
+Found without execution: imports, or all scripts if computed. Packages count by installers' records, which no agent can
+write. Files only read are not found.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def style_tools() -> frozenset[str]:
 
 
 def known_tool(name: str, project: Path) -> CheckCommand:
-    """Return a row's command. Its program is in the project's ``node_modules`` or the user's PATH."""
+    """Return a row's command, from ``node_modules`` or the user's PATH."""
     row = known_rows()[name]
     first, *more = row["run"]
     local = project / "node_modules" / ".bin" / first
@@ -60,7 +60,7 @@ def _needed_by(program: Path) -> tuple[Path, ...]:
 
 
 def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
-    """Yield the configured tools' commands with their ``paths``; one that is missing has no absolute path."""
+    """Yield the configured tools' commands with their ``paths``; missing ones have no absolute path."""
     for name, row in known_rows().items():
         mine = [path for path in paths if path.endswith(tuple(row["files"])) and path.startswith(row.get("below", ""))]
         if mine and not row.get("whole") and is_configured(project, name):
@@ -69,7 +69,7 @@ def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
 
 
 def is_configured(project: Path, name: str) -> bool:
-    """Say whether a project names a tool: by its own file, in pyproject.toml or as a pre-commit hook."""
+    """Say whether the project has a tool's file, pyproject table or pre-commit hook."""
     row = known_rows()[name]
     if any((project / file).is_file() for file in row.get("config", ())):
         return True

@@ -1,8 +1,7 @@
-"""The gate's settings beyond the tools' own configuration: modes, schemas, headings, commands (docs/gate.md).
+"""The gate's own settings: modes, schemas, headings, commands (docs/gate.md).
 
-``[gate]`` in the project's ``.rails.toml`` (as on disk: last approved), and ``gate.toml`` in the user's folder, whose
-entries may name a ``project``. A project's commands run only after a person agreed to them
-(``rails.gate.support.executed_config``).
+``[gate]`` in the project's ``.rails.toml`` (on disk: last approved), and the user's ``gate.toml``, whose entries may
+name a ``project``. A project's commands need a person's agreement (``rails.gate.support.executed_config``).
 """
 
 from __future__ import annotations

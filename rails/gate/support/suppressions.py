@@ -47,7 +47,7 @@ _LONG: Final = 10_000
 
 
 class Uncovered(NamedTuple):
-    """A text with its line suppressions disabled, and those lines with their comments."""
+    """A text without its line suppressions, and those lines with their comments."""
 
     text: bytes
     excused: dict[int, str]
@@ -145,7 +145,6 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _text(path: str, data: bytes) -> str | None:
-    """Return the text; for a notebook with JSON's needless escapes, except quotes, resolved."""
     decoded = decode_text(data)
     text = decoded.text if decoded else None
     if text is None or "\\u00" not in text or not path.lower().endswith(".ipynb"):

@@ -37,8 +37,8 @@ R = TypeVar("R")
 class Pipe:
     """A process asked on standard input that answers on standard output.
 
-    ``frame`` reads one message, ``None`` at the end. A thread reads all the time, so neither side blocks the other.
-    ``end`` stops a process that needs more than a kill.
+    ``frame`` reads one message, ``None`` at the end. A thread reads, so neither side blocks. ``end`` stops a process
+    that needs more than a kill.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
 """Biome of the project's ``node_modules``, on text that is not on disk.
 
-Its linter's report excludes standard input, so texts go into a scratch folder with the configuration (data: JSON,
-GritQL). The platform's binary runs: the Node script around it takes seven times as long. The experimental JSON report
-is read strictly; an unknown shape is "not checked".
+Its report excludes standard input, so texts go into a scratch folder with the configuration (data). The binary runs,
+not its Node script (seven times slower). The experimental JSON is read strictly; unknown shapes are "not checked".
 """
 
 from __future__ import annotations
@@ -193,7 +192,7 @@ class BiomeTools(NodeTools):
         return found
 
     def _laid_out(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        """Write the files; link installed packages, which configuration may extend."""
+        """Write the files; link packages, which configuration may extend."""
         for name, data in files.items():
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -219,7 +218,6 @@ class BiomeTools(NodeTools):
         return ran.out.encode()
 
     def _run(self, folder: str, words: Sequence[str], data: bytes = b"") -> Result:
-        """Run Biome contained, with the scratch folder and the packages visible. Raises CheckError."""
         packages = (self.context.home or self.context.project) / "node_modules"
         view = SandboxView(Path(folder), None, (Path(self._binary), *own_packages(packages)))
         bounds = SandboxLimits(seconds=limits.CHECK_SECONDS, output=_OUTPUT)
@@ -261,7 +259,7 @@ class _Report(Struct):
 
 
 def _diagnostic(item: _Item) -> Diagnostic:
-    """Return Biome's diagnostic. Raises msgspec.ValidationError for an unknown kind."""
+    """Return the diagnostic. Raises msgspec.ValidationError for an unknown kind."""
     if not item.category.startswith(("lint/", "parse", "suppressions/", "assist/", "plugin")):
         raise msgspec.ValidationError(item.category)
     rule = SYNTAX if item.category.startswith("parse") else item.category.removeprefix("lint/")

@@ -1,4 +1,4 @@
-"""The JavaScript and TypeScript configuration of a project, read as data and never executed."""
+"""JavaScript and TypeScript configuration, read as data and never executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\])*+"?|'(?:\\.|[^'\\])*+'?)|/\*.*
 
 
 class PrettierSettings(Struct, frozen=True):
-    """Prettier's configuration in one folder. ``code`` names a program, or what would load one."""
+    """One folder's Prettier configuration. ``code`` names a program or its loader."""
 
     folder: str = ""
     code: str = ""
@@ -34,7 +34,7 @@ class PrettierSettings(Struct, frozen=True):
 
 
 class ScriptSettings(Struct, frozen=True):
-    """The tools that the project configures. ``eslint_code`` is a top-level configuration program."""
+    """The configured tools. ``eslint_code`` is a top-level program."""
 
     project: Path
     eslint: bool
@@ -97,7 +97,6 @@ def read_script_settings(project: Path) -> ScriptSettings:
 
 
 def _prettier_in(folder: Path, name: str) -> Json:
-    """Return a Prettier file's content: an object, or something else if it is or names a program."""
     data = config_files.read_config_file(folder / name)
     if not data:
         return None

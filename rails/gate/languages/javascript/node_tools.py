@@ -1,7 +1,6 @@
-"""ESLint and Prettier of the project or the user's tool folder, warm in one Node process.
+"""ESLint and Prettier of the project or the user, warm in one Node process.
 
-Configuration programs (``eslint.config.js``, plugins) run only if the person allows the project's code. Without that
-ESLint looks for errors only, which the verdict reports.
+Configuration programs run only if the person allows it. Else ESLint looks for errors only, which the verdict reports.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install 
 
 
 class NodeTools:
-    """The JavaScript tools for one project and state of its configuration."""
+    """JavaScript tools for one state of a project's configuration."""
 
     parser: str = "node"
     linter: str = "eslint"
@@ -224,7 +223,7 @@ class NodeTools:
         return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
 
     def _stamp(self, folder: str) -> str:
-        """The digest of what a folder's configuration executes; workers with another state end."""
+        """The digest of what the folder's configuration executes."""
         if folder not in self._stamps:
             stamp = self._stamps[folder] = executed_config.digest_of(self.context.project / folder)
             if self.worker.stamps.setdefault(folder, stamp) != stamp:

@@ -21,14 +21,14 @@ _YOUNG: Final = ("--min-semi-space-size=48", "--max-semi-space-size=48")
 
 
 def tool_folder() -> Path:
-    """Return the user's JavaScript tool folder (``doctor --install javascript``)."""
+    """Return the folder of ``doctor --install javascript``."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("ai-rails")) / "javascript"
 
 
 def find_node(project: Path) -> str | None:
-    """Return Node.js's absolute path from the user's ``PATH``, never inside the project."""
+    """Return Node.js's absolute path from ``PATH``, never inside the project."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     safe = [
         folder

@@ -1,7 +1,6 @@
 """A project's Python tools and options, read as data and never executed.
 
-The disk is the last approved state while a change is judged. Without linter configuration only errors count; without a
-formatter nothing is formatted.
+Without linter configuration only errors count; without a formatter nothing is formatted.
 """
 
 from __future__ import annotations
@@ -41,10 +40,9 @@ Formatter = Literal["ruff", "black", "undecided", ""]
 
 
 class RuffSettings(Struct, frozen=True):
-    """How ruff runs on a file: with the project's configuration, or isolated with ``options``.
+    """How ruff runs: with the project's configuration, or isolated with ``options``.
 
-    ``digest`` identifies the configuration's content. ``targets`` are its Python versions by pattern, the general one
-    last.
+    ``digest`` identifies the configuration. ``targets`` are Python versions by pattern, the general one last.
     """
 
     project: bool
@@ -59,11 +57,7 @@ class RuffSettings(Struct, frozen=True):
         return next((target for glob, target in self.targets if any(fnmatchcase(name, glob) for name in names)), None)
 
     def canary_of(self, path: str) -> str:
-        """Return a path that ruff treats like ``path``.
-
-        The same if the configuration tells files apart, else one in its folder or, without project configuration,
-        anywhere.
-        """
+        """Return a path that ruff treats like ``path``: itself, or one in its folder, or one anywhere."""
         if any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
             return path
         folder, _, name = path.rpartition("/") if self.project else ("", "", path)
@@ -102,7 +96,7 @@ def read_python_settings(project: Path) -> PythonSettings:
 
 
 def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings) -> PythonSettings:
-    """Return the settings with the formatter of the nearest folder that names one."""
+    """Return the settings with the nearest folder's formatter."""
     folder = project.joinpath(path).parent
     while folder != project and project in folder.parents:
         tool = table(_toml_file(folder / "pyproject.toml"), "tool")
@@ -158,9 +152,9 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
 
 
 def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]:
-    """Return the digest, source folders and Python versions of a ruff configuration with all it extends.
+    """Return a ruff configuration's digest, source folders and Python versions, with all it extends.
 
-    Raises CheckError if it extends a file outside the project: ruff would quote its lines.
+    Raises CheckError for a file outside the project: ruff would quote its lines.
     """
     seen: list[tuple[str, bytes]] = []
     src = [str(file.parent), str(file.parent / "src")]
@@ -252,7 +246,7 @@ class _Reader:
 
 
 def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[str]) -> Formatter:
-    """Choose the configured formatter, then the commit hook's; a ruff project leaves it to the files."""
+    """Choose the configured formatter, then the commit hook's."""
     if "format" in ruff or "ruff-format" in hooks:
         return "ruff"
     if "black" in tool or hooks & {"black", "black-jupyter"}:
@@ -263,7 +257,7 @@ def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[st
 
 
 def _flake8_arguments(section: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return arguments for an isolated run, and what was left out and why."""
+    """Return arguments for an isolated run, and what was left out."""
     arguments, notes = [], []
     for key, value in section.items():
         name = key.replace("_", "-")
@@ -295,7 +289,6 @@ def _target(version: Json) -> tuple[int, int] | None:
 
 
 def _oldest(requires: Json) -> tuple[int, int] | None:
-    """Return the lower bound of ``requires-python``, as ruff counts it."""
     if not isinstance(requires, str):
         return None
     bounds = re.findall(r"(>=|~=|={2,3}|>)\s*3\.(\d+)", requires)

@@ -1,4 +1,4 @@
-"""black and flake8 in warm Python workers: answers are cached, and a flake8 that sees nothing is reported."""
+"""black and flake8 in warm workers, cached; a flake8 that sees nothing is reported."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "base", "root", "value"}``, ``{"op": "black", "text", "path",
 "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "data"}`` (bytes as
-Latin-1). Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``. Private to ``rails.gate.support.warm_processes``,
-run as ``python -I``.
+Latin-1). Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``. Private to ``support.warm_processes``; ``python
+-I``.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _ERRORS = 50
 
 
 def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, Any]:
-    """Validate ``value``, without ``schema`` as a schema itself. Nothing is fetched."""
+    """Validate ``value``, as a schema itself if ``schema`` is empty. Nothing is fetched."""
     import itertools
 
     from jsonschema import validators
@@ -218,7 +218,7 @@ def _text_checker() -> _Anything:
 
     class _Text(FileProcessor):  # type: ignore[misc]
         def noqa_line_for(self, line_number: int) -> str | None:
-            """Return the line only if it may be excused: flake8 splits the whole file for it."""
+            """Return the line only if it may be excused: flake8 splits the whole file."""
             return super().noqa_line_for(line_number) if _TextChecker.excuses else ""
 
     class _TextChecker(FileChecker):  # type: ignore[misc]
@@ -233,7 +233,7 @@ def _text_checker() -> _Anything:
 
 @cache
 def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str], Any, _Collector]:
-    """Return an initialised flake8, its plugins' code prefixes, its decider and its collector."""
+    """Return flake8, its plugins' code prefixes, its decider and its collector."""
     from flake8.main.application import Application
     from flake8.style_guide import StyleGuideManager
 
