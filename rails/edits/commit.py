@@ -38,7 +38,7 @@ class Committed(Struct, frozen=True):
 def commit_session(project: Path, session: str, title: str) -> Committed:
     """Commit a session's changes, as they are now, on the current branch; ``title``'s first line is the subject.
 
-    Raises WorkspaceError, with nothing changed.
+    Raises WorkspaceError, with nothing changed, if that is not possible cleanly.
     """
     changes = _net_changes(project, session)
     repository = _Repository.around(project)

@@ -231,7 +231,7 @@ class Draft:
         return self.before if self._base is None else self._base
 
     def _check_base(self, base: str, wanted: EditRequest | None = None, *, mergeable: bool = True) -> None:
-        """Refuse a request if the file is not what the agent read, unless that is known: it is merged in the end."""
+        """Refuse a request if the file is not what the agent read; if that version is known, merge in the end."""
         if not base:
             return
         now = "" if self.before is None else sha256(self.before)

@@ -316,7 +316,7 @@ def pattern_matches(view: View, wanted: EditRequest) -> list[PatternMatch]:
     """Return every non-empty match in file order. Raises SearchPatternError.
 
     RE2's dialect, in linear time (:mod:`rails.data_formats.regex`); its replacement knows ``$1`` to ``$99``, ``$&``,
-    ``$$``.
+    ``$$``; without ``regex`` it is literal.
     """
     old, new = flatten(wanted.old), flatten(wanted.new)
     if not wanted.regex:

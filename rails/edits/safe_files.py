@@ -2,7 +2,7 @@
 
 Also refused: devices, pipes, sockets, over-large files, a parent folder swapped for a link. Not covered: the same
 user's process with an open descriptor; network file systems that lie about ``fsync``. All changes go through one
-:class:`Disk`, which tests replace.
+:class:`Disk`, which tests replace; :mod:`rails.core.atomic_file` does not look at what it displaces.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What git knows of a project's paths: tracked, at a revision, ignored and why.
 
-Git compares no content of the work tree: that would run a repository's filters and trust its index's flags and times.
+Git compares no content of the work tree: that would run the repository's filters.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ENTRIES: Final = ("ls-files", "-v", "-c", "-o", "--exclude-standard", "-z")
 
 
 class Tracked(Struct, frozen=True):
-    """An entry of a tree or the index: mode, object, and whether the work tree may lack it."""
+    """A tree or index entry; the work tree may lack it."""
 
     mode: str
     object: str
@@ -60,7 +60,7 @@ def indexed_by_name(project: Path, names: Collection[str]) -> list[str]:
 
 
 def untracked(project: Path) -> list[str]:
-    """Return the files neither committed nor ignored; a nested repository ends in ``/``."""
+    """Return untracked files that are not ignored; a nested repository ends in ``/``."""
     return _split(_git(project, "ls-files", "-o", "--exclude-standard", "-z"))
 
 
@@ -83,10 +83,9 @@ def differing(project: Path, revision: str) -> list[str]:
 
 
 class DiffersNow:
-    """The differences from the last commit; git works while the caller does other things.
+    """The differences from the last commit, or from ``base`` if there is none; git works meanwhile.
 
-    ``base`` replaces a missing last commit. Raises UsageError without a repository, CheckError if git cannot be
-    started.
+    Raises UsageError without a repository, CheckError if git cannot be started.
     """
 
     def __init__(self, project: Path, base: str) -> None:
@@ -129,7 +128,7 @@ def _holds(project: Path, path: str, name: str) -> bool:
 
 
 def merge_base(project: Path, revision: str) -> str:
-    """Return the common ancestor of ``revision`` and HEAD, or ``revision`` itself."""
+    """Return the common ancestor with HEAD, or ``revision`` itself."""
     try:
         return _git(project, "merge-base", "--end-of-options", revision, "HEAD").decode().strip() or revision
     except UsageError:
@@ -214,7 +213,7 @@ def _git(project: Path, *words: str, data: bytes = b"", what: str = "", nothing:
 
 
 class _Asked:
-    """A running git. Raises UsageError without a repository, CheckError if git fails to start."""
+    """A running git. Raises UsageError, CheckError."""
 
     def __init__(self, project: Path, *words: str) -> None:
         self._words, (self._root, folder) = words, repository(project)
@@ -243,6 +242,5 @@ class _Asked:
 
 @cache
 def _own_ignores() -> str:
-    """Return the user's global ignore file."""
     home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return str(Path(home) / "git" / "ignore")

@@ -1,7 +1,6 @@
 """Programs that the gate runs: where they are, their versions, starting and stopping.
 
-A tool is run by absolute path from AI-Rails' own environment, with a built environment, a working directory outside
-the workspace, a time limit for its process group and a limit on its output.
+By absolute path, with a built environment, a working directory outside the workspace, and limits on time and output.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def find_ruff() -> Tool | None:
 
 
 def first_program(name: str, folders: Sequence[str]) -> str | None:
-    """Return the first program of this name; ``shutil.which`` would import three compression libraries."""
+    """Return the first program of this name; ``shutil.which`` imports too much."""
     files = (Path(folder, name) for folder in folders if folder)
     return next((str(file) for file in files if file.is_file() and os.access(file, os.X_OK)), None)
 
@@ -81,16 +80,13 @@ def _scripts() -> Iterator[Path]:
 
 @cache
 def find_module(name: str) -> Tool | None:
-    """Return our own environment's Python tool, run isolated (``python -I``), or None."""
+    """Return our own environment's Python tool (run with ``-I``), or None."""
     version = version_of(name)
     return Tool(name, (sys.executable, "-I", "-m", name), version) if version else None
 
 
 def version_of(distribution: str) -> str:
-    """Return a distribution's version from its folder's name, or "".
-
-    ``importlib.metadata`` takes ten times a cold ruff's time to import.
-    """
+    """Return a distribution's version from its folder's name, or ""; ``importlib.metadata`` is slow to import."""
     for folder in _packages():
         # Path.glob would compile a pattern.
         names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
@@ -140,7 +136,7 @@ def exit_code(process: ToolProcess, seconds: float) -> int | None:
 
 
 def outside() -> str:
-    """Return a working directory outside every workspace."""
+    """Return a folder outside every workspace."""
     return Path(sys.executable).anchor
 
 
@@ -190,10 +186,10 @@ def run_tool(
     extra: Mapping[str, str] | None = None,
     keep: Sequence[int] = (),
 ) -> ToolRun:
-    """Run a tool to its end with ``data`` as input.
+    """Run a tool to its end with ``data`` as input; no process of its group is left.
 
     Raises CheckError if it cannot be started, exceeds ``timeout`` (default ``CHECK_SECONDS``) or prints more than
-    ``most`` bytes; no process of its group is left then.
+    ``most`` bytes.
     """
     return finish_tool(start_tool(argv, cwd=cwd, extra=extra, keep=keep), argv[0], data, timeout=timeout, most=most)
 
@@ -213,7 +209,6 @@ def finish_tool(
 def _pump(
     process: subprocess.Popen[bytes], data: bytes, name: str, *, timeout: float, most: int
 ) -> tuple[bytes, bytes]:
-    """Write and read until both outputs are closed and the process ended."""
     stdin, stdout = pipes(process)
     stderr = process.stderr or stdout
     deadline = time.monotonic() + timeout

@@ -1,6 +1,6 @@
-"""What a human accepted of a project, by digest: a file in the user's configuration folder, where no agent can write.
+"""What a human accepted of a project, in the user's configuration folder, where no agent can write.
 
-A text that decides what runs counts only once accepted, and not after a change. ``trust.json``, version 1: ``{"v": 1,
+A text that decides what runs counts only while its digest is accepted. ``trust.json``, version 1: ``{"v": 1,
 "projects": {FOLDER: {NAME: {"digest", "accepted_at", "text"}}}}``.
 """
 
@@ -75,7 +75,7 @@ class TrustRecord:
 
 
 def file_for_review(before: str, text: str) -> list[str]:
-    """Return lines to review: the changes since ``before``, then the entire file."""
+    """Return the changes since ``before``, then the entire file."""
     lines = ["The whole file:", text.rstrip("\n")]
     if before:
         from rails.core.diff import unified
@@ -97,7 +97,7 @@ def read_record(file: Path) -> dict[str, Json]:
 
 
 def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """Refuse double keys: nobody could say which was meant."""
+    """Refuse double keys."""
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("a key occurs twice in one object")
@@ -105,7 +105,7 @@ def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def write_record(file: Path, value: Mapping[str, Json]) -> None:
-    """Write ``value`` to ``file``, or what it links to. Raises OSError, also for a concurrent change."""
+    """Write ``value`` to ``file`` or its link's target. Raises OSError, also for a concurrent change."""
     from rails.core.user_files import UserFile
 
     text = json.dumps(value, ensure_ascii=False, indent=1)
