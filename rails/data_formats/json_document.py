@@ -69,7 +69,6 @@ def parse_document(text: str) -> JsonDocument:
 
 
 def _in_words(text: str, fault: JsonFault) -> tuple[str, str, int]:
-    """Return what is wrong, what to do, and where."""
     if text.startswith("\ufeff"):
         return "the text starts with a byte-order mark", "Save the file as UTF-8 without BOM.", 0
     opened = _opened(text, fault.offset)
@@ -110,7 +109,6 @@ def _number_slip(rest: str) -> tuple[str, str]:
 
 
 def _slip(text: str, fault: JsonFault, opened: Sequence[str]) -> tuple[str, str]:
-    """Return what is wrong and what to do."""
     said = fault.message
     for start, message in _STRING_SLIPS.items():
         if said.startswith(start):

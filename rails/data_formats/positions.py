@@ -200,8 +200,6 @@ class _Open:
 
 
 class _Scan:
-    """One pass over the tokens. Without ``wanted``, only repeated keys are found."""
-
     def __init__(self, wanted: _Wanted | None) -> None:
         self._root = wanted
         self._stack: list[_Open] = []
@@ -244,7 +242,6 @@ class _Scan:
         return top.wanted.children.get(top.key) if top.wanted else None
 
     def _key(self, word: str, start: int, end: int) -> int:
-        """Note a key; return its first place if it is a wanted repeated one."""
         top = self._stack[-1]
         top.key = key = word[1:-1] if "\\" not in word else str(json.loads(word, strict=False))
         top.key_start, top.key_end = start, end

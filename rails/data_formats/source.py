@@ -190,7 +190,6 @@ _NO_ESCAPE_BEHIND: Final = lazy(r"\Z|[\w\s<>@#$.-]")
 
 
 def _python_strings(text: str) -> list[tuple[int, int]]:
-    """Return the spans of Python's strings and comments; an f-string is one."""
     import io
     import tokenize
 
@@ -232,7 +231,6 @@ def _yaml_strings(text: str) -> list[tuple[int, int]]:
 
 
 def _depth(text: str) -> int:
-    """Return an upper bound of the nesting of brackets."""
     depth = most = 0
     for bracket in re.findall(r"[(\[{}\])]", text):
         depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)
@@ -318,7 +316,6 @@ def _tree(language: str) -> Callable[[str], bool | None]:
 
 
 def _does_something(node: Node) -> bool:
-    """Return whether a statement is more than labels and names, such as ``C: temp``."""
     if node.type == "expression_statement":
         return any(child.type not in ("identifier", "member_expression") for child in node.named_children)
     return node.type not in ("labeled_statement", "comment", "empty_statement")

@@ -182,7 +182,6 @@ def _decoder(rules: JsonRules, members: _Members) -> json.JSONDecoder:
 
 
 def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | None:
-    """Check what the decoder accepts: nesting and lone surrogate escapes."""
     if too_deep(value, text, rules.depth):
         return _too_deep(text, rules.depth)
     if not rules.surrogates and (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
@@ -224,7 +223,6 @@ def _is_sound(value: Json) -> bool:
 
 
 def _are_short(items: list[Json]) -> bool:
-    """Return whether all integers have few enough digits."""
     numbers = [item for item in items if type(item) is int]
     return bool(max(numbers) < _LARGEST and min(numbers) > -_LARGEST)
 

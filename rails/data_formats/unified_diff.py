@@ -131,7 +131,6 @@ def _header(line: str, file: _File) -> None:
 
 
 def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
-    """Take one hunk, up to the next header; return the line after it."""
     found = _NUMBERS.match(lines[at])
     numbers = tuple(1 if part is None else int(part) for part in found.groups()) if found else ()
     hunk = _Hunk(at, numbers)
@@ -201,7 +200,6 @@ def _deletion(path: str, file: _File) -> Outcome:
 
 
 def _is_certain(hunks: Sequence[_Hunk]) -> bool:
-    """Return whether all hunks' numbers fit their lines and each other."""
     shift = 0
     for hunk in hunks:
         if not hunk.fits():

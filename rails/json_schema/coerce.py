@@ -232,7 +232,6 @@ def _allowed_types(schema: Json, root: SchemaValue, depth: int = 0) -> frozenset
 
 
 def _declared_types(part: Mapping[str, Json]) -> frozenset[str]:
-    """Return the types that a schema names, or implies by values or by an object's or list's keywords."""
     types, choices = part.get("type"), part.get("enum", [part["const"]] if "const" in part else None)
     if isinstance(types, str | list):
         return _wide([types] if isinstance(types, str) else types)
@@ -249,7 +248,6 @@ def _wide(types: Sequence[Json]) -> frozenset[str]:
 
 
 def _conjuncts(schema: Mapping[str, Json], root: SchemaValue) -> Iterator[Mapping[str, Json]]:
-    """Yield ``schema`` and every schema that ``$ref`` and ``allOf`` add."""
     waiting: list[Json] = [dict(schema)]
     for _ in range(64):
         if not waiting:

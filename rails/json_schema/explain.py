@@ -176,7 +176,6 @@ def _explain_range(error: SchemaError, place: JsonPlace) -> SchemaFault:
 
 
 def _explain_text(error: SchemaError, place: JsonPlace) -> SchemaFault:
-    """Explain a keyword whose message is the end of a sentence about the value."""
     about = error.schema.get("description") if isinstance(error.schema, dict) else ""
     hint = one_line(about, 200) if isinstance(about, str) else ""
     detail = f"`{place_in_words(place)}` ({quoted_json(error.instance)}) {error.message}"

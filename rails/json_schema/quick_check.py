@@ -134,7 +134,6 @@ _CERTAIN: Final = frozenset(
 
 
 def _is_text(schema: Mapping[str, Json]) -> bool:
-    """Return whether every text fits ``schema``."""
     return schema.get("type") == "string" and (len(schema) == 1 or schema.keys() <= _SAYS_NOTHING_MORE)
 
 
@@ -154,7 +153,6 @@ def _fits_choices(schema: Mapping[str, Json], value: Json) -> bool:
 
 
 def _same(left: Json, right: Json) -> bool:
-    """Return whether two values are equal as JSON: 1 is 1.0, neither is true, at any depth."""
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same, left, right))
     if isinstance(left, dict) and isinstance(right, dict):

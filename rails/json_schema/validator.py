@@ -99,7 +99,6 @@ def _names_elsewhere(schema: Mapping[str, Json], depth: int) -> set[str]:
 
 @functools.cache
 def _validator_class() -> Callable[..., Validator]:
-    """Return JSON Schema 2020-12 with our linear-time, one-error-each keywords."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
@@ -121,13 +120,11 @@ def _error(message: str) -> ValidationError:
 
 
 def _required(validator: Validator, required: list[str], instance: Json, _schema: Mapping[str, Json]) -> _Errors:
-    """Yield one error for each missing property; the message is its name."""
     if validator.is_type(instance, "object") and isinstance(instance, dict):
         yield from (_error(name) for name in required if name not in instance)
 
 
 def _additional_properties(validator: Validator, rule: Json, instance: Json, schema: Mapping[str, Json]) -> _Errors:
-    """Yield one error for each unnamed property; the message is its name."""
     if not isinstance(instance, dict):
         return
     properties = schema.get("properties")
@@ -163,7 +160,6 @@ def _unique_items(_validator: Validator, unique: bool, instance: Json, _schema: 
 
 
 def _by_value(item: Json) -> Json:
-    """Return ``item`` with ``1.0`` as ``1``."""
     if isinstance(item, float) and item.is_integer():
         return int(item)
     if isinstance(item, list):

@@ -162,7 +162,6 @@ class _Finder:
         return self._blocks
 
     def _next(self, pos: int) -> int:
-        """Return where the next line that may matter begins."""
         notable = self._notable.search(self._text, pos)
         stop = notable.start() if notable else len(self._text)
         mark = quoted.has_mark(self._text, pos, stop)
@@ -181,7 +180,6 @@ class _Finder:
             self._prose = block.end
 
     def _paragraphs(self, pos: int) -> str:
-        """Return the prose before ``pos``, without a first line that may be the end of one."""
         before = self._text[max(self._prose, pos - _BEFORE) : pos]
         return before if len(before) < _BEFORE else before.partition("\n")[2]
 
@@ -210,7 +208,6 @@ class _Finder:
         return self._region(element, pos) if element is not None else None
 
     def _mark(self, pos: int, stop: int) -> int:
-        """Take the first mark of a container in ``text[pos:stop]``; return where to go on."""
         line = self._text[pos:stop]
         mark = quoted.find_mark(line, self._ours) if quoted.has_mark(line) >= 0 else None
         if mark is None:
@@ -225,7 +222,6 @@ class _Finder:
         return block.end
 
     def _region(self, container: Container, pos: int) -> BlockSpan | None:
-        """Return the container that opens on the line at ``pos``; None for an element without an end."""
         start, body = pos + container.start, pos + container.end
         end = self._region_end(container, start, body)
         if end < 0 and container.kind == "element":
@@ -268,7 +264,6 @@ class _Finder:
         return -1
 
     def _xml(self, pos: int, opened: tuple[str, str, int]) -> BlockSpan | None:
-        """Return the XML call that begins at ``pos``; None where it is a mention."""
         call = xml_calls.call_at(self._text, pos, opened, self._tools)
         if call.prose:
             return None
@@ -345,7 +340,6 @@ class _Finder:
         return taken or ends[0], False
 
     def _json_ends(self, pos: int, mark: str) -> Iterator[_End]:
-        """Yield where a JSON fence's body can end, where the fence ends, and whether another opens there."""
         for found in _JSON_END.finditer(self._text, pos):
             if found["behind"]:
                 if found["behind"][0] == mark[0] and len(found["behind"]) >= len(mark):

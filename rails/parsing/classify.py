@@ -114,7 +114,6 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
 
 
 def _unclosed_call(span: BlockSpan, call: XmlCall) -> Refusal:
-    """Refuse an XML call without its end; name the element behind which the end is missing."""
     message = f"Unclosed tool tag at end of input: <{call.element}> is opened and never closed."
     hint = "Send the whole call again; shorten it if it was cut off."
     if call.stranger:
@@ -183,10 +182,6 @@ def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
 def _from_value(
     parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas, starts: tuple[int, ...] = ()
 ) -> list[BlockResult]:
-    """Judge a parsed value, or each item of an array with calls in it.
-
-    ``starts`` are the offsets in the body of items that follow one another in no array.
-    """
     value, dialect = parsed.value, ""
     if block.dialects:
         value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
@@ -241,7 +236,6 @@ class _Frame(NamedTuple):
 
 
 def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) -> BlockResult:
-    """Judge one value; ``number`` is its place in an array of calls, from 1."""
     block, where = frame.block, f"item {number} of the array: " if number else ""
     if isinstance(read, NotACall):
         if where:
@@ -280,7 +274,6 @@ def _unfit(request: RawRequest, schema: Mapping[str, Json] | None, what: str = "
 
 
 def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:
-    """Return in words what does not fit, if it is one key."""
     if schema is None:
         return ": there is no such tool"
     known = quick_check.properties(schema)

@@ -75,7 +75,6 @@ class ReturnedTexts:
 
 
 def _close(name: str, parts: Sequence[str], text: str) -> bool:
-    """Return whether all parts are near one place of a tool's name."""
     room, at = 2 * sum(map(len, parts)) + _AROUND, text.find(name)
     for _ in range(_PLACES):
         if at < 0:

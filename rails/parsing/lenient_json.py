@@ -294,7 +294,6 @@ class LenientReader(Tokens):
         return self._close()
 
     def _tail(self) -> None:
-        """Judge what follows the value: only closers and plain remarks may be dropped."""
         self.space(after_value=True)
         start = self.pos
         extra = re.compile(r"[\s}\]]*").match(self.text, start)

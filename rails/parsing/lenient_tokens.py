@@ -268,7 +268,6 @@ class Tokens:
         return self._doubted(value, start, "raw" if control else "") if doubtful else value
 
     def _doubted(self, value: str, start: int, doubt: Doubt) -> str:
-        """Return a string with escapes as a doubtful one, if that is wanted."""
         raw, mark = self.text[start + 1 : self.pos - 1], self.text[start]
         if self.doubts and re.search(rf"\\[^{mark}]", raw):
             return DoubtfulText.of(value, raw, mark, doubt, start)
@@ -352,7 +351,6 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
 
 
 def _kind(body: str, mark: str) -> str:
-    """Return the kind of an escape in a string between ``mark``, or ""."""
     if body == mark or (mark == "`" and body == "$"):
         return "q"
     kind = _KIND.get(body[0], "")

@@ -141,7 +141,6 @@ class _Answer:
         self._ignored.sort(key=lambda one: one.start)
 
     def _judged(self, span: BlockSpan, lead: str) -> Sequence[BlockResult]:
-        """Judge a block by itself; ``lead`` is the prose before it on its line."""
         whole = self.whole or span.closed
         form = registry.reader_of(span.label, self._dialects) if self._dialects else None
         if form is not None and span.kind == "quote" and whole:  # a stop sequence may have taken the last closing mark
@@ -159,7 +158,6 @@ class _Answer:
         return [uncertain_blocks.ends_twice(block)] if span.ambiguous else classify.judge_block(block, self._tools)
 
     def _reads(self, body: str) -> Literal["", "raw", "read"]:
-        """Return whether a body reads as calls, and with the line ends in its strings unchanged."""
         block = JsonBlock(body, body, 0, len(body), 0, True, True)
         outcomes = classify.judge_block(block, self._tools)
         repairs = uncertain_blocks.repair_names(outcomes)
@@ -258,14 +256,12 @@ class _Answer:
         return uncertain_blocks.placed(refusal, *self._place_of(max(refusal.start, 0)))
 
     def _place_of(self, offset: int) -> tuple[int, int]:
-        """Return line and column of an offset, from 1."""
         if not self._lines:
             self._lines = [0, *(at + 1 for at, char in enumerate(self._text) if char == "\n")]
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
     def _prose(self) -> str:
-        """Return the text without the blocks of outcomes and the <action> lines around XML calls."""
         pieces, pos = list[str](), 0
         for start, end in sorted(set(self._places.values())):
             pieces.append(self._text[pos:start])
@@ -365,7 +361,6 @@ class AnswerParser:
         ]
 
     def _announced(self) -> list[ParseEvent]:
-        """Return the announcement of the unfinished request, if its tool and path are known."""
         name = f"{self._prefix}{len(self._told) + 1}"
         if self._begun is None or name in self._started or self._looked >= _ANNOUNCED:
             return []
@@ -384,7 +379,6 @@ class AnswerParser:
 def _first_of(
     text: str, bare: bool, tools: ToolSchemas, own: ToolSchemas, exists: Exists
 ) -> RawRequest | Refusal | None:
-    """Return the first request of a quotation; ``bare``: also in an unknown form."""
     from rails.parsing.proposals import find_proposals
     from rails.parsing.unread_calls import find_unread_calls
 
@@ -394,7 +388,6 @@ def _first_of(
 
 
 def _may_hold_more(words: str, tools: ToolSchemas) -> bool:
-    """Return whether what is beside requests may hold unread calls."""
     return bool(_MORE.search(words)) or any(name in words for name in tools)
 
 

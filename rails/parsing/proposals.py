@@ -68,8 +68,6 @@ FORMS: Final = (
 
 
 class _Block(NamedTuple):
-    """A stretch of the answer, its form and changes, and how many lines below ``start`` the form begins."""
-
     start: int
     end: int
     form: str
@@ -157,7 +155,6 @@ def _blocks(text: str, tools: ToolSchemas, exists: Exists) -> Iterator[_Block]:
 
 
 def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block:
-    """Return a block's changes; ``behind`` is the line below it, which a hunk that is too short may lack."""
     prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [])
@@ -192,7 +189,6 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
 
 
 def _is_tag_fence(span: BlockSpan) -> bool:
-    """Return whether two tags on lines of their own are a file's fence."""
     if span.label not in TAG_FENCES or _SEARCH.search(span.raw):
         return False
     first, *_, last = f"{span.raw}\n".removesuffix("\n\n").lower().split("\n")
@@ -220,7 +216,6 @@ def what_is_read(text: str) -> str:
 
 
 def _workflow(name: Json, body: Sequence[str]) -> Outcome:
-    """Return a new file for a workflow without a file name: named as the workflow."""
     words = re.sub(r"\W+", "-", name).strip("-")[:_NAME] if isinstance(name, str) else ""
     hint = "Put the name of the file behind the fence's language, as in ```json hello.json."
     return new_file(f"{words}.json", body) if words else NotRead(0, "it has no name, so its file has none", hint)
@@ -232,7 +227,6 @@ def _info(span: BlockSpan) -> str:
 
 
 def _body(span: BlockSpan) -> list[str]:
-    """Return the lines inside a fence, without its indentation."""
     first, *lines = span.raw.removesuffix("\n").split("\n")
     blanks = re.sub(r"\S", " ", first[: len(first) - len(first.lstrip("-*+0123456789.) \t"))])
     return [line.removeprefix(blanks) for line in lines[:-1]]
@@ -243,24 +237,20 @@ def _is_patch_fence(info: str) -> bool:
 
 
 def _header(prose: str) -> str:
-    """Return a diff's lines above its first hunk, which are prose by themselves."""
     found = _DIFF_HEAD.search(prose)
     return found[1] if found else ""
 
 
 def _shows(line: str) -> bool:
-    """Return whether a fence's line says that what is below is only shown or written to a file."""
     return _writes(line) or (line.rstrip().endswith(":") and " " in line.strip())
 
 
 def _writes(line: str) -> bool:
-    """Return whether a line begins a here-document that is written to a file."""
     command, here, _ = line.partition("<<")
     return bool(here) and ">" in command and not _APPLIES.search(command.partition(">")[0].rstrip())
 
 
 def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:
-    """Return a patch's changes; nothing if the text is none."""
     name = name_in_info(info) or name_above(above)
     if _SEARCH.search(text):
         name = name or name_in_comment(text.lstrip("\n").partition("\n")[0])

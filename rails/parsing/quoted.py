@@ -339,7 +339,6 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
 
 
 def _either_tag(name: str, *, any_form: bool = False) -> re.Pattern[str]:
-    """Return a pattern for both tags of a name; ``any_form``: also with escaped angle brackets."""
     left, right = (_LT, _GT) if any_form else ("<", ">")
     space = r"[ \t]{0,8}"
     return re.compile(

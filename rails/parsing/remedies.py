@@ -95,7 +95,6 @@ def remedy(fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
 
 
 def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -> str:
-    """Return a call's XML form without its texts; "" if the tool is unknown or takes no plain texts."""
     properties, used = quick_check.properties(tools.get(tool, {})), set(keys)
     used |= {f"new{key[3:]}" for key in used if key.startswith("old")}  # the torn text may hold its key
     if tool != EDIT_FILE.name and EDIT_FILE.name in tools and _EDITS & properties.keys():

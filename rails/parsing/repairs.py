@@ -69,7 +69,6 @@ def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
 
 
 def _escaped_once_more(text: str) -> str | None:
-    """Return the inner text of a wholly escaped block, or one JSON string (tier D)."""
     body = text.strip(" \t\n\r\ufeff")
     if _ENTITY_BLOCK.match(body):
         if _NO_ENTITY.search(body):
@@ -89,7 +88,6 @@ def _escaped_once_more(text: str) -> str | None:
 
 
 def _inside(inner: str, text: str, known: KnownNames, doubts: bool) -> ParsedJson | JsonFault:
-    """Read ``inner``, the decoded ``text``."""
     note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
     parsed = parse_strict(inner)
     if isinstance(parsed, JsonFault):

@@ -242,7 +242,6 @@ class Doubts:
                 self._from, self._remnant = min(self._from, span.end), True
 
     def _json(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
-        """Note a JSON block that its own content may have ended: not one whose line ends are escaped."""
         strict = isinstance(parse_strict(span.body), ParsedJson)
         if not strict and not any(isinstance(one, RawRequest) for one in outcomes):
             self._torn = min(self._torn, span.end)
@@ -261,7 +260,6 @@ class Doubts:
             self._unfinished = min(self._unfinished, span.start)
 
     def _quote(self, span: BlockSpan) -> None:
-        """Look into what holds no requests: it may begin or end inside a torn string."""
         if span.container is None and not span.label:  # a fence line of ours may have been taken for its opening
             self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(span.raw) is not None)
         inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
@@ -286,7 +284,6 @@ def only_led(outcomes: Sequence[BlockResult]) -> bool:
 
 
 def _surely_ends(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether a JSON block surely ends there: it was read, or its brackets close outside strings."""
     if span.cut_short or all(isinstance(one, Ignored) for one in outcomes):
         return isinstance(parse_strict(span.body), ParsedJson) and not span.cut_short
     return any(isinstance(one, RawRequest) for one in outcomes) or not balance(span.body)

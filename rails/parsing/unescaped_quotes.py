@@ -104,12 +104,10 @@ def _opens(raw: str, at: int) -> bool:
 
 
 def _near_structure(raw: str, mark: str) -> bool:
-    """Return whether an unescaped mark is beside something that could be JSON's own."""
     return re.search(rf"[,:{{}}\[\]]\s*{mark}|{mark}\s*[,:{{}}\[\]]", raw) is not None
 
 
 def _joins(raw: str, mark: str) -> bool:
-    """Return whether two strings adjoin or an expression joins them: the block's, if not the text's own."""
     inner = marks(raw, mark)
     if not inner:
         return False
@@ -119,7 +117,6 @@ def _joins(raw: str, mark: str) -> bool:
 
 
 def _separates(raw: str, inner: list[int]) -> bool:
-    """Return whether a mark before a comma or colon seems to end a string."""
     return raw[inner[0] + 1 :].lstrip()[:1] in (",", ":") and not _opens(raw, inner[0])
 
 
@@ -131,7 +128,6 @@ def _swallows(raw: str, mark: str, keys: Set[str]) -> bool:
 
 
 def _enclosed(raw: str, at: int) -> bool:
-    """Return whether all braces of ``raw`` pair up, and one pair encloses ``at``."""
     depth = around = 0
     for brace in _BRACE.finditer(raw):
         depth += 1 if brace[0] == "{" else -1
@@ -168,8 +164,6 @@ _TEXT: Final[Mapping[str, Json]] = {"type": "string"}
 
 
 class _Frame(Struct, frozen=True):
-    """An open container: its schema, and its keys so far (``None`` for an array)."""
-
     schema: quick_check.SchemaValue
     seen: frozenset[str] | None
 
@@ -232,7 +226,6 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
 
 
 def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
-    """Return the schema of a block that calls ``name``, in any of the JSON dialects at once."""
     schema = dict(tools[name])
     exact: Json = {"enum": [name]}
     members: dict[str, Json] = {**quick_check.properties(schema), "tool": exact, "tool_name": exact}
@@ -266,10 +259,6 @@ def _unsure(raw: str, mark: str) -> bool:
 def _rewritten(
     text: str, ends: _Ends, keys: frozenset[str], needs: Callable[[str, str], Needs] | None = None
 ) -> ParsedJson | JsonFault:
-    """Read the text with the strings of ``ends`` properly escaped, if possible as doubtful texts.
-
-    ``needs`` says what a string with its own marks needs of a language (`DoubtfulText`).
-    """
     parts, pos, doubtful = [], 0, dict[str, DoubtfulText]()
     for begin, end, _ in ends:
         raw, mark = text[begin + 1 : end], text[begin]
@@ -305,8 +294,6 @@ def _state(pos: int, stack: _Stack) -> _State:
 
 
 class _Search:
-    """Depth-first search over string ends; dead ends are remembered, so nothing is tried twice."""
-
     def __init__(self, text: str, root: Mapping[str, Json], keys: Set[str]) -> None:
         self.text, self.root, self.keys = text, root, keys
         self.dead: set[_State] = set()

@@ -90,8 +90,6 @@ _CLOSER: Final = re.compile(r"(?:<[^<>\n]{1,60}>|\[/\w{1,20}\]|◁[^◁▷\n]{1,
 
 
 class _Found(NamedTuple):
-    """An unread call: its offsets, its tool, and where it is."""
-
     start: int
     end: int
     tool: str
@@ -146,7 +144,6 @@ def _of_form(span: BlockSpan, names: re.Pattern[str]) -> _Found:
 
 
 def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
-    """Yield where ``text`` names a tool and gives it a parameter."""
     spelt = {_spelling(name): name for name in sorted(tools, key=len, reverse=True)}
     plain = _QUOTE.sub(lambda found: '"'.ljust(len(found[0])), text)
     pattern = re.compile(rf"(?<![\w-])(?<!\S/)(?:{'|'.join(f'({one})' for one in spelt) or '(?!)'})(?![\w/-])")
@@ -169,7 +166,6 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
 
 
 def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
-    """Yield calls of tools that do not exist."""
     for found in islice(_INVENTED.finditer(text), _NAMES):
         name, start = found[1] or found[2], text.rfind("\n", 0, found.start()) + 1
         if name not in tools and not _is_shown(text, found, start, text[start : found.start()]):
@@ -183,7 +179,6 @@ def _spelling(name: str) -> str:
 
 
 def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
-    """Return whether a name is on a quoted line, between back-ticks, or where a function is defined."""
     if head.lstrip().startswith(">") and not head.lstrip().startswith(">>>"):
         return True
     ticked = head.endswith("`") and not head.endswith("``") and text[found.end() : found.end() + 1] != "`"
@@ -214,7 +209,6 @@ def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
 
 
 def _speaks_of(text: str, call: _Found, read: Sequence[RawRequest]) -> bool:
-    """Return whether a seeming call names a request that was read: its tool and first value."""
     words = text[call.start : call.end + 200]
     for request in read:
         values = (one for one in request.parameters.values() if isinstance(one, str) and one.strip())
@@ -245,7 +239,6 @@ def quoted_requests(text: str, read_first: ReadFirst) -> Iterator[Refusal]:
 
 
 def _quotations(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield each quotation that may be meant: its start, its text, and its place in words."""
     blocks, whole = find_blocks(text, {}), len(text.rstrip())
     for stray in blocks.strays.withdrawn:
         if stray.end >= whole:  # else an answer follows

@@ -119,7 +119,6 @@ def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonF
 
 
 def _is_parameter(value: Json, schema: quick_check.SchemaValue | None) -> bool:
-    """Return whether a value of a key such as ``arguments`` is a parameter of the tool, not a frame around them."""
     return schema is not None and not (isinstance(value, dict) and "object" not in quick_check.types_of(schema))
 
 
@@ -186,7 +185,6 @@ def _s1(value: dict[str, Json], name: str, frame: list[str], named: Mapping[str,
 
 
 def _unquoted(text: str) -> tuple[Json, tuple[Repair, ...]]:
-    """Parse arguments sent as a text: JSON, or JSON with safe repairs. What is no object stays a text."""
     parsed = parse_strict(text)
     if isinstance(parsed, JsonFault):
         from rails.parsing.repairs import repair

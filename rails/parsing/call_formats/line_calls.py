@@ -137,7 +137,6 @@ def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) 
 
 
 def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:
-    """Return an object with any name key and arguments key in S1 form, else None."""
     keys = {_plain(key): key for key in value}
     named = next((keys[key] for key in _NAME_KEYS if isinstance(value.get(keys.get(key, "")), str)), "")
     inside = [keys[key] for key in _ARGUMENT_KEYS if key in keys]
@@ -153,12 +152,10 @@ def _loose_list(items: list[Json], tools: ToolSchemas) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return a name without letter case and separators: writeFile and write-file are one."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _known_tool(name: str, tools: ToolSchemas) -> str:
-    """Return the tool meant by ``name`` in any spelling, or ""."""
     if name in tools:
         return name
     wanted = _plain(name.rpartition(".")[2])

@@ -113,7 +113,6 @@ def _behind_space(text: str, pos: int) -> int:
 
 
 def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
-    """Take a call's closing tag, a value, or what is neither; return where to go on."""
     if text.startswith(call.closer, pos):
         call.end = pos + len(call.closer) - start
         return pos
@@ -215,7 +214,6 @@ def read_call(call: XmlCall, raw: str) -> Call | JsonFault:
 
 
 def _is_one_line(name: str, schema: quick_check.SchemaValue) -> bool:
-    """Return whether a text is a path or one of a few words, so that layout around it is not part of it."""
     kind = schema if isinstance(schema, Mapping) else {}
     return name in PATH_KEYS or "enum" in kind or "const" in kind or kind.get("format") in ("path", "file-path", "uri")
 
@@ -263,7 +261,6 @@ def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]
 
 
 def _items(body: str, schema: quick_check.SchemaValue) -> list[Json] | JsonFault:
-    """Read child elements, all of one name, as the items of an array."""
     items = schema.get("items") if isinstance(schema, Mapping) else None
     properties = quick_check.properties(items)
     first = ELEMENT.match(body)
