@@ -2,14 +2,13 @@
 
 Rules that are choices:
     fences      three or more back-ticks or tildes at a line's start, after list markers or blanks (four blanks
-                below a paragraph make it code that is shown); closed by a line of at least as many of the same
-    JSON        json, jsonc and json5 in any letter case. Such a fence ends at the first closing fence behind which its
-                body reads, as it is or repaired, else at the first; where a later one reads as well, its end is not
-                certain. The opening of another JSON fence ends it, too
+                below a paragraph: shown code); closed by at least as many
+    JSON        json, jsonc and json5 in any case. Ends at the first closing fence behind which its body reads, else at
+                the first; uncertain if a later one reads as well. Another JSON fence ends it, too
     XML calls   ``<tool name="…">`` or an element named like a tool, at a line's start, ``<action>`` allowed before
-    quoting     fences in other languages (inner fences counted) and the containers of ``rails.parsing.quoted`` hide
-                what is in them. A quoting stretch that never ends hides nothing: its requests are refused
-    block quotes, inline code and raw braces are prose
+    quoting     fences in other languages (inner fences counted) and ``rails.parsing.quoted``'s containers hide what is
+                in them, unless they never end: then it is refused
+    prose       block quotes, inline code, raw braces
 """
 
 from __future__ import annotations
@@ -82,12 +81,11 @@ Reads = Callable[[str], Literal["", "raw", "read"]]
 
 
 class BlockSpan(Struct):
-    """A stretch that is more than prose. ``start``/``end`` include fences or tags; the body is what is inside.
+    """A stretch that is more than prose. ``start``/``end`` include fences or tags, the body does not.
 
-    ``closed``: its end was seen; ``ambiguous``: it could end in two places and be read both ways; ``cut_short``:
-    another JSON fence opened before this one was closed; ``stray``: a second closing tag follows an XML call.
-    ``container`` is the kind of a quoting stretch that is no fence, ``label`` its name, the words behind a fence, or a
-    marker's tool.
+    ``closed``: its end was seen; ``ambiguous``: two possible ends; ``cut_short``: another JSON fence opened before its
+    end; ``stray``: a second closing tag follows. ``container``: its kind, if no fence; ``label``: its name, the words
+    behind a fence, or a marker's tool.
     """
 
     kind: BlockKind

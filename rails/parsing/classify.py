@@ -1,6 +1,4 @@
-"""Decide what a block is: a request, a refusal with the exact place, or nothing of ours.
-
-The table (strict JSON: ``jsontext.strict``):
+"""Decide what a block is: a request, a refusal with its place, or nothing of ours.
 
     strict JSON, a call                    → request
     strict JSON, no call                   → ignored
@@ -8,7 +6,7 @@ The table (strict JSON: ``jsontext.strict``):
     broken, a call, one safe repair        → request with its repairs, if it fits the tool's schema
     broken, a call, otherwise              → refusal
 
-One block can give both calls and refusals. A truncated text is never completed.
+A block can give both calls and refusals. A truncated text is never completed.
 """
 
 from __future__ import annotations
@@ -81,11 +79,11 @@ class JsonBlock(NamedTuple):
     first: tuple[int, int] = (1, 1)
 
     def explain(self, fault: JsonFault) -> str:
-        """Say what is wrong with the body, and where in the answer."""
+        """Say what is wrong, and where in the answer."""
         return explain_json_fault(self.body, fault, self.first, OF_ANSWER)
 
     def at(self, key: str) -> int:
-        """Return a key's place in the answer if the block has it once; else where the block begins."""
+        """Return the place of a key that occurs once; else the block's."""
         found = self.body.find(f'"{key}"')
         return self.offset + found if found >= 0 and self.body.count(f'"{key}"') == 1 else self.start
 
@@ -202,7 +200,7 @@ def _from_value(
 
 
 def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[BlockResult]:
-    """Judge the calls of a container that a dialect reads, or give one refusal."""
+    """Judge the calls of a dialect's container, or refuse it."""
     try:
         calls = read(block.body)
     except NotInForm as fault:
@@ -331,7 +329,7 @@ def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head
 
 
 def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
-    """Return whether broken JSON was meant as a call: a root key ``tool``, or the S4 mark."""
+    """Return whether broken JSON has a root key ``tool``, or the S4 mark."""
     if "tool" in head.keys or head.kind == "tool_request" or _S4_MARK.search(body):
         return True
     if (torn := _PROVIDER_CALL.search(body)) and body[: torn.start()].strip() == "{":
@@ -342,10 +340,10 @@ def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
 
 
 def names_arguments(text: str, tools: ToolSchemas) -> bool:
-    """Return whether a text names a tool and its arguments as a provider's form does."""
+    """Return whether a text has a provider's form: a tool and its arguments."""
     return '"name' in text and any(found[1] in tools for found in _PROVIDER_CALL.finditer(text))
 
 
 def names_tool(text: str, tools: ToolSchemas) -> bool:
-    """Return whether a tool key with a tool's name is in a text, quotation marks or colon lost or not."""
+    """Return whether a tool key has a tool's name, marks or colon lost or not."""
     return "tool" in text and any(found[1] in tools for found in _NAMED_TOOL.finditer(text))

@@ -1,7 +1,6 @@
-"""Calls that were, in any form, in a text that the agent was given to read: their author is not the agent.
+"""Calls that were, in any form, in a text that the agent read: it is not their author.
 
-Only words are compared: quotation marks, escapes, layout and added line numbers make no difference. A bounded amount
-of text is kept, the newest.
+Only letters and digits are compared. The newest text is kept, up to a bound.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class ReturnedTexts:
             self._size -= len(self._texts.popleft()[0])
 
     def origin(self, raw: str) -> str:
-        """Return where a call's text was before, or ""."""
+        """Return where a call's text was, or ""."""
         if not self._texts:
             return ""
         words = words_of(_FENCE.sub("", raw))
@@ -64,7 +63,7 @@ class ReturnedTexts:
         return next((origin for text, origin in reversed(self._texts) if words in text), "")
 
     def origin_of_parts(self, tool: str, parameters: Mapping[str, Json]) -> str:
-        """Return where a call's names and values were together, in any order and form, or ""."""
+        """Return where a call's names and values were together, or ""."""
         if not self._texts:
             return ""
         parts = [words_of(one) for key, value in parameters.items() for one in (key, dumps(value, ensure_ascii=False))]

@@ -1,7 +1,4 @@
-"""The tokens of damaged JSON: white space, comments, strings, numbers and words, each departure noted.
-
-Tiers A and B of ``rails.parsing.repairs``, within one token.
-"""
+"""The tokens of damaged JSON, each departure noted: tiers A and B of ``rails.parsing.repairs``."""
 
 from __future__ import annotations
 
@@ -96,7 +93,7 @@ _KIND: Final = {**dict.fromkeys("nrt", "l"), **dict.fromkeys("bfu", "c"), "\\": 
 
 
 class DoubtfulText(str):
-    """A string whose escapes can be read in several ways; ``rails.parsing.readings`` chooses one."""
+    """A string with several readings; ``rails.parsing.readings`` chooses."""
 
     raw: str
     mark: str
@@ -121,7 +118,7 @@ class Stop(Exception):
 
 
 class Tokens:
-    """A text, a position, and the repairs so far. Every method reads one token at the position."""
+    """A text, a position, and the repairs so far. Methods read one token."""
 
     def __init__(self, text: str, doubts: bool = False) -> None:
         self.text, self.doubts = text, doubts
@@ -144,8 +141,7 @@ class Tokens:
     def space(self, *, after_value: bool = False) -> bool:
         """Pass white space and comments. Return whether a line end was passed.
 
-        ``after_value``: a seeming comment may be the rest of a string that ended too early, so it must be set apart and
-        hold no quotation mark.
+        ``after_value``: a comment must be set apart and hold no quotation mark; it may be a string's rest.
         """
         text = self.text
         start = self.pos
@@ -231,7 +227,7 @@ class Tokens:
         return self._damaged_string(start)
 
     def raw_controls(self, start: int, end: int) -> bool:
-        """Note a string's first raw control character, if any; the value keeps all. Return whether there is one."""
+        """Note a string's first raw control character. Return whether there is one."""
         control = _CONTROL.search(self.text, start, end)
         if control:
             if self.in_list() and _ITEM_BREAK.search(self.text, start, end):
@@ -274,7 +270,7 @@ class Tokens:
         return value
 
     def long_string(self) -> str:
-        """Read a string between back-ticks or three quotation marks, unchanged."""
+        """Read a string between back-ticks or three marks, unchanged."""
         start, text = self.pos, self.text
         mark = "`" if text[start] == "`" else text[start] * 3
         ends = [found.start() for found in re.finditer(rf"(?<!\\){mark}(?=\s*[,}}\]])", text[start + len(mark) :])]
@@ -295,11 +291,11 @@ class Tokens:
 
 
 def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, doubt: Doubt = "") -> tuple[str, int]:
-    """Decode the inside of a string: JSON's escapes; an unknown escape keeps its backslash.
+    """Decode the inside of a string; an unknown escape keeps its backslash.
 
-    Returns the value and the offset of the first unknown escape (-1: none). In a doubtful string (by ``doubt``, or by
-    an unknown or needless escape) ``escapes`` says which are decoded. Raises Stop for a backslash at a line end, and,
-    without ``escapes``, where unknown escapes are mixed with others.
+    Returns the value and the first unknown escape's offset (-1: none). ``escapes``: which ones a doubtful string
+    decodes. Raises Stop for a backslash at a line end, and, without ``escapes``, where unknown escapes are mixed with
+    others.
     """
     if "\\" not in raw:
         return raw, -1

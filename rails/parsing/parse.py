@@ -1,7 +1,4 @@
-"""Read an answer: its requests, refusals, what is ignored, and the prose around them.
-
-``parse`` is a function of the whole text; ``AnswerParser`` calls it again at each line that can end a block.
-"""
+"""Read an answer: requests, refusals, what is ignored, and prose."""
 
 from __future__ import annotations
 
@@ -64,15 +61,14 @@ def parse(
     proposed_to: ToolSchemas | None = None,
     exists: Exists = nothing_exists,
 ) -> ParsedAnswer:
-    """Read a whole answer. ``None`` and empty text give an empty result; TypeError for what is not text.
+    """Read a whole answer. Raises TypeError for what is not text, UsageError for an unknown dialect.
 
-    ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps tool names to the JSON Schemas of
-    their parameters; ``finish`` is why the model stopped; ``calls`` are the provider's own calls. ``id_prefix`` makes
-    request ids unique in a session; ``dialects`` names further wire formats (``call_formats.line_calls``; UsageError
-    for an unknown one). ``report_unread_calls``: in a whole answer without refusals, refuse calls where none is read
-    (``rails.parsing.unread_calls``), so that their author hears of it; patches and named blocks then are requests of
-    the tools ``proposed_to``, those that the author may use (default: all; ``rails.parsing.proposals``). ``exists``
-    tells whether the project has a file of a path, which settles what may be a name.
+    ``text``: UTF-8 bytes are decoded (undecodable: U+FFFD); ``None`` is empty. ``tools``: name to JSON Schema of the
+    parameters; ``finish``: why the model stopped; ``calls``: the provider's own; ``id_prefix`` makes ids unique in a
+    session; ``dialects``: further wire formats (``call_formats.line_calls``). ``report_unread_calls``: in a whole
+    answer without refusals, refuse unread calls (``unread_calls``) and take patches and named blocks as requests of
+    ``proposed_to``, the tools that the author may use (default: all; ``proposals``). ``exists``: whether the project
+    has a path, which settles what is a name.
     """
     if text is not None and not isinstance(text, str | bytes):
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
@@ -284,7 +280,7 @@ def _events(found: Sequence[RawRequest | Refusal]) -> Iterator[ParseEvent]:
 
 
 class AnswerParser:
-    """Reads one answer as it streams in. The parameters are those of ``parse``, and so is ``flush``'s result."""
+    """Reads an answer as it streams in, with the parameters and (from ``flush``) result of ``parse``."""
 
     def __init__(
         self,
@@ -313,7 +309,7 @@ class AnswerParser:
         self._done = False
 
     def feed(self, chunk: str | bytes) -> list[ParseEvent]:
-        """Take the next piece. Return what it made known, in order. Raises ValueError after ``flush``."""
+        """Take the next piece. Return the news, in order. Raises ValueError after ``flush``."""
         if self._done:
             raise ValueError("the reader was flushed")
         text = self._decoder.decode(chunk) if isinstance(chunk, bytes) else chunk
@@ -341,7 +337,7 @@ class AnswerParser:
         return events
 
     def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
-        """Take the end of the answer, why it ended, and the provider's own calls. Call it once."""
+        """End the answer: why it ended, and the provider's calls. Call it once."""
         if self._done:
             raise ValueError("the reader was flushed")
         self._done = True

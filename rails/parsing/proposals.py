@@ -1,11 +1,10 @@
-"""Patches and named blocks in an answer that holds no tool request.
+"""Patches and named blocks in an answer without a tool request.
 
     unified diffs, ``*** Begin Patch``, SEARCH/REPLACE   alone, or in a fence
     whole files in fences                                with a name
 
-Each becomes a request like any other. Quotations (thoughts, examples, block quotes, fences within fences) do not. A
-block that is only partly readable is refused with the unreadable line, and nothing of the answer is taken: half a
-patch is another patch.
+Each becomes a request; quotations do not. If a block is partly unreadable it is refused, with the line, and nothing of
+the answer is taken: half a patch is another patch.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class _Block(NamedTuple):
 
 
 def find_proposals(text: str, tools: ToolSchemas, exists: Exists = nothing_exists) -> Iterator[RawRequest | Refusal]:
-    """Yield a request for each change of the blocks; only refusals where one cannot be read."""
+    """Yield a request for each change; only refusals if one cannot be read."""
     if len(text) > _CHARS or not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
         return  # who may not edit shows what it writes
     blocks = [*_blocks(text, tools, exists)]
@@ -97,9 +96,8 @@ def second_look(
 ) -> Iterator[RawRequest | Refusal]:
     """Yield an answer's proposals, and a refusal for each unread call.
 
-    ``read`` are its requests, whose blocks are not in ``text`` (``without_blocks``). Beside one, a proposal is refused;
-    a block for a file that one of them is about, and a call that says what one does, are passed over.
-    ``proposed_to`` are the tools that the author may use.
+    Beside ``read``, requests whose blocks are not in ``text``, a proposal is refused; what repeats one or is about its
+    file is passed over. ``proposed_to``: the tools that the author may use.
     """
     known = [*(_beside(text, proposed_to, read, exists) if read else find_proposals(text, proposed_to, exists))]
     yield from known
@@ -204,7 +202,7 @@ def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> b
 
 
 def what_is_read(text: str) -> str:
-    """Return a note for an answer without changes: which fences were passed over, which forms are read."""
+    """Return which fences were passed over, and which forms are read."""
     spans = [item for item in find_blocks(text[:_CHARS], {}).items if not isinstance(item, str)]
     fences = [one for one in spans if one.container is None and one.kind != "xml" and not is_talk(_info(one))]
     lines = [str(line_column(text, one.start)[0]) for one in fences[:_TOLD]]

@@ -1,18 +1,14 @@
 """Containers: what of an answer is thought, quoted, or for somebody else, and so is never run.
 
-    thoughts   ``<think>`` and its like, ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>``, harmony's analysis
-               channel. A closing mark without an opening one (the chat template took it) makes everything before
-               it a thought
+    thoughts   ``<think>``, ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>``, harmony's analysis channel. A closing
+               mark without an opening one (the chat template took it) makes everything before it a thought
     quotes     ``<example>``, ``<tool_result>``, ``<file>``, comments …
-    calls      other models' call formats: ``<invoke>``, ``<function=…>``, ``<tool_call>``, ``<arg_value>``, DeepSeek's,
-               Kimi's, Llama's, harmony's and Cohere's tokens
+    calls      other models' call formats
     patches    ``*** Begin Patch``, unified diffs outside of fences, SEARCH/REPLACE blocks
-    elements   of any other name, from the line that they begin to their closing tag, but for those around answers
+    elements   of other names, from a line's start to their closing tag, but for those around answers
 
-Names are read in any letter case, with a namespace and attributes. Marks between back-ticks are mentions. A container
-ends at its first closing mark; one that is never closed hides what follows, and that is reported; an element that is
-never closed is none. A closing mark without its opening one behind a container of the same name shows that it ended too
-early: what is between is part of it (``Strays``).
+Names match in any case, with namespace and attributes; marks between back-ticks are mentions. A container ends at its
+first closing mark; an unclosed one hides the rest, which is reported; an unclosed element is none.
 """
 
 from __future__ import annotations
@@ -265,10 +261,10 @@ PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@(?:[ \t\r\n]|\Z)|diff --git "
 
 
 class Container(Struct, frozen=True):
-    """A container that begins: its name, its end, and where its opening mark is in its line.
+    """A container that begins: its name, end, and the opening mark's place in its line.
 
-    ``closing`` finds its closing mark; if it has a group, also its opening one, without that group. ``lines`` is
-    what all of its lines begin with, where that tells its end.
+    ``closing`` finds its closing mark; if it has a group, also its opening one, without that group. ``lines``: all of
+    its lines begin with this, and it ends where they do.
     """
 
     kind: ContainerKind
@@ -280,12 +276,12 @@ class Container(Struct, frozen=True):
 
     @property
     def nests(self) -> bool:
-        """Return whether containers of the same name in it count. A thought ends at its first closing mark."""
+        """Return whether containers of the same name in it count (not in a thought)."""
         return self.kind in ("quote", "call", "element")
 
 
 class Closed(NamedTuple):
-    """A closing mark without an opening one: name, kind, and place in its line."""
+    """A closing mark without an opening one."""
 
     kind: ContainerKind
     label: str
@@ -294,7 +290,7 @@ class Closed(NamedTuple):
 
 
 def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
-    """Return the first offset where a mark may be, -1 for none. Quick; may be wrong about a mark, never about none."""
+    """Return the first offset of a possible mark, -1 for none; may be a false alarm."""
     stop = len(text) if end is None else end
     first = _FIRST.search(text, start, stop)
     hint = _HINT.search(text, first.start(), stop) if first else None
@@ -303,7 +299,7 @@ def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
 
 
 def find_mark(line: str, ours: Collection[str] = ()) -> Container | Closed | None:
-    """Return the first mark on a line that is no mention. ``ours``: names of tags that are read."""
+    """Return a line's first mark that is no mention. ``ours``: tags that are read."""
     for found in _MARK.finditer(line):
         if found["name"]:
             mark = _tag(found, line, ours)
@@ -360,7 +356,7 @@ _ELEMENT: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z_][\w.:-
 
 
 def find_element(line: str, ours: Collection[str]) -> Container | None:
-    """Return the other element that this line opens and does not close. It counts only if it is closed."""
+    """Return the other element that this line opens. It counts only if it is closed."""
     found = _ELEMENT.match(line)
     name = found[1].lower() if found else ""
     if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours:
@@ -386,7 +382,7 @@ def kind_of(name: str) -> ContainerKind:
 
 
 def find_patch(line: str) -> Container | None:
-    """Return the patch that begins with this line."""
+    """Return the patch that begins here."""
     if line[:1] not in _PATCH_FIRST and "<<<<<" not in line:
         return None
     for opening, closing in _PATCHES:
@@ -402,10 +398,9 @@ _LIST_ITEM: Final = lazy(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def find_indented(line: str, before: str) -> Container | None:
-    """Return the indented code block (CommonMark, 4.4) that begins with this line behind the prose ``before``.
+    """Return the indented code block (CommonMark, 4.4) that begins with this line.
 
-    None unless ``before`` excludes a list (whose item would own the text): a line without indentation that follows an
-    empty line, or comes first.
+    None unless the prose ``before`` excludes a list, whose item would own the text.
     """
     if not _INDENTED_LINE.match(line):
         return None
@@ -421,7 +416,7 @@ def find_indented(line: str, before: str) -> Container | None:
 
 
 class Withdrawn(NamedTuple):
-    """A stretch of the answer that turned out to be quoted: its offsets, and what closed it."""
+    """A stretch that turned out to be quoted: offsets, and what closed it."""
 
     start: int
     end: int
@@ -434,7 +429,10 @@ _WITHDRAWN: Final = 1_000
 
 
 class Strays:
-    """Closing marks without opening ones: what do they make part of a container?"""
+    """Closing marks without opening ones: what do they make part of a container?
+
+    One behind a container of the same name shows that it ended too early: what is between is part of it.
+    """
 
     __slots__ = ("_opened", "withdrawn")
 

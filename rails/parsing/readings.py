@@ -1,10 +1,8 @@
 """Several readings of one block: were its backslashes escaped, or was the text pasted? The target decides.
 
-Strings with raw line ends or unknown escapes were not written by a JSON writer, so their backslashes may be literal.
-Every consistent reading (``lenient_tokens.Escapes``) is parsed in the language of the file that it would be written to;
-of a fragment, each line is checked (``source.pairs_up``). Exactly one must pass, and it must not rest on line ends
-written as escapes *inside* a string of that language, where the writer may have meant the escape; else the block is
-refused.
+Strings with raw line ends or unknown escapes were not written by a JSON writer. Every consistent reading
+(``lenient_tokens.Escapes``) is parsed in its target's language, a fragment line by line (``source.pairs_up``). Exactly
+one must pass, and not rest on escaped line ends *inside* a string of that language; else the block is refused.
 """
 
 from __future__ import annotations
@@ -71,7 +69,7 @@ class Undecided(Exception):
 
 
 def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson | JsonFault:
-    """Return the one reading of a damaged block, its backslashes settled (``repairs.repair``)."""
+    """Return the one reading of a damaged block (``repairs.repair``)."""
     doubts = "\\" in text or '"""' in text or "'''" in text
     found = repair(text, known=known, closers=closers, doubts=doubts)
     if isinstance(found, ParsedJson) and found.repairs and confidence(found.repairs) < LEAST_CONFIDENCE:
@@ -88,14 +86,14 @@ def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson 
 
 
 def confidence(repairs: Sequence[Repair]) -> float:
-    """Return how sure it is that the repaired block is what was meant; each kind of repair counts once."""
+    """Return how sure repairs leave the meaning; each kind counts once."""
     return math.prod({note.name: note.confidence for note in repairs}.values())
 
 
 def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layout: bool = False) -> Json:
-    """Return a value whose doubtful texts are those that parse in their target. Raises Undecided.
+    """Return a value with the doubtful texts that parse in their target. Raises Undecided.
 
-    ``layout``: a line end escaped inside a long string is one if the lines look like it.
+    ``layout``: an escaped line end in a long string is one if the lines look like it.
     """
     if isinstance(value, DoubtfulText):
         return _text(value, key, path, layout)
@@ -189,10 +187,9 @@ def language_of_call(parameters: Mapping[str, Json]) -> str:
 
 
 def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, str], bool | None]) -> bool:
-    """Return whether a language accepts a text, and not what it would be if it were a string, or several in a row.
+    """Return whether a language accepts a text, and not what it would be as a string, or several.
 
-    ``marks``: nor what it would be with those doubled for one each, one too many or tripled around it, two for three,
-    or, in a fragment, one too many anywhere.
+    ``marks``: nor with those doubled, tripled or one too many around it, two for three, or one too many in a fragment.
     """
     bare = text.strip()
     quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')

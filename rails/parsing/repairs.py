@@ -43,9 +43,8 @@ def repair(
 ) -> ParsedJson | JsonFault:
     """Read ``text`` as one value, repairing syntax where there is one reading.
 
-    ``known`` returns the property names that a missing comma may precede on one line. ``closers``: allow tier C; the
-    caller vouches that the text was not cut off. ``doubts``: strings with ambiguous backslashes become ``DoubtfulText``
-    (``rails.parsing.readings``) instead of faults.
+    ``known`` returns the property names that a missing comma may precede on one line. ``closers``: tier C; nothing was
+    cut off. ``doubts``: strings with ambiguous backslashes become ``DoubtfulText``, not faults.
     """
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")

@@ -1,7 +1,7 @@
 """Second thoughts: what a block's surroundings, or the answer's end, say about an outcome.
 
-Refused here: a repaired block whose end is uncertain, a block that an earlier broken one may quote, and one at the end
-of a cut-off answer that may be incomplete.
+Refused: a repaired block with an uncertain end, a block that an earlier broken one may quote, and an incomplete last
+one of a cut-off answer.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _PLACED: Final = lazy(rf"\ALine \d|, column \d+{classify.OF_ANSWER}\b")
 
 
 def open_string(text: str, end: int) -> re.Match[str] | None:
-    """Return the first line of prose in ``text[:end]`` that is JSON whose string goes on behind it."""
+    """Return the prose's first line that is JSON with a string open at ``end``."""
     if text.find('"', 0, end) < 0 or text.find('":', 0, end) < 0:  # one character is found ten times as fast as two
         return None
     return _OPEN_STRING.search(text, 0, end)
 
 
 def placed(refusal: Refusal, line: int, column: int) -> Refusal:
-    """Return a refusal that names its place: in its own words, or this line and column."""
+    """Return a refusal that names its place."""
     if refusal.start < 0 or _PLACED.search(refusal.message):
         return refusal
     place = f"Line {line}, column {column}" if column > 1 else f"Line {line}"
@@ -55,7 +55,7 @@ def placed(refusal: Refusal, line: int, column: int) -> Refusal:
 
 
 def too_many(start: int, end: int, limit: int) -> Refusal:
-    """Return the refusal of a request beyond an answer's bound."""
+    """Refuse a request beyond an answer's bound."""
     return Refusal(
         "limit", f"One answer may hold {limit} requests; this one is beyond.", "Send the rest later.", start, end
     )
@@ -64,8 +64,7 @@ def too_many(start: int, end: int, limit: int) -> Refusal:
 def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_end: bool) -> RawRequest | Refusal:
     """Judge again what had to wait for the answer's end.
 
-    ``whole``: the answer was not cut off. ``at_the_end``: nothing follows the block. ``quoted_from``:
-    an earlier, broken block may quote blocks from here on.
+    ``whole``: not cut off. ``at_the_end``: nothing follows. ``quoted_from``: a broken block may quote the rest.
     """
     if isinstance(one, Refusal):
         return one
@@ -86,7 +85,7 @@ def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at
 
 
 def repair_names(outcomes: Sequence[BlockResult]) -> Set[str]:
-    """Return the names of the repairs that outcomes rest on."""
+    """Return the names of outcomes' repairs."""
     return {note.name for one in outcomes if isinstance(one, RawRequest) for note in one.repairs}
 
 
@@ -95,13 +94,13 @@ RAW_LINES: Final = frozenset({"raw_control", "inner_quotes"})
 
 
 def ends_twice(block: JsonBlock) -> Refusal:
-    """Return the refusal of a block that could end in two places."""
+    """Refuse a block with two possible ends."""
     message = "The JSON block holds a fence line where a string seems to be open, and it can be read in two ways."
     return Refusal("ambiguous", message, "Escape quotation marks and line ends inside strings.", block.start, block.end)
 
 
 def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
-    """Ignore a quoting stretch, unless it never ends and so may hide requests."""
+    """Ignore a quotation, unless it never ends and so may hide requests."""
     named = "tool" in span.raw.lower() and (_CALL_LIKE.search(span.raw) or classify.names_tool(span.raw, tools))
     if not (named or _names_element(span.raw, tools)):
         return []
@@ -113,7 +112,7 @@ def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
 
 
 def only_shown(place: str, start: int, end: int) -> Refusal:
-    """Return the refusal of a call at a ``place`` (words) where calls are shown."""
+    """Refuse a call at a ``place`` (words) where calls are shown."""
     message = f"The call is {one_line(place, 200)}, so it may be an example; it was not applied."
     hint = (
         "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
@@ -142,12 +141,12 @@ def led(span: BlockSpan, lead: str) -> list[BlockResult]:
 
 
 def quoted_inside(name: str) -> str:
-    """Return why a block inside a container is ignored."""
+    """Return why a block in a container is ignored."""
     return f"quoted inside {name}"
 
 
 def inside_foreign(outcome: RawRequest | Refusal, label: str) -> Refusal:
-    """Return the refusal of a call inside another model's call format."""
+    """Refuse a call inside another model's call format."""
     message = (
         f"The call is inside a call format of another kind, closed by </{one_line(label, 40)}>, so it may only be "
         "a part of it; it was not executed."
@@ -165,7 +164,7 @@ def _names_element(text: str, tools: ToolSchemas) -> bool:
 
 
 def too_long(limit: int) -> Refusal:
-    """Return the refusal of an answer beyond the bound; what came before it was read."""
+    """Refuse an answer beyond the bound; what came before it was read."""
     return Refusal(
         "limit", f"The answer has more than {limit} characters; the rest was not read.", "Send less at once."
     )
@@ -192,29 +191,29 @@ def _value(span: BlockSpan, outcomes: Sequence[BlockResult]) -> Json:
 
 
 def last_text(value: Json) -> str | None:
-    """Return the last string of ``value``; None if something else is last."""
+    """Return the last string of ``value``; None if another value is last."""
     while value and isinstance(value, dict | list):
         value = next(reversed(value.values())) if isinstance(value, dict) else value[-1]
     return value if isinstance(value, str) else None
 
 
 def looks_cut(text: str) -> bool:
-    """Return whether the rest of ``text`` seems missing: empty, a blank at the end, or something open."""
+    """Return whether ``text`` is empty, ends with a blank, or leaves something open."""
     if not text or text[-1].isspace() or text.count('"') % 2 == 1 or surplus(text) < 0:
         return True
     return '"' in text and _ODD_QUOTES.match(text) is not None
 
 
 def surplus(text: str) -> int:
-    """Return how many more closing brackets than opening ones ``text`` has."""
+    """Return closing brackets minus opening ones."""
     return text.count("}") + text.count("]") - text.count("{") - text.count("[")
 
 
 class Doubts:
-    """From where on an earlier block, torn or unreadable, may quote blocks.
+    """From where on a torn or unreadable block may quote others.
 
-    Each offset counts on evidence: of a block that may not end where it seemed to, text like its rest; of a string that
-    may be torn, a line like a string's end; of what looks unfinished, a cut-off answer.
+    Evidence: text like its rest behind a block with an uncertain end, a line like a string's end behind a torn string,
+    or for an unfinished block, a cut-off answer.
     """
 
     def __init__(self) -> None:
@@ -273,13 +272,13 @@ class Doubts:
         self._rest = self._rest or (self._torn < _NOWHERE and REST_LINE.search(text) is not None)
 
     def since(self, *, whole: bool) -> int:
-        """Return the offset from which blocks are in doubt; ``whole``: the answer was not cut off."""
+        """Return the offset from which blocks are in doubt; ``whole``: not cut off."""
         torn = self._torn if self._rest else _NOWHERE if whole else self._unfinished
         return min(self._from if not whole or self._remnant else _NOWHERE, torn)
 
 
 def only_led(outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether the outcomes are those of a block that was not looked into."""
+    """Return whether the outcomes' block was not looked into."""
     return all(isinstance(one, Refusal) and one.code in ("unread", "unterminated") for one in outcomes)
 
 

@@ -1,8 +1,8 @@
-"""Unescaped quotation marks inside strings: count the readings that the schema allows, accept only one.
+"""Unescaped quotation marks in strings: accept the only reading that the schema allows.
 
-The text alone nearly always has several readings; the tool's schema (closed and required keys, enums, no key twice)
-often leaves one. The search tries, for every string, each mark that could end it, and stops at the second reading
-that fits. Other evidence can still refuse the only reading (``doubtful``).
+The text alone nearly always has several; the tool's schema (closed and required keys, enums, no key twice) often
+leaves one. Every mark that could end a string is tried, up to the second reading that fits. ``doubtful`` can still
+refuse the only one.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _BEFORE_OPENING: Final = lazy(r"(?:\A|[^\w)\]}\"'])[fFrRbBuU]{0,2}\Z")
 
 
 def marks(text: str, mark: str) -> list[int]:
-    """Return the places of all unescaped quotation marks of one kind."""
+    """Return the places of unescaped marks of one kind."""
     return [m.start() for m in re.finditer(rf"\\.|{mark}", text, re.S) if m[0] == mark]
 
 
 def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
-    """Return whether ``raw``, read as the inside of a string in ``mark``, may have been meant otherwise.
+    """Return whether ``raw``, read as the inside of a string, may have been meant otherwise.
 
-    ``keys``: all names that a key of the block can have; ``item``: the string is an array's item.
+    ``keys``: the block's possible keys; ``item``: an array's item.
     """
     raw = raw if raw.isascii() else raw.translate(_WIDE)  # a full-width mark may be the block's as well as a plain one
     inner = marks(raw, mark)
@@ -71,7 +71,7 @@ def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
 def partnerless(raw: str, mark: str) -> bool:
     """Return whether a mark, not an inch mark, lacks a partner, or has a wrong one at an edge.
 
-    A doubled mark may mean one, one before a comma may end a string: only a language can settle it.
+    Only a language can settle it.
     """
     inner, edges = marks(raw, mark), raw.strip()
     if not inner or _delimits(raw, mark, inner) or _separates(raw, inner):
@@ -183,7 +183,7 @@ _TORN: Final = JsonFault("inner_quotes", "a quotation mark inside a string is no
 def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> ParsedJson | JsonFault:
     """Return the one reading of ``text`` that fits its tool's schema, or why there is none.
 
-    ``sure``: quotation marks are the fault. If it may be another, the target's language must vouch for the text.
+    ``sure``: quotation marks are the fault; if not, the target's language must vouch for the text.
     """
     short = len(text) <= _CHARS and text.count('"') + text.count("'") <= _QUOTES
     named, start = _NAMED.search(text) if short else None, _SPACE.match(text)

@@ -1,11 +1,9 @@
 """Unread calls: a tool's name, and at once behind it one of its parameters with an assignment sign.
 
-Models write calls in ever new forms (YAML, Python, headings, other models' tokens), but all in this order, with only
-marks and a few words between. Nothing found here is run: its author hears where it is and which form is read. Ignored:
-code between single back-ticks, quoted lines, other languages' fences, examples, patches, and thoughts before an answer.
-
-In an answer without request or refusal, a request or change in a quotation that may be meant (a thought at its end,
-tags that show, a fence around all, a block quote) is reported as well.
+All forms that models invent (YAML, Python, headings, tokens) have this order. Nothing is run: the author hears the
+place and a form that is read. Ignored: code between single back-ticks, quoted lines, other languages' fences, examples,
+patches, thoughts before an answer. Without a request or refusal, a request in a quotation that may be meant is
+reported.
 """
 
 from __future__ import annotations
@@ -110,11 +108,11 @@ def find_unread_calls(
     read: Sequence[RawRequest] = (),
     offered: ToolSchemas | None = None,
 ) -> Iterator[Refusal]:
-    """Yield a refusal for each call in ``text``, an answer in which only ``read`` was read.
+    """Yield a refusal for each unread call in ``text``.
 
-    The blocks of ``read`` are not in ``text`` (``without_blocks``); a call that only says what one of them does is
-    none. ``ignored`` are the blocks that were left alone: of a broken one only the beginning counts, since the rest may
-    have been inside its strings. ``offered`` are the tools that the author may use.
+    The blocks of ``read``, the requests, are not in ``text`` (``without_blocks``); a repetition of one is no call. Of a
+    broken one of the ``ignored`` blocks only the beginning counts: the rest may have been in strings. ``offered``: the
+    tools that the author may use.
     """
     if len(text) > _CHARS:
         return
@@ -229,7 +227,7 @@ def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
 
 
 def quoted_requests(text: str, read_first: ReadFirst) -> Iterator[Refusal]:
-    """Yield a refusal for each quotation that would be a request or a change by itself."""
+    """Yield a refusal for each quotation that would be a request or change."""
     for start, inside, where in islice(_quotations(text), _PIECES):
         first = read_first(inside, where != _MARKED)
         if first is not None:

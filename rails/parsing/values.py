@@ -19,7 +19,7 @@ _NAMED: Final = 20
 
 
 def own_names(tools: ToolSchemas, wanted: str) -> str:
-    """Return tools' names in words, without aliases, those most like ``wanted`` first."""
+    """Return tools' names, not aliases, in words, those most like ``wanted`` first."""
     first: dict[int, str] = {}
     for name, schema in tools.items():
         first.setdefault(id(schema), name)
@@ -36,10 +36,7 @@ class Ignored(Struct, frozen=True):
 
 
 class CallStarted(NamedTuple):
-    """An unfinished request whose tool and path are known.
-
-    ``path`` is empty for a tool without one. Its block starts at ``offset``.
-    """
+    """An unfinished request, its block at ``offset``; its tool and path ("": none) are known."""
 
     id: str
     tool_name: str
@@ -48,14 +45,14 @@ class CallStarted(NamedTuple):
 
 
 class CallFound(NamedTuple):
-    """A complete block's outcome. Sent once for each block, in order."""
+    """A complete block's outcome. Sent once a block, in order."""
 
     id: str
     outcome: RawRequest | Refusal
 
 
 class CallWithdrawn(NamedTuple):
-    """A found call that turned out to be quoted: a later closing mark made it part of a thought."""
+    """A found call that a later closing mark made part of a thought."""
 
     id: str
 
@@ -66,10 +63,10 @@ ParseEvent: TypeAlias = CallStarted | CallFound | CallWithdrawn
 class ParsedAnswer(Struct, frozen=True):
     """Everything found in one answer.
 
-    ``requests`` and ``refusals`` are in order of appearance; their ids (``id``, ``request_id``) order both together.
-    ``prose`` is the text without their blocks. ``native_ids`` maps the id of a native call's outcome to the provider's;
-    ``blocks`` maps every other outcome's id to the offsets of its whole block (a refusal's ``start`` and ``end`` are
-    those of the fault). ``late``: signals that needed the answer's end; they follow those of ``AnswerParser.feed``.
+    ``requests`` and ``refusals`` are in order; their ids order both together. ``prose`` is the rest of the text.
+    ``native_ids``: id of a native call's outcome to the provider's; ``blocks``: id of every other outcome to its
+    block's offsets (a refusal's own are the fault's). ``late``: signals that needed the end; they follow those of
+    ``feed``.
     """
 
     requests: tuple[RawRequest, ...] = ()

@@ -4,12 +4,11 @@
     s1      {"tool": name, "arguments": {…}}                             also args, params, parameters
     s4      {"type": "tool_request", "tool_name": name, "parameters": {…}, "explanation": text}
     openai  {"type": "function", "function": {"name", "arguments": text or object}}, "type" may be missing
-    name    {"name": name, "arguments": {…}}                             as Qwen, Hermes and Llama were trained
+    name    {"name": name, "arguments": {…}}                             Qwen, Hermes, Llama
     anthropic  {"type": "tool_use", "id", "name", "input": {…}}
 
-A value is a call by its structure: a root key ``tool`` with a string, ``type`` = ``tool_request``, or a provider's
-block for a tool that exists. ``{"tool": "hammer", "price": 3}`` is data: unknown name, and no other sign of a call. An
-unknown name in the shape of a call is a call, so that the model hears that there is no such tool.
+A value is a call by its structure; a provider's block only for a tool that exists. ``{"tool": "hammer", "price": 3}``
+is data. An unknown name in the shape of a call is one, so that the model hears that there is no such tool.
 """
 
 from __future__ import annotations
@@ -200,7 +199,7 @@ def _words(value: Json) -> str:
 
 
 def fits_call(call: Call, tools: ToolSchemas) -> bool:
-    """Return whether the call's tool exists and takes its parameters, as far as ``shape`` checks."""
+    """Return whether the call's tool exists and takes its parameters (``quick_check``)."""
     schema = tools.get(call.tool)
     return schema is not None and quick_check.fits(schema, dict(call.parameters))
 
@@ -213,10 +212,7 @@ _CUT: Final = frozenset(
 
 
 def calls_of_response(value: Json, tools: ToolSchemas) -> tuple[list[dict[str, Json]], JsonPlace] | JsonFault | None:
-    """Return the blocks of a provider's message or response with calls among them, and their place.
-
-    A ``JsonFault``: a response that stopped before its end.
-    """
+    """Return a provider's blocks with calls among them, and their place; a fault: a response cut off."""
     if type(value) is not dict or "tool" in value:
         return None
     choices = value.get("choices")

@@ -1,13 +1,12 @@
-"""Further wire formats, off unless they are named; none evaluates anything.
+"""Further wire formats, off unless named; all but hermes, mistral and react in a json fence, for tools that exist.
 
 hermes    <tool_call>{"name": …, "arguments": {…}}</tool_call>, one or several values in it
 mistral   [TOOL_CALLS] [{"name": …, "arguments": {…}}, …] or [TOOL_CALLS]name[ARGS]{…} at a line's start
 react     Action: tool, and on the next line Action Input: {…}
-name      {"name": …, "arguments": {…}} in a json fence, for tools that exist
-cohere    {"tool_name": …, "parameters": {…}} in a json fence, for tools that exist
-gemini    {"function_call": {"name": …, "args": {…}}} in a json fence, for tools that exist
-json      any name key and any arguments key in a json fence, in any spelling, or a list of such objects under another
-          key, for tools that exist
+name      {"name": …, "arguments": {…}}
+cohere    {"tool_name": …, "parameters": {…}}
+gemini    {"function_call": {"name": …, "args": {…}}}
+json      any name key and arguments key, in any spelling, or a list of such objects under another key
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What the readers of other models' wire formats share.
 
-A reader gets the whole text of one container (``rails.parsing.quoted``) with its marks. It returns every call in
-it, in order, or raises ``NotInForm`` at the first character that its format does not allow: all or none. The calls are
-validated later.
+A reader gets one container's text with its marks (``rails.parsing.quoted``). It returns all calls in order, not
+validated, or raises ``NotInForm`` at the first offset that its format does not allow.
 """
 
 from __future__ import annotations
@@ -36,26 +35,26 @@ class NotInForm(Exception):
 
 
 class Cursor:
-    """A text and a position. Every method takes one thing there, or raises NotInForm."""
+    """A text and a position. Methods take one thing there, or raise NotInForm."""
 
     def __init__(self, text: str) -> None:
         self.text, self.pos = text, 0
 
     def take(self, pattern: re.Pattern[str], wanted: str) -> re.Match[str]:
-        """Take what ``pattern`` matches here, behind blanks; ``wanted`` says in words what that is."""
+        """Take ``pattern`` behind blanks; ``wanted`` is its name in words."""
         found = self.skip(pattern)
         if found is None:
             raise NotInForm(f"expecting {wanted}", self.pos)
         return found
 
     def skip(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Take what ``pattern`` matches here, behind blanks, if it does."""
+        """Take ``pattern`` behind blanks, if it is there."""
         found = pattern.match(self.text, SPACE.match(self.text, self.pos).end())  # type: ignore[union-attr]
         self.pos = found.end() if found else self.pos
         return found
 
     def json(self, end: re.Pattern[str]) -> tuple[Json, tuple[Repair, ...]]:
-        """Take one JSON value. Strict JSON ends by itself; damaged JSON up to the first ``end``, repaired."""
+        """Take one JSON value: strict, or damaged up to the first ``end``."""
         start = self.pos = SPACE.match(self.text, self.pos).end()  # type: ignore[union-attr]
         found = read_prefix(self.text, start)
         if found is not None and not isinstance(found, JsonFault):
@@ -84,7 +83,7 @@ def bare_name(name: str) -> str:
 
 
 def object_of(value: Json, offset: int) -> dict[str, Json]:
-    """Return arguments that must be an object; an object sent as a text is read."""
+    """Return arguments that must be an object, or an object's text."""
     if isinstance(value, str):
         found = read_prefix(value, 0)
         value = found[0] if isinstance(found, tuple) and not value[found[1] :].strip() else value
@@ -94,7 +93,7 @@ def object_of(value: Json, offset: int) -> dict[str, Json]:
 
 
 def json_calls(value: Json, offset: int, repairs: tuple[Repair, ...] = ()) -> Iterator[FormCall]:
-    """Yield the calls in a JSON value: an object with a name and arguments, or a list of such."""
+    """Yield the calls of an object with name and arguments, or of a list."""
     for one in value if isinstance(value, list) else [value]:
         inner = one.get("function") if isinstance(one, dict) else None
         item = inner if isinstance(inner, dict) else one
@@ -108,9 +107,9 @@ def json_calls(value: Json, offset: int, repairs: tuple[Repair, ...] = ()) -> It
 
 
 def tagged_values(cursor: Cursor, opening: re.Pattern[str], closing: str, after: re.Pattern[str]) -> dict[str, Json]:
-    """Take named values between tags until ``after`` matches; the first group of ``opening`` is the name.
+    """Take named values between tags until ``after``; group 1 of ``opening`` is the name.
 
-    A value ends at its closing tag; one that holds its own tags is refused, because it could end in several places.
+    A value that holds its own tags is refused: it could end in several places.
     """
     found: dict[str, Json] = {}
     while not cursor.skip(after):
@@ -135,7 +134,7 @@ class CallMarks(NamedTuple):
 
 
 def marked_calls(text: str, marks: CallMarks) -> Sequence[FormCall]:
-    """Return the calls of a section, or of one call without its section."""
+    """Return the calls of a section, or of one call."""
     cursor, calls = Cursor(text), list[FormCall]()
     cursor.skip(marks.section)
     while not (calls and cursor.skip(marks.end)):

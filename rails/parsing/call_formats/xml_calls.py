@@ -2,16 +2,14 @@
 
 It is not XML: values are raw text, written by a model that escapes nothing.
 
-    a value begins after ``<name>`` and ends at a ``</name>`` that is followed by the next parameter or the end
-    of the tool; a closing tag elsewhere is content
-    a value that begins with a line end loses it and the last one, nothing else. A path or one of a few words on a line
-    of its own loses the layout around it
+    a value ends at a ``</name>`` before the next parameter or the tool's end; any other is content. If more than one
+    place could be its end, it is refused
+    a value that begins with a line end loses it and the last one. A path or one of a few words is trimmed
     text-typed values are never decoded: ``&lt;`` stays ``&lt;``
-    array- and object-typed values are JSON (plain, fenced, entity-escaped; closing tags inside its strings are
-    content) or child elements, whose texts have their entities decoded
+    array- and object-typed values are JSON (plain, fenced, entity-escaped; closing tags in its strings are content) or
+    child elements with entities
     number- and boolean-typed values are read by the schema
-    a value that is one CDATA section is what is inside it; <name/> is an empty value, and <tool name="…"/> a whole call
-    a value whose own closing tag could end it in more than one place is refused
+    one CDATA section is its inside; <name/> is an empty value, <tool name="…"/> a whole call
 """
 
 from __future__ import annotations
@@ -56,11 +54,10 @@ class XmlValue(NamedTuple):
 
 
 class XmlCall(Struct):
-    """An XML call as far as it goes; offsets count from its start.
+    """An XML call as far as it goes; offsets from its start.
 
-    ``end`` is behind its closing tag, -1 without one. ``prose``: a mention of the tag in a sentence. ``junk``: text
-    between values; ``stranger``: the first element behind a closing tag that is no parameter; ``beside``: where text is
-    there.
+    ``end`` is behind its closing tag, -1 without one. ``prose``: only a mention. ``junk``: text between values;
+    ``stranger``: the first element behind a closing tag that is no parameter; ``beside``: where text is there.
     """
 
     tool: str
@@ -84,7 +81,7 @@ class XmlCall(Struct):
 
 
 def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
-    """Return (tool name, element name, where the inside starts) if an XML call begins on this line."""
+    """Return (tool name, element name, start of the inside) of the XML call on this line."""
     found = _OPENER.match(line)
     if not found:
         return None
@@ -95,7 +92,7 @@ def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
 
 
 def call_at(text: str, start: int, opened: tuple[str, str, int], tools: ToolSchemas) -> XmlCall:
-    """Return the call at ``start``; ``opened`` is the result of ``opener`` for its first line."""
+    """Return the call at ``start``; ``opened``: ``opener`` of its first line."""
     tool, element, used = opened
     call, pos = XmlCall(tool, element, quick_check.properties(tools.get(tool, {}))), start + used
     if text.startswith("/>", pos - 2):
@@ -173,7 +170,7 @@ def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
 
 
 def without_line_ends(raw: str) -> str:
-    """Return a value that begins with a line end without that and the last one."""
+    """Return a value without its first line end and then the last one."""
     for first in ("\r\n", "\n"):
         if raw.startswith(first):
             body = raw[len(first) :]
@@ -189,7 +186,7 @@ _CDATA: Final = lazy(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
 
 
 def read_call(call: XmlCall, raw: str) -> Call | JsonFault:
-    """Return a complete XML call as a call. ``raw`` is the block's text; offsets of faults are into it."""
+    """Return a complete XML call as a call. Faults' offsets are into ``raw``, the block's text."""
     if call.junk:
         message = f"there is text outside the parameters of '{call.tool}': {call.junk[:60]!r}"
         return JsonFault("frame", message, raw.index(call.junk))
