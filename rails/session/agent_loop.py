@@ -407,7 +407,6 @@ class AgentLoop:
         self.attempts = Attempts(1 if rung == "again" else self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
-        """End the run and write all for the human; the same files after an interruption."""
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
         left = attempted(self.context.publish, (), "the page for you was written", partial(self._leave, why))
         page, saved = ("", ()) if isinstance(left, RequestResult) else left

@@ -50,7 +50,7 @@ def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
 
 
 def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
-    """Return whether a tool's use is a question, by its definition, an echo or a rule of the policy."""
+    """Return whether a tool's use is a question, by definition, echo or policy."""
     if request.asks or context.echo(request):
         return True
     return _tightened(context, lambda: approval_request_for(context, request)) is not None

@@ -97,7 +97,6 @@ class ModelWindow:
         return step
 
     def _summary(self, context: TurnContext, tried: Sequence[Sequence[Message]]) -> tuple[str, Usage]:
-        """Return the model's summary of the first conversation that fits, or ""; cached messages come first."""
         room = window.room(self.tokens, context.model.max_tokens)
         asked = [(*one[:-1], replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
         fitting = (one for one in asked if self.tokens and self.measured.tokens(self.thought(context, one)) <= room)

@@ -122,7 +122,6 @@ def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message,
 
 
 def _shorter(part: MessagePart, at: int, old: frozenset[tuple[int, int]] | None) -> MessagePart:
-    """Return a part with the results at ``old``, or all (``None``), as one line each."""
     if not isinstance(part, TextPart | NativeResult):
         return part
 
@@ -143,7 +142,6 @@ def _cut(part: MessagePart, chars: int) -> MessagePart:
 
 
 def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
-    """Return a part cut in the middle; ``None`` for a long thought, which is whole or absent."""
     match part:
         case TextPart(text):
             return replace(part, text=head_and_tail(text, chars)[0])
@@ -155,7 +153,6 @@ def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
 
 
 def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, int]]]:
-    """Return, by message, the results that a later read or edit superseded."""
     found: dict[int, frozenset[tuple[int, int]]] = {}
     later = set[str]()  # paths, and of parts of files the line that heads them
     for number, message in reversed([*enumerate(messages)]):

@@ -51,10 +51,7 @@ _PATHS: Final = ("file_path", "path", "new_path")
 
 
 class Corrected(Struct, frozen=True):
-    """A correction: a valid request, or why there is none. ``drift`` are values that changed.
-
-    ``usage`` counts towards the session's budget.
-    """
+    """A valid request, or why there is none; ``drift`` are changed values. ``usage`` counts in the budget."""
 
     request: ToolRequest | None
     why: str = ""

@@ -1,7 +1,7 @@
 """Deleting sessions: the log, the stored values that only it points to, its checkpoints and its hand-offs.
 
 Renaming its folder deletes a session; after a crash the next call does the rest. The locks of its log and of the
-project are held. Not covered: copies of ``.rails``.
+project are held; no session begins meanwhile. Not covered: copies of ``.rails``.
 """
 
 from __future__ import annotations
@@ -102,6 +102,7 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
 
 
 def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
+    """Lock a session's log. Raises UsageError."""
     if fix_run:
         return
     if not SESSION_ID.fullmatch(name) or not (state / "sessions" / name / LOG_NAME).is_file():
@@ -113,6 +114,7 @@ def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
 
 
 def _collect_values(state: Path) -> None:
+    """Remove the values that no log points to; while a session runs, the next deletion does it."""
     with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
         logs = [state / "sessions" / name / LOG_NAME for name in session_ids(state)]
         if alone and not any(map(_is_held, logs)):

@@ -1,7 +1,6 @@
-"""An exception in a turn becomes an outcome: the log gets the traceback, operator and agent a sentence.
+"""An exception in a turn becomes an outcome: a traceback in the log, a sentence for operator and agent.
 
-Passed on are errors that end or pause a session by design: an unwritable log, an unreachable model, no answer in time,
-no time left.
+Errors that end or pause a session by design are raised.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _CHARS: Final = 12_000
 def attempted(
     publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, step: Callable[[], T]
 ) -> T | RequestResult:
-    """Return the result of ``step``, or the outcome of its exception; ``doing`` is its purpose."""
+    """Return the result of ``step``, or its exception's outcome; ``doing`` is its purpose."""
     try:
         return step()
     except FAULT as error:
@@ -46,7 +45,7 @@ def happened(what: str) -> Iterator[None]:
 def outcome_of(
     publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, error: BaseException
 ) -> RequestResult:
-    """Publish a fault and return the words for the agent; raise ``error`` where it is passed on."""
+    """Publish a fault and return its outcome; raise ``error`` where it ends or pauses the session."""
     if isinstance(error, _PASSED_ON):
         raise error
     if isinstance(error, RailsError):  # the operator's matter, told in its own words
@@ -57,7 +56,7 @@ def outcome_of(
 
 
 def fault_event(doing: str, error: BaseException) -> ErrorEvent:
-    """Return the event of an internal error, with its traceback; system limits are told as such."""
+    """Return the event of an internal error, with traceback, or of a system's limit."""
     import traceback
 
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)

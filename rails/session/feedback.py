@@ -352,7 +352,6 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
 
 
 def _within_bounds(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the texts whole while they fit in one message, then shortened."""
     room = limits.ANSWER_FEEDBACK_CHARS
     for text in texts:
         shown, left_out = head_and_tail(text, max(room, _LEAST_CHARS))

@@ -309,7 +309,6 @@ class HostedSession:
 
 
 def _read_state(file: Path) -> _State | None:
-    """Return the saved state, or ``None`` where missing or unreadable."""
     try:
         return msgspec.json.decode(file.read_bytes(), type=_State)
     except (OSError, ValueError):

@@ -33,10 +33,9 @@ HandoffMode = Literal["ask", "go"]
 class SessionJob(msgspec.Struct, frozen=True):
     """The (agent, task) pairs of a session in order, and its budgets.
 
-    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` an agent's turns on one task over all
-    escalation steps (``None``: as the template says); ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) the
-    whole session (``None``: no bound). ``handed`` is the first agent's document, such as the plan ``plan``;
-    ``handoffs``: a human is asked between agents.
+    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` an agent's turns on one task (``None``: as
+    the template says); ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) the session (``None``: no bound).
+    ``handed`` is the first agent's document; ``handoffs``: a human is asked between agents.
     """
 
     project: Path

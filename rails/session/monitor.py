@@ -41,8 +41,7 @@ class Steer:
 class Monitor:
     """Looks at a session's records. ``human`` is ``None`` where the approver stands for the person.
 
-    ``attended``: that approver may ask somebody. ``fresh`` alerts are unpublished. ``use`` counts what ``model`` takes
-    for each turn.
+    ``attended``: that approver may ask somebody. ``fresh`` alerts are unpublished.
     """
 
     human: Person | None = None

@@ -32,7 +32,7 @@ from rails.tools.registry import Registry
 
 
 class OpenSession(Struct):
-    """``watch`` gets every record after it is logged; ``records`` are this run's and those it resumed."""
+    """A session over a project; ``watch`` gets each record once logged, ``records`` include the resumed ones."""
 
     job: SessionJob
     log: SessionLog
@@ -69,10 +69,7 @@ class OpenSession(Struct):
                 self.contained.close()
 
     def publish(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
-        """Log an event, then show and return it with its separately kept values.
-
-        In this order: nothing is shown that a kill could erase.
-        """
+        """Log an event, only then show it, so that nothing shown is lost by a kill; return the record."""
         record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
         self._note(record)
         try:
@@ -84,7 +81,6 @@ class OpenSession(Struct):
         return record
 
     def _unseen(self, error: BaseException) -> None:
-        """Log a watcher's failure, and show the first one; the work goes on."""
         record = self.log.append(fault_event("this was shown", error))
         self._note(record)
         watch, self.watch = self.watch, lambda _: None
@@ -96,10 +92,7 @@ class OpenSession(Struct):
         self.records.append(record)
 
     def context(self, role: str) -> TurnContext:
-        """Return the context for turns of ``role``; the session must be open.
-
-        Raises UsageError for an unknown agent or an unaccepted one of the project.
-        """
+        """Return the context for turns of ``role``. Raises UsageError for an unknown or unaccepted agent."""
         assert self.gate is not None, "the session is open"
         agent = named(self.agents, role)
         if not agent.trusted:

@@ -111,7 +111,6 @@ _NO_FILE: Final = (
 
 
 def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
-    """Yield words on each claim that the deeds do not show; without ``edits`` it tells of others'."""
     for sentence in _SENTENCE.findall(plain[:20_000]):
         if _NOT.search(sentence):  # it is denied or supposed
             continue

@@ -4,7 +4,6 @@
     output/feature_update_plans/NAME/feature_update_idea.md    ai-rails feature NAME
     output/takeover_plans/NAME/takeover_idea.md                ai-rails takeover DIR
 
-The plan is put beside it as ``initial_plan.md`` (``initial_feature_plan.md``); corrected, it is ``final_plan.md``.
 Names and search order are the original's.
 """
 
@@ -104,7 +103,7 @@ def checked_name(name: str) -> str:
 def find_plan(project: Path, name: str) -> PlanFile:
     """Return the plan of this name, or the file or folder. Raises UsageError that says where it looked.
 
-    In a folder: ``final_plan.md``, ``initial_plan.md``, ``initial_feature_plan.md``, or the newest ``*.md``.
+    In a folder, the first of ``final_plan.md``, ``initial_plan.md``, ``initial_feature_plan.md``, the newest ``*.md``.
     """
     for kind, (plans, _, _) in PLACES.items():
         folder = project / "output" / plans / name
@@ -145,6 +144,7 @@ def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
 
 
 def _write(file: Path, text: str, inside: Path) -> Path:
+    """Write a new file; nothing is overwritten, and no link leads out of ``inside``."""
     for folder in file.parents[: len(file.relative_to(inside).parts) - 1]:
         if folder.is_symlink():
             raise WorkspaceError(f"{folder} is a link. Nothing was written; remove it or choose another folder.")

@@ -30,7 +30,7 @@ def definition_folders(name: str, project: Path) -> list[Path]:
 
 
 def registry_of(project: Path) -> Registry:
-    """Load all tool definitions; a wrong file of the project is left out. Raises DefinitionError."""
+    """Load all tool definitions but wrong ones of the project. Raises DefinitionError."""
     from rails.config.run_defaults import fetch_hosts
     from rails.edits.builtin_runners import BUILTIN_RUNNERS
     from rails.tools.loader import load_definitions
@@ -57,10 +57,7 @@ def trust_of(project: Path) -> TrustRecord:
 
 
 def agents_of(project: Path, only: str = "") -> Agents:
-    """Load the agent templates, or the one named ``only``. Raises DefinitionError.
-
-    The project's own are trusted once a human accepted them.
-    """
+    """Load the agent templates, or only the one named. Raises DefinitionError."""
     from rails.agents.template import load_agents
 
     own, trusted = config_folder() / "agent_templates", trust_of(project).digests()

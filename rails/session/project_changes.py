@@ -61,7 +61,7 @@ class GitStatus:
     def read(self) -> tuple[str, list[str]]:
         """Return the last commit (the empty tree before the first, "" without git) and the differing files.
 
-        Raises RailsError.
+        The index is not trusted. Raises RailsError.
         """
         head, found = self._asked.read() if self._asked else ("", [])
         if len(found) > _MOST_FILES:
@@ -148,7 +148,6 @@ class ProjectChanges:
         return listing.changed_between(self.project, head, "HEAD") if listing.knows(self.project, "HEAD") else []
 
     def _hidden(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> Iterator[str]:
-        """Yield what git ignores since the snapshot, except installed packages."""
         from rails.sandbox.layer import CACHES, TOOL_CACHES
 
         usual = {*CACHES, *TOOL_CACHES, *_SKIPPED, ".rails"}
@@ -217,7 +216,6 @@ class ProjectChanges:
                     yield os.path.relpath(entry.path, self.project)
 
     def _walk(self, start: str = "") -> list[str]:
-        """Return every file neither hidden nor installed. Raises WorkspaceError."""
         found: list[str] = [] if start.endswith("/") or not start else [start]
         for folder, folders, files in os.walk(self.project / start) if not found else ():
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)

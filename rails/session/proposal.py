@@ -80,7 +80,6 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
 
 
 def _masked_writes(changes: ChangeSet) -> Iterator[Refusal]:
-    """Yield a refusal for each file that would get a secret's mask in its place."""
     for change in changes.changes:
         before, after = ((data or b"").decode("utf-8", "replace") for data in (change.before, change.after))
         if "«secret:" in after and not set(MARK.findall(after)) <= set(MARK.findall(before)):
@@ -173,10 +172,7 @@ def attended(approver: Approver) -> bool:
 
 
 def _shows_style(context: TurnContext) -> bool:
-    """Return whether a person may accept a change with findings of style only.
-
-    Where nobody rewrites the answer, at once; else after two returns to the agent.
-    """
+    """Return whether style findings are a person's choice: at once if nobody rewrites, else after two returns."""
     if not attended(context.approver):
         return False
     context.sent_back["style"] += 1

@@ -49,7 +49,6 @@ def run_proposed_tests(context: TurnContext, changes: ChangeSet) -> ProposedTest
 
 
 def _wanted(context: TurnContext) -> bool:
-    """Return whether the tests are to run; a person is asked once a session."""
     if context.tests != "ask":
         return context.tests == "on"
     contained = context.contained

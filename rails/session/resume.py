@@ -215,6 +215,7 @@ def _restarted(state: ResumeState, first_message: str, stands_for: int) -> Resum
 
 
 def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestResult]:
+    """Return what has no result: writing is checked against the disk, running is in doubt."""
     ids, changes = begun.ids, begun.changes
     if not changes:
         return dict.fromkeys(ids, feedback.in_doubt(ids, begun.tool))

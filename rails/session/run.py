@@ -191,20 +191,18 @@ class Session(OpenSession):
         return self._steered(HumanSteered("handoff", "back", reviewer, text=text))
 
     def _steered(self, event: HumanSteered) -> str:
+        """Publish the next agent's input; return it masked, as logged."""
         kept = self.publish(event).event
         return kept.text or "" if isinstance(kept, HumanSteered) else ""
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
     def _result(self) -> str:
+        """Return the last agent's result as logged, so that files are masked too."""
         last = self._last(AgentFinished)
         return (last.result if last else "") or ""
 
     def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
-        """Write and show the hand-off after ``step``; ``None`` while it waits for the human, and whether it goes back.
-
-        ``offered`` was written before an interruption and may have been edited since.
-        """
         sender, receiver = named(self.agents, self.job.tasks[step][0]), self.job.tasks[step + 1][0]
         files = self.state.handoffs
         if not offered or not files.has(offered):

@@ -89,7 +89,7 @@ def without_unseen(
 ) -> Sequence[ToolRequest]:
     """Return the edits without whole files that would lose most of a text the agent never saw.
 
-    Models also invent tests that exist. Empty where another edit is refused, or none is left.
+    Empty where another edit is refused, or none is left.
     """
     made_up = {refusal.path for refusal in refusals if refusal.code == "omission"} - context.seen.keys()
     if context.protocol not in IN_TEXT or not {refusal.path for refusal in refusals} <= made_up:

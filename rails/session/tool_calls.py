@@ -164,7 +164,6 @@ def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequ
 
 
 def _place(found: ParsedAnswer, item: RawRequest | Refusal) -> tuple[bool, int]:
-    """Return the order: blocks by place, then native calls, which have none."""
     start, _ = found.blocks.get(item.id if isinstance(item, RawRequest) else item.request_id, (-1, -1))
     return start < 0, start
 
