@@ -24,7 +24,7 @@ def pending_agents(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
 
 
 def trust_question(agent: Agent, trust: TrustRecord) -> str:
-    """Return what a human should see before accepting: what it replaces, the change, the whole file."""
+    """Return what a human should see before accepting: the replaced template, the change, the file."""
     first = [f"The agent {agent.name} as this project wants it ({agent.source})"]
     if agent.replaces:
         first.append(f"It takes the place of {_whose(agent.replaces)} {agent.name}.")

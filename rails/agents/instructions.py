@@ -71,6 +71,7 @@ def find_instructions(project: Path) -> Instructions | None:
 
 
 def _read(file: Path, root: Path) -> bytes | None:
+    """Return a file's bytes, through a link only if it stays below ``root``."""
     try:
         if not file.resolve().is_relative_to(root) or not file.is_file():
             return None

@@ -40,7 +40,7 @@ def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
 
 
 def verdict_of(agent: Agent, text: str) -> str:
-    """Return a review's verdict, the strictest it names, or ""."""
+    """Return a review's strictest verdict, or ""."""
     if not agent.gives_verdict:
         return ""
     plain, block = "\n".join(_outside_fences(text)), json_of(text)

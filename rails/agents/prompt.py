@@ -48,6 +48,7 @@ def tool_specs(agent: Agent, registry: Registry, protocol: Protocol = "native") 
 
 
 def _shown(agent: Agent, registry: Registry) -> tuple[Definition, ...]:
+    """Return the agent's visible tools, without unaccepted ones: their texts could speak to the agent."""
     own = [one for one in registry_for(agent, registry).for_role(agent.name) if one.trusted]
     if agent.shown is None:
         return tuple(own)

@@ -177,7 +177,7 @@ def _origin(folder: Path, trusted_folders: Collection[Path]) -> TemplateOrigin:
 
 
 def named(agents: Mapping[str, Agent], name: str) -> Agent:
-    """Return the agent with this name, title or alias, in this order. Raises UsageError."""
+    """Return the agent with this name, title or alias; no alias takes another's place. Raises UsageError."""
     slug = role_slug(name)
     found = agents.get(name) or agents.get(slug)
     found = found or next((one for one in agents.values() if slug in one.aliases), None)
@@ -301,6 +301,7 @@ def _check_keys(raw: Mapping[str, Json], known: Collection[str], what: str, othe
 
 
 def _names(value: _Names, source: str) -> tuple[str, ...]:
+    """Return names of a list or, as Claude Code allows, a text with commas. Raises DefinitionError."""
     items = value.split(",") if isinstance(value, str) else value
     names = tuple(item.strip() for item in items if item.strip())
     if wrong := next((name for name in names if not _NAME.fullmatch(name)), ""):
