@@ -1,7 +1,7 @@
-"""The name of a file as an answer gives it: on the line above a block, behind a fence's label, in a comment.
+"""The name of a file in an answer: above a block, behind a fence's label, in a comment.
 
-A name is any legal relative path. An ambiguous one ("Node.js", `os.path`, client/server) counts if its ending is a
-file's, or if the project has it (``exists``).
+Any legal relative path. An ambiguous one ("Node.js", `os.path`, client/server) counts by its ending, or if the project
+has it (``exists``).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def nothing_exists(_path: str) -> bool:
 
 
 def is_file(text: str) -> bool:
-    """Return whether ``text`` looks like a path. A blank may follow a folder, else the first word is a command."""
+    """Return whether ``text`` looks like a path. A blank may follow a folder; else it is a command."""
     first = text.partition(" ")[0]
     if first != text and ("/" not in first[1:] or _SURE.fullmatch(first)):
         return False
@@ -81,19 +81,19 @@ def is_file(text: str) -> bool:
 
 
 def is_surely_file(text: str) -> bool:
-    """Return whether ``text`` is a path anywhere, unlike `os.path`, `client/server` and `Node.js`."""
+    """Return whether ``text`` is a path anywhere, unlike `os.path` and `Node.js`."""
     return is_file(text) and _SURE.fullmatch(text) is not None
 
 
 def clean_path(name: str) -> str:
-    """Return a name with slashes, and without Markdown's escapes."""
+    """Return a name with slashes and without Markdown's escapes."""
     if "\\" in name:
         name = _ESCAPED.sub("", name) if "/" in name else name.replace("\\", "/")
     return name.removeprefix("./")
 
 
 def name_in_heading(line: str) -> str:
-    """Return the only file that a line of prose consists of, or ``""``."""
+    """Return the file that is a line's only content, or ``""``."""
     found = _HEADING.fullmatch(line[:400].rstrip())
     name = clean_path(found["code"] or found["quoted"] or found["single"] or found["path"]) if found else ""
     if found is not None and found["code"] and _ALONE.fullmatch(name):
@@ -105,29 +105,26 @@ def name_in_heading(line: str) -> str:
 
 
 def name_in_project(line: str, exists: Exists) -> str:
-    """Return the project's file that a line names beside marks and a label, or ``""``."""
+    """Return the project's file that a line names, or ``""``."""
     name = clean_path(_LABEL.sub("", line).strip("#*`_\"': \t\r-"))
     return name if name and exists(name) else ""
 
 
 def is_marked(line: str, name: str, label: str) -> bool:
-    """Return whether a line has a name between back-ticks, and the fence below it no other language.
-
-    Shown code has its language on the fence; a file with an unknown ending has none.
-    """
+    """Return whether a name is between back-ticks, and the fence below has no other language."""
     word = label.lower()
     return f"`{name}`" in line.replace("\\", "") and (word in ("", "text", "plaintext") or word in name.lower())
 
 
 def name_in_comment(line: str) -> str:
-    """Return the only file that a comment names, or ``""``."""
+    """Return the file that is a comment's only content, or ``""``."""
     found = _COMMENT.fullmatch(line[:400])
     name = clean_path(found["path"]).removeprefix("/") if found else ""
     return name if is_file(name) else ""
 
 
 def name_in_info(info: str) -> str:
-    """Return the file that a fence's info string names, or ``""``."""
+    """Return the file in a fence's info string, or ``""``."""
     if keyed := _KEYED.search(info):
         return keyed[1] if is_file(keyed[1]) else ""
     if re.match(r"\d*:\d+:", info):
@@ -137,9 +134,9 @@ def name_in_info(info: str) -> str:
 
 
 def name_above(above: Sequence[str], name: str = "") -> str:
-    """Return the file that the nearest line names, or all near lines mention, else ``name``; ``""`` for several.
+    """Return the file of the nearest line, or of all near lines, else ``name``; ``""`` for several.
 
-    If the nearest line could only be a name and is none, the result is ``""``: an earlier file is not meant.
+    ``""``, too, if the nearest line could only be a name and is none.
     """
     full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
     spoken = {name} - {""}
@@ -155,7 +152,7 @@ def name_above(above: Sequence[str], name: str = "") -> str:
 def the_name(names: Sequence[str], exists: Exists) -> str:
     """Return which of a block's names is its file's, the one outside of the block first; "" for a tie.
 
-    The one that the project has; of several, or none, the first if one of it and the others ends with the other.
+    The one that the project has; else the first, if one ends with the other.
     """
     known = [name for name in names if exists(name)] or names
     first = f"/{known[0]}"

@@ -1,6 +1,6 @@
-"""Strict JSON of a file that a person wrote: value, lines, and mistakes in a person's words.
+"""Strict JSON of a person's file: value, lines, and mistakes in plain words.
 
-The rules of :mod:`rails.data_formats.strict_json`, but half of a surrogate pair is accepted: servers cut texts there.
+As :mod:`rails.data_formats.strict_json`, but with lone surrogates: servers cut texts there.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class JsonDocument:
         return {place: index.at(span.start)[0] for place, span in every_value(self._text)}
 
     def line(self, place: JsonPlace) -> int:
-        """Return the line of ``place``, or of the nearest existing value around it."""
+        """Return the line of ``place``, or of what is around it."""
         while place and place not in self._lines:
             place = place[:-1]
         return self._lines.get(place, 1)

@@ -1,7 +1,7 @@
 """Where a value is in a JSON, YAML or TOML text, by its path of keys and indexes.
 
-A property's place is its key, an item's its first character. The texts were read before, so nothing here judges; an
-unknown path has the place of what is around it. No recursion: no JSON is too deep.
+A property's place is its key, an item's its first character; an unknown path has that of what is around it. Nothing is
+judged; no JSON is too deep (no recursion).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST: Final = 200_000
 
 
 class JsonSpan(NamedTuple):
-    """Character offsets of a value and of its key; the value's twice where there is no key."""
+    """Character offsets of a value and its key (the value's, if none)."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class JsonSpan(NamedTuple):
 
 
 class RepeatedKey(NamedTuple):
-    """A repeated key: its path, its place, and its first place."""
+    """A repeated key: path, place, first place."""
 
     path: JsonPlace
     start: int
@@ -52,7 +52,7 @@ class RepeatedKey(NamedTuple):
 
 
 class LineIndex:
-    r"""Turns character offsets into 1-based lines and columns (characters; lines end at ``\n``)."""
+    r"""Offsets to 1-based lines and columns (characters; lines end at ``\n``)."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -64,7 +64,7 @@ class LineIndex:
 
 
 def place_of(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
-    """Return line and column (1-based) of the value at ``path``, or of the nearest around it."""
+    """Return 1-based line and column of ``path``, or of the nearest value around it."""
     for end in range(len(path), -1, -1):
         if found := places.get(tuple(path[:end])):
             return found
@@ -78,7 +78,7 @@ def in_json(text: str) -> Places:
 
 
 def in_yaml(root: Node | None) -> Places:
-    """Return the places of a composed YAML document's values."""
+    """Return the places of a composed document's values."""
     import yaml
 
     found: dict[JsonPlace, tuple[int, int]] = {}
@@ -100,7 +100,7 @@ def in_yaml(root: Node | None) -> Places:
 
 
 def in_toml(text: str) -> Places:
-    """Return the places of a TOML text's tables and of the keys that begin a line."""
+    """Return the places of tables and of keys that begin a line."""
     found: dict[JsonPlace, tuple[int, int]] = {(): (1, 1)}
     table: JsonPlace = ()
     tables: dict[JsonPlace, int] = {}
@@ -133,9 +133,9 @@ def _parts(text: str) -> JsonPlace:
 
 
 def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = False) -> dict[JsonPlace, JsonSpan]:
-    """Return the spans of the values at ``paths``, without unknown paths.
+    """Return the spans of the known ``paths``; of repeated keys the last counts.
 
-    Of repeated keys the last counts, as for every JSON reader. ``unique``: there are none, so the pass may end early.
+    ``unique``: there are none, so the pass may end early.
     """
     found: dict[JsonPlace, JsonSpan] = {}
     for path, span in _Scan(_tree(paths)).run(text):
@@ -146,12 +146,12 @@ def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = Fal
 
 
 def every_value(text: str) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-    """Yield path and span of every value, in the order in which they end."""
+    """Yield path and span of every value, in order of their ends."""
     return _Scan(_EVERYTHING).run(text)
 
 
 def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:
-    """Yield every repeated key in order. Anything may follow the value; keys end where JSON ends."""
+    """Yield every repeated key in order, until JSON ends."""
     for path, span in _Scan(None).run(text, start):
         yield RepeatedKey(path, span.start, span.end, span.key_start)
 
@@ -205,7 +205,6 @@ class _Scan:
         self._stack: list[_Open] = []
 
     def run(self, text: str, at: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-        """Yield path and span of each wanted value, when it ends."""
         stack, key_next = self._stack, False
         for match in _TOKEN.finditer(text, at):
             word = match[0]

@@ -1,6 +1,6 @@
-"""What a pasted patch or named block becomes: a request of an edit tool, or the reason for none.
+"""What a pasted patch or block becomes: an edit tool's request, or the reason for none.
 
-Texts are whole lines without a line end at their ends, so that the file keeps its own.
+Texts are whole lines without the last line end, so that the file keeps its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rails.core.tool_request import Json
 
 
 class Proposed(NamedTuple):
-    """A request of ``tool``. ``below``: the lines above it that a patch names, outermost first."""
+    """A request of ``tool``. ``below``: the lines above it in a patch, outermost first."""
 
     tool: str
     parameters: Mapping[str, Json]
@@ -21,7 +21,7 @@ class Proposed(NamedTuple):
 
 
 class NotRead(NamedTuple):
-    """Why a part of a patch is not read, and what to do. ``line`` counts the block's lines from 0."""
+    """Why a part is not read, and what to do. ``line`` counts from 0."""
 
     line: int
     message: str

@@ -1,7 +1,7 @@
-"""Python's parser and compiler on unknown texts: one text at a time, without warnings.
+"""Python's parser and compiler on unknown texts, without warnings.
 
-One lock for the process: warning filters belong to the process, and CPython 3.11 counts a syntax tree's depth in a
-place that threads share, so that two at once can end in a SystemError.
+One lock: warning filters belong to the process, and in CPython 3.11 threads share the count of a syntax tree's depth
+(SystemError).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 
 @contextlib.contextmanager
 def alone(warned: Literal["ignore", "error"] = "ignore") -> Iterator[None]:
-    """Hold the lock, and ignore the compiler's warnings or make them errors."""
+    """Hold the lock, with compiler warnings ignored or errors."""
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter(warned)
         yield
 
 
 def parse_tree(text: str, warned: Literal["ignore", "error"] = "ignore") -> ast.Module:
-    """Return the syntax tree of ``text``. Raises what ``ast.parse`` raises, and Warning if those are errors."""
+    """Return the syntax tree. Raises what ``ast.parse`` raises, and Warning if those are errors."""
     import ast  # which a look at the syntax alone does not need
 
     with alone(warned):
@@ -37,7 +37,7 @@ def parse_tree(text: str, warned: Literal["ignore", "error"] = "ignore") -> ast.
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements inside, skipping expressions, most of a tree."""
+    """Yield all statements inside, without expressions."""
     waiting = [tree]
     while waiting:
         outer = waiting.pop()

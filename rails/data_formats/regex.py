@@ -1,10 +1,10 @@
 r"""Regular expressions in linear time, in RE2's dialect (https://github.com/google/re2/wiki/Syntax).
 
-No look-around or back-references; ``\w``, ``\d``, ``\s`` and ``\b`` are ASCII, ``\pL`` and ``\pN`` all scripts' letters
-and digits, a code point is ``\x{20ac}``. ``$`` is the end of the text in a schema, of a line in a replacement.
+No look-around or back-references; ``\w``, ``\d``, ``\s`` and ``\b`` are ASCII, ``\pL`` and ``\pN`` all scripts', a code
+point is ``\x{20ac}``. ``$`` ends the text in a schema, a line in a replacement.
 
-Bounds: characters of a pattern, repetitions (RE2: 1,000), instructions of a program, and steps of one search (one
-instruction for one character: RE2's worst case, when its automaton cannot be kept).
+Bounded: a pattern's characters, repetitions (RE2: 1,000), a program's instructions, and a search's steps (an
+instruction for a character: RE2's worst case).
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def compile_pattern(text: str) -> Regex:
 
 
 def find_all(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[RegexMatch]:
-    r"""Return at most ``most`` matches from left to right, no empty ones; ``^`` and ``$`` are a line's.
+    r"""Return at most ``most`` matches, no empty ones; ``^`` and ``$`` are a line's.
 
-    Raises RegexError, also if it would take too long, or if ``\w`` would cut a word in two.
+    Raises RegexError, also if it takes too long, or ``\w`` would cut a word in two.
     """
     if not text.isascii() and ("\\w" in pattern or "\\W" in pattern):
         raise RegexError(
@@ -87,10 +87,7 @@ def find_all(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[R
 
 
 def fill_in(template: str, whole: str, groups: tuple[str | None, ...]) -> str:
-    """Return a replacement with ``$1`` to ``$99``, ``$&`` (the whole match) and ``$$`` (a dollar) filled in.
-
-    All else is literal, also the number of a missing group.
-    """
+    """Return a replacement with ``$1`` to ``$99``, ``$&`` (whole match) and ``$$`` filled in; all else is literal."""
 
     def one(match: re.Match[str]) -> str:
         name = match[1]
@@ -119,7 +116,7 @@ def _compiled(pattern: str, **switches: bool) -> Any:  # noqa: ANN401 - RE2's pa
 
 
 def _encodable(text: str) -> str:
-    """Return the text with lone surrogates, which UTF-8 lacks, as other characters of the same number."""
+    """Return the text with lone surrogates, which UTF-8 lacks, as other characters."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -45,7 +45,7 @@ _SUFFIXES: Final = {
 
 
 def language_of(path: str) -> str:
-    """Return a file's language by its name; "" if it is not parsed here."""
+    """Return a file's language by its name, or ""."""
     return _SUFFIXES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
@@ -62,7 +62,7 @@ def parses(text: str, language: str) -> bool | None:
 
 
 def pairs_up(text: str, language: str) -> bool | None:
-    """Return whether a fragment's quotation marks pair up, line by line; None if unknown."""
+    """Return whether a fragment's quotes pair up, line by line; None if unknown."""
     line_pattern = _LINES.get(language)
     if line_pattern is None or len(text) > _CHARS:
         return None
@@ -72,7 +72,7 @@ def pairs_up(text: str, language: str) -> bool | None:
 
 
 def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
-    """Return whether a line is ``pattern``; None if it may be part of something over several lines."""
+    """Return whether a line is ``pattern``; None if it may be part of something longer."""
     match = pattern.match(line)
     rest = line[match.end() :] if match else line
     if match and match[1] and rest:
@@ -81,7 +81,7 @@ def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
 
 
 class Symbol(Struct, frozen=True):
-    """A definition: its name with its parents' (``Class.method``), its lines, and the first line."""
+    """A definition: its name (``Class.method``), its lines, and the first line."""
 
     name: str
     first: int
@@ -95,7 +95,7 @@ class Symbol(Struct, frozen=True):
 
 
 def symbols(text: str, language: str) -> tuple[Symbol, ...]:
-    """Return a text's classes and functions in order; none if it cannot be read."""
+    """Return the classes and functions in order; none if unreadable."""
     finder = _SYMBOLS.get(language)
     if finder is None or len(text) > _CHARS or _depth(text) > _DEPTH:
         return ()
@@ -142,9 +142,9 @@ def _defines(kind: str, value: str) -> bool:
 
 
 def within_strings(text: str, language: str, places: Sequence[int], *, layout: bool = False) -> bool:
-    """Return whether a line end or tab at one of ``places`` is in a string or comment, or that is unknown.
+    """Return whether a line end or tab at one of ``places`` is in a string or comment, or unknown.
 
-    ``layout``: not if it is layout: the next line is empty, or indented at least as far as the string's first line.
+    ``layout``: not if the next line is empty, or indented at least as far as the string's first.
     """
     finder = _STRINGS.get(language)
     if finder is None:
@@ -295,7 +295,7 @@ def _parser(language: str) -> Parser:
 
 
 def first_error(text: str, language: str) -> tuple[int, int] | None:
-    """Return the line and column, from 1, of tree-sitter's first error, or None."""
+    """Return tree-sitter's first error (line, column, from 1), or None."""
     waiting = [_parser(language).parse(text.encode(errors="replace")).root_node]
     while waiting:
         node = waiting.pop()

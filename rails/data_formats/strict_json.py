@@ -1,10 +1,8 @@
 """Strict JSON: without the parts that two readers could read differently.
 
-Beyond RFC 8259 these are refused, because a value would be lost or invented: duplicate keys, NaN and
-infinities (also by overflow: ``1e999``), numbers of more than ``limits.NUMBER_CHARS`` significant
-digits, lone surrogates (raw or escaped), nesting beyond ``limits.JSON_DEPTH`` and texts beyond
-``limits.BLOCK_CHARS``. A byte-order mark is not white space. :class:`JsonRules` relaxes some of this for files that
-other programs read as well.
+Refused beyond RFC 8259, because a value would be lost or invented: duplicate keys, NaN and infinities (also by
+overflow: ``1e999``), numbers of more than ``limits.NUMBER_CHARS`` significant digits, lone surrogates (raw or escaped),
+nesting beyond ``limits.JSON_DEPTH``, texts beyond ``limits.BLOCK_CHARS``. A byte-order mark is not white space.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from rails.data_formats.positions import repeated_keys
 
 
 class ParsedJson(NamedTuple):
-    """A value and its repairs. ``repeats_keys``: an object has a key twice (the last counts; if allowed)."""
+    """A value and its repairs. ``repeats_keys``: an object has a key twice; the last counts."""
 
     value: Json
     repairs: tuple[Repair, ...] = ()
@@ -37,7 +35,7 @@ class ParsedJson(NamedTuple):
 class JsonFault(Struct, frozen=True):
     """Why a text is not (one) JSON value: a stable code, a sentence part and a character offset.
 
-    For valid JSON that is not what it should be, ``path`` leads there instead.
+    ``path`` instead leads to a value that is JSON, but wrong.
     """
 
     code: str
@@ -47,10 +45,9 @@ class JsonFault(Struct, frozen=True):
 
 
 class JsonRules(NamedTuple):
-    """What a text may be besides strict: with keys ``repeated``, lone ``surrogates``, and ``any_number``.
+    """What a text may be besides strict, for files that other programs read as well.
 
-    With any number, one beyond floats is infinite, as in JavaScript, and a huge integer a float. ``depth``: nesting
-    allowed.
+    ``any_number``: one beyond floats is infinite, as in JavaScript, and a huge integer a float.
     """
 
     repeated: bool = False
@@ -87,7 +84,7 @@ def _constant(name: str) -> NoReturn:
 
 
 def real(token: str) -> float:
-    """Return a JSON number with fraction or exponent as a float. Raises ValueError if it would change."""
+    """Return a JSON number as a float. Raises ValueError if it would change."""
     number = float(token)
     if len(token) <= limits.NUMBER_CHARS and number and number - number == 0:
         return number
@@ -104,7 +101,7 @@ def _whole(token: str) -> int:
 
 
 def number_from_text(text: str) -> int | float | None:
-    """Return a text as a number by JSON's grammar and the rules above, or ``None``."""
+    """Return a text's number by the rules above, or ``None``."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
@@ -147,7 +144,7 @@ _STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
 
 
 def parse_strict(text: str) -> ParsedJson | JsonFault:
-    """Read ``text`` as exactly one JSON value."""
+    """Read exactly one JSON value."""
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
     value = _quickly(text)
@@ -155,7 +152,7 @@ def parse_strict(text: str) -> ParsedJson | JsonFault:
 
 
 def read_json(text: str, rules: JsonRules = STRICT) -> ParsedJson | JsonFault:
-    """Read ``text`` as exactly one JSON value by ``rules``. Any length, slower than :func:`parse_strict`."""
+    """Read exactly one JSON value by ``rules``: any length, slower than :func:`parse_strict`."""
     if not rules.surrogates and not _encodable(text):
         return JsonFault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
     members = _Members()
@@ -192,10 +189,7 @@ def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | No
 
 
 def _quickly(text: str) -> Json:
-    """Read a text with a compiled decoder; None where a rule is, or may be, broken, and for ``null``.
-
-    It refuses duplicate keys and lone surrogates, too, but takes numbers and nesting that are refused.
-    """
+    """Read with a compiled decoder, which accepts too large numbers and nesting; None if in doubt, and for ``null``."""
     import jiter  # only here, so that a gate that meets no call of a model does not wait for it
 
     try:
@@ -206,7 +200,7 @@ def _quickly(text: str) -> Json:
 
 
 def _is_sound(value: Json) -> bool:
-    """Return whether ``value`` surely breaks no rule on numbers and nesting. No recursion."""
+    """Return whether ``value`` surely breaks no rule on numbers and nesting."""
     level: Iterable[Json] = value.values() if type(value) is dict else (value,)
     for _ in range(limits.JSON_DEPTH):
         items = list(level)
@@ -228,7 +222,7 @@ def _are_short(items: list[Json]) -> bool:
 
 
 def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: int = 0, end: int = -1) -> bool:
-    """Return whether ``value``, read from ``text[start:end]``, has more than ``allowed`` levels. No recursion."""
+    """Return whether ``value``, from ``text[start:end]``, has more than ``allowed`` levels. No recursion."""
     end = len(text) if end < 0 else end
     if end - start <= _SHORT and text.count("[", start, end) + text.count("{", start, end) <= allowed:
         return False
@@ -245,7 +239,7 @@ def _inside(containers: list[dict[str, Json] | list[Json]]) -> Iterator[Json]:
 
 
 def has_surrogate(value: Json) -> bool:
-    """Return whether any string or key holds a lone surrogate."""
+    """Return whether a string or key has a lone surrogate."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -273,7 +267,7 @@ def _raw_surrogate(text: str) -> int:
 
 
 def _place(text: str, refused: _Refused, pos: int = 0) -> int:
-    """Return where, from ``pos``, a key repeats or a bare word is outside strings."""
+    """Return where a key repeats or a bare word is outside strings."""
     if refused.code == "duplicate_key":
         return next((key.start for key in repeated_keys(text, pos) if key.path[-1] == refused.token), pos)
     bare = re.compile(rf"{_STRING.pattern}|{re.escape(refused.token)}", re.S)
@@ -286,10 +280,7 @@ def _long_number(text: str) -> int:
 
 
 def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
-    """Return the strict value at ``pos`` and its end; None if it is not strict JSON.
-
-    A fault: JSON that breaks a rule above.
-    """
+    """Return the strict value at ``pos`` and its end; a fault if it breaks a rule above; None if it is not JSON."""
     if not _encodable(text):
         return None
     try:
@@ -305,10 +296,7 @@ def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
 
 
 def read_container(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
-    """Return the strict container at ``pos``, of at most ``allowed`` levels, and its end, or None.
-
-    Lone surrogates are the caller's to check.
-    """
+    """Return the container at ``pos`` and its end, or None. Lone surrogates are not checked."""
     try:
         value, end = _DECODER.raw_decode(text, pos)
     except (ValueError, RecursionError):
@@ -330,9 +318,9 @@ _STRING: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+("|\Z)', re.S)
 
 
 def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1, 1), whole: str = "") -> str:
-    """Say what is wrong and where: message, line, column, the text around it, unbalanced brackets.
+    """Say what is wrong and where: message, place, context, unbalanced brackets.
 
-    Lines and columns are the text's, or those of the ``whole`` (" of the answer") in which it begins at ``first``.
+    Places are the text's, or those of the ``whole`` (" of the answer") in which it begins at ``first``.
     """
     line, column = line_column(text, fault.offset, first)
     place = f"at line {line}, column {column}{whole}"
@@ -340,7 +328,7 @@ def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1,
 
 
 def balance(text: str, first: tuple[int, int] = (1, 1)) -> str:
-    """Return a sentence about unpaired brackets outside strings, or ""."""
+    """Return a sentence about unpaired brackets, or ""."""
     outside = _STRING.sub("", text)
     open_string = next((found.start() for found in _STRING.finditer(text) if not found[1]), -1)
     counts = {bracket: outside.count(bracket) for bracket in "{}[]"}

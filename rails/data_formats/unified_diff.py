@@ -1,7 +1,7 @@
-"""Unified diffs: ``--- a/x``, ``+++ b/x``, ``@@ … @@``, and git's own headers.
+"""Unified diffs: ``--- a/x``, ``+++ b/x``, ``@@ … @@``, and git's headers.
 
-A line's first characters count; models write wrong hunk numbers or none. Only where all numbers of a file fit its
-lines do they choose between equal places, and place a hunk without context.
+Models write wrong hunk numbers or none, so lines count. Only if all numbers of a file fit, they choose between equal
+places, and place a hunk without context.
 """
 
 from __future__ import annotations
@@ -37,16 +37,13 @@ class _Hunk(Struct):
     signs: Counter[str] = field(default_factory=Counter)
 
     def side(self, sign: str) -> list[str]:
-        """Return the lines of the old side ("-") or the new one ("+")."""
         return [row[1:] for row in self.rows if row[:1] in (" ", sign)]
 
     def fits(self) -> bool:
-        """Return whether the header's numbers fit the lines."""
         same = self.signs[" "]
         return self.numbers[1::2] == (same + self.signs["-"], same + self.signs["+"])
 
     def ends(self, sign: str) -> bool:
-        """Return whether the last line of a side has a line end."""
         last = max((n for n, row in enumerate(self.rows) if row[:1] in (" ", sign)), default=-1)
         return last < 0 or self.rows[last + 1 : last + 2] != [_NO_NEWLINE]
 

@@ -1,14 +1,13 @@
-"""Values in a schema's types, where a text is given and nothing else can be meant.
+"""Values in a schema's types, where it rules out texts and a text is given.
 
     array, object    a text that is JSON for the given reader
     integer, number  a text in JSON's own number grammar
     boolean          the texts true and false
 
-Only where the schema rules out texts; a single value is not wrapped into a list. What does not parse stays for the
-validator, but broken JSON is reported with its mistake. Every conversion is named.
+Nothing is wrapped into a list. What does not parse stays for the validator; broken JSON is reported.
 
-``forgiving`` also takes blanks around a number or truth value, and a whole float for an integer. ``nulls_are_absent``
-drops null for an optional property that may not be null: a provider's strict mode omits parameters this way.
+``forgiving``: also blanks around a number or truth value, and a whole float for an integer. ``nulls_are_absent``: null
+for an optional, not nullable property is dropped: a provider's strict mode omits this way.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _KEPT: Final = 256
 
 
 class BrokenText(NamedTuple):
-    """Why a text that should hold JSON does not, and what to do."""
+    """Why a text does not hold JSON, and what to do."""
 
     message: str
     fix: str = ""
@@ -45,7 +44,7 @@ TextReader: TypeAlias = Callable[[str, SchemaValue], ParsedJson | BrokenText | N
 
 
 class Conversion(NamedTuple):
-    """A conversion: its place, the old value, the new type, and repairs."""
+    """Its place, the old value, the new type, and repairs."""
 
     place: JsonPlace
     source: str | float
@@ -54,7 +53,7 @@ class Conversion(NamedTuple):
 
 
 class Coercion:
-    """One pass over values: its conversions and broken texts."""
+    """One pass over values: conversions and broken texts."""
 
     def __init__(
         self, parts: SchemaParts, read_text: TextReader, *, forgiving: bool = False, nulls_are_absent: bool = False
@@ -65,10 +64,7 @@ class Coercion:
         self._forgiving, self._nulls_are_absent = forgiving, nulls_are_absent
 
     def value(self, value: Json, schema: SchemaValue, place: JsonPlace = ()) -> Json:
-        """Return a converted copy of ``value``; unchanged parts are not copied.
-
-        ``schema`` has to be the root of the parts or one of them.
-        """
+        """Return a converted copy; unchanged parts are shared. ``schema`` is one of the parts."""
         if type(schema) is not dict or len(place) > _LEVELS:
             return value
         if type(value) is dict:
@@ -100,7 +96,6 @@ class Coercion:
         return changed
 
     def _is_absent(self, name: str, members: _Members) -> bool:
-        """Return whether null for a property omits it: it is optional and not nullable."""
         schema = members.schema
         required, named = schema.get("required"), schema.get("properties")
         part = named[name] if isinstance(named, dict) and name in named else schema.get("additionalProperties")
@@ -116,7 +111,7 @@ class Coercion:
         return items if any(map(operator.is_not, items, value)) else value
 
     def _is_settled(self, value: list[Json], schema: Json) -> bool:
-        """Return whether nothing in many objects can change: a shortcut for most lists."""
+        """Return whether nothing in many objects can change: a shortcut."""
         if type(schema) is not dict or set(map(type, value)) != {dict}:
             return False
         members, objects = self._parts.members_of(schema), cast("list[dict[str, Json]]", value)
@@ -145,9 +140,9 @@ class Coercion:
 
 
 class _Members(NamedTuple):
-    """An object schema's properties that conversion may change; ``None`` for the others.
+    """An object schema's convertible properties; ``None`` for others.
 
-    ``changing`` are their names; ``others`` is for unnamed properties.
+    ``changing``: their names; ``others``: for unnamed properties.
     """
 
     named: Mapping[str, Json | None]
@@ -157,10 +152,7 @@ class _Members(NamedTuple):
 
 
 class SchemaParts:
-    """What the parts of one schema say of values, computed once for each part.
-
-    Parts are known by identity, so it holds their schema (``root``), which must not be changed.
-    """
+    """What the parts of ``root`` say, computed once; known by identity, so it must not change."""
 
     def __init__(self, root: SchemaValue) -> None:
         self.root = root
@@ -169,14 +161,14 @@ class SchemaParts:
         self._items: dict[int, tuple[list[Json], Json | None]] = {}
 
     def types_of(self, schema: dict[str, Json]) -> frozenset[str]:
-        """Return the JSON types that a part may accept; all if unknown."""
+        """Return the JSON types that a part accepts; all if unknown."""
         found = self._types.get(id(schema))
         if found is None:
             found = self._types[id(schema)] = _allowed_types(schema, self.root)
         return found
 
     def members_of(self, schema: dict[str, Json]) -> _Members:
-        """Return what a part says of an object's properties."""
+        """Return a part's properties."""
         found = self._members.get(id(schema))
         if found is None:
             known = _branch(schema, self.root, "object")
@@ -189,7 +181,7 @@ class SchemaParts:
         return found
 
     def items_of(self, schema: dict[str, Json]) -> tuple[list[Json], Json | None]:
-        """Return what a part says of a list's first items, one by one, and of the rest."""
+        """Return the schemas of a list's first items, and of the rest."""
         found = self._items.get(id(schema))
         if found is None:
             known = _branch(schema, self.root, "array")
@@ -209,7 +201,7 @@ _known_parts: dict[int, SchemaParts] = {}
 
 
 def parts_of(schema: SchemaValue) -> SchemaParts:
-    """Return a schema's parts; kept for the latest schemas, which must not change."""
+    """Return a schema's parts, cached for the latest; it must not change."""
     known = _known_parts.get(id(schema))
     if known is None or known.root is not schema:
         if len(_known_parts) >= _KEPT:
@@ -243,7 +235,7 @@ def _declared_types(part: Mapping[str, Json]) -> frozenset[str]:
 
 
 def _wide(types: Sequence[Json]) -> frozenset[str]:
-    """Return the types; "number" includes "integer", which also stays recognisable alone."""
+    """Return the types; "number" includes "integer"."""
     return frozenset(str(name) for name in types) | ({"integer"} if "number" in types else frozenset())
 
 
@@ -267,7 +259,7 @@ def _conjuncts(schema: Mapping[str, Json], root: SchemaValue) -> Iterator[Mappin
 
 
 def _branch(schema: Mapping[str, Json], root: SchemaValue, wanted: str, depth: int = 0) -> Mapping[str, Json]:
-    """Return what is known of a value of type ``wanted``: this schema, and its only fitting branch."""
+    """Return what is known of a ``wanted`` value: this schema, and its only fitting branch."""
     known: dict[str, Json] = {}
     for part in _conjuncts(schema, root):
         known = {**part, **known}

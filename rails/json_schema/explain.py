@@ -1,7 +1,6 @@
 """What is wrong with a value, in words: a place, a sentence, and what is allowed.
 
-One small function for each keyword turns the validator's error into a :class:`SchemaFault`. A model reads the
-sentences, so they quote the value and name the nearest allowed one.
+A model reads the sentences, so they quote the value and name the nearest allowed one.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ class SchemaError(Protocol):
 
     @property
     def absolute_path(self) -> Sequence[str | int]:
-        """Return the value's place from the root."""
+        """Return the place from the root."""
 
     @property
     def path(self) -> Sequence[str | int]:
-        """Return the value's place from the error around this one."""
+        """Return the place from the error around this one."""
 
     @property
     def schema_path(self) -> Sequence[str | int]:
@@ -45,9 +44,9 @@ class SchemaError(Protocol):
 
 
 class SchemaFault(Struct, frozen=True):
-    """A violation of a schema: where, what is wrong, what is allowed.
+    """A violation of a schema: where, what, and what is allowed.
 
-    ``keyword``: the schema's, or empty; ``expected`` and ``received`` are for programs.
+    ``expected`` and ``received`` are for programs.
     """
 
     place: JsonPlace
@@ -221,7 +220,7 @@ def _badness(errors: Iterable[SchemaError]) -> tuple[int, int]:
 
 
 def paired(faults: Sequence[SchemaFault]) -> list[SchemaFault]:
-    """If an object lacks one parameter and has one unknown one, suggest that they are the same."""
+    """Suggest that an object's one missing and one unknown parameter are the same."""
     result = list(faults)
     for parent in {fault.place[:-1] for fault in faults if fault.keyword == "required"}:
         inside = [fault for fault in faults if fault.keyword and fault.place[:-1] == parent]

@@ -1,10 +1,9 @@
 """Which JSON Schemas a tool's parameters may use, and what is wrong with the others.
 
-A definition file's schema decides what runs, so a keyword that the validator would ignore (``"requried"``) is refused,
-and so is a schema that could fetch something, never end or take minutes.
+A definition file's schema decides what runs, so it must mean what it says, fetch nothing, and end soon.
 
-Covered: unknown keywords, values of the wrong type, remote, circular and dangling ``$ref``, runaway patterns, bounds on
-depth and on the size with every ``$ref`` written out, contradicting limits. Not covered: subtler contradictions.
+Covered: unknown keywords (a validator ignores them), wrong types, remote, circular and dangling ``$ref``, runaway
+patterns, depth and size with every ``$ref`` written out, contradicting limits. Not covered: subtler contradictions.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _INSTEAD: Final = {
 
 
 class SchemaProblem(Struct, frozen=True):
-    """One mistake in a schema: where (from its root), what, and what to do."""
+    """A mistake: where (from the root), what, and what to do."""
 
     place: JsonPlace
     message: str
@@ -54,7 +53,7 @@ class SchemaProblem(Struct, frozen=True):
 
 
 def check_parameters(schema: Json) -> Iterator[SchemaProblem]:
-    """Yield every mistake in a schema of parameters, whose root must be an object."""
+    """Yield every mistake in a schema, whose root must be an object."""
     if not isinstance(schema, dict):
         yield SchemaProblem(
             (), f"a schema must be an object, not {kind_in_words(schema)}", 'Start with {"type": "object", …}.'
@@ -81,7 +80,7 @@ def metaschema() -> dict[str, Any]:
 
 
 def as_problem(fault: SchemaFault) -> SchemaProblem:
-    """Return a fault of a schema or definition, whose unknown names are fields, not parameters."""
+    """Return a fault as a problem; unknown names are fields, not parameters."""
     name = str(fault.place[-1]) if fault.place else ""
     message = fault.detail if fault.keyword else fault.detail.removeprefix(f"`{place_in_words(fault.place)}` ")
     fix = fault.hint or "Correct it."
@@ -95,7 +94,7 @@ def as_problem(fault: SchemaFault) -> SchemaProblem:
 
 
 def check_meaning(root: Json) -> Iterator[SchemaProblem]:
-    """Yield the contradictions of a well-formed schema: patterns, limits, names and references."""
+    """Yield the contradictions of a well-formed schema."""
     schemas = list(_all_schemas(root, (), 0))
     known = {id(schema) for _, schema in schemas}
     problems = [problem for place, schema in schemas for problem in _check_one(root, schema, place, known)]

@@ -1,7 +1,6 @@
 """Enough of JSON Schema to tell whether a repaired value can be what was meant.
 
-It checks type, required, closed keys, enum, const, items and the combining keywords; all others count as satisfied.
-The full check is ``rails.json_schema.validator``.
+Checked: type, required, closed keys, enum, const, items and the combining keywords; others count as satisfied.
 """
 
 from __future__ import annotations
@@ -27,10 +26,7 @@ def type_name(value: Json) -> str:
 
 
 def types_of(schema: SchemaValue) -> frozenset[str]:
-    """Return the types that ``schema`` allows; empty if unknown.
-
-    From ``type``, else ``enum``, ``anyOf``/``oneOf`` and object or array keywords.
-    """
+    """Return the allowed types, from ``type``, ``enum``, ``anyOf``/``oneOf`` or other keywords; empty if unknown."""
     if not isinstance(schema, Mapping):
         return frozenset()
     declared = schema.get("type")
@@ -89,7 +85,7 @@ def names(schema: SchemaValue, depth: int = 0) -> frozenset[str]:
 
 
 def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
-    """Return whether ``value`` satisfies the keywords above. Too deep a nesting does not fit."""
+    """Return whether ``value`` satisfies these keywords; too deep a nesting does not."""
     if depth > _DEPTH:
         return False
     if type(schema) is not dict and not isinstance(schema, Mapping):
@@ -106,10 +102,7 @@ def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
 
 
 def surely_fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
-    """Return whether ``value`` certainly satisfies the closed ``schema``; ``False`` says nothing.
-
-    Only for the keywords above: the full check loads a library.
-    """
+    """Return whether ``value`` certainly fits the closed ``schema``; ``False`` says nothing. Loads no library."""
     if not isinstance(schema, dict) or depth > _DEPTH or not schema.keys() <= _CERTAIN or not _fits_type(schema, value):
         return False
     if isinstance(value, str):

@@ -57,15 +57,14 @@ def faults(
 
 
 def answer_faults(schema: Mapping[str, Json], value: Json) -> tuple[SchemaFault, ...]:
-    """Return every violation by a tool's answer. Further properties are fine."""
+    """Return a tool's answer's violations. Further properties are fine."""
     return tuple(schema_faults(validator_for(schema), value))
 
 
 def closed(schema: Json) -> Json:
-    """Return ``schema`` with every object closed to unnamed properties.
+    """Return ``schema`` with objects closed to unnamed properties.
 
-    An object whose other parts (``allOf``, ``then``, ``$ref``, …) name properties stays open: one part would refuse the
-    others' properties.
+    Not where other parts (``allOf``, ``then``, ``$ref``, …) name properties: they would refuse each other's.
     """
     if not isinstance(schema, dict):
         return schema
@@ -87,7 +86,6 @@ _UNKNOWN: Final = "\0"
 
 
 def _names_elsewhere(schema: Mapping[str, Json], depth: int) -> set[str]:
-    """Return the property names in parts of ``schema`` for the same object."""
     names: set[str] = {_UNKNOWN} if "$ref" in schema or depth > limits.SCHEMA_DEPTH else set()
     for place, part in subschemas(schema):
         if place[0] in IN_PLACE and isinstance(part, dict) and depth <= limits.SCHEMA_DEPTH:

@@ -16,8 +16,7 @@ _MOVES: Final = 400
 def only_reading(repaired: ParsedJson, tools: ToolSchemas) -> bool:
     """Return whether no closers were added, or the very end is the only place for them.
 
-    Any bracket that closes the text may be the lost one, so each move of members of an inner object to an outer one is
-    tried; if the moved value fits as well, there are two readings.
+    Any closing bracket may be the lost one: if members of an inner object fit an outer one, there are two readings.
     """
     if all(note.name != "missing_closers" for note in repaired.repairs):
         return True
@@ -36,7 +35,6 @@ def only_reading(repaired: ParsedJson, tools: ToolSchemas) -> bool:
 
 
 def _fits_moved(value: Json, inner: dict[str, Json], outer: dict[str, Json], cut: int, tools: ToolSchemas) -> bool:
-    """Move the members of ``inner`` from number ``cut`` on to ``outer``, check, and move them back."""
     members = list(inner.items())
     moved = dict(members[cut:])
     if set(moved) & set(outer):

@@ -1,7 +1,7 @@
 """Calls in a provider's form outside of fences: ``{"name": …, "arguments": {…}}`` on lines of their own.
 
-Only the forms that models were trained to write (``call_formats.json_calls``: name, openai, anthropic), for tools that
-exist or surely are functions. Other JSON outside of a fence is prose: Python's dicts and f-strings look the same.
+Only trained forms (``json_calls``: name, openai, anthropic), for tools that exist or surely are functions: other JSON
+there is prose, like Python's dicts and f-strings.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TRIES: Final = 20
 
 
 def bare_calls(text: str, tools: ToolSchemas) -> Iterator[tuple[int, int, list[RawRequest]]]:
-    """Yield start and end in ``text`` of each such block, with its requests."""
+    """Yield start, end and requests of each such block."""
     pos = 0
     for _ in range(_TRIES):
         found = _OPENING.search(text, pos)
@@ -47,7 +47,7 @@ def bare_calls(text: str, tools: ToolSchemas) -> Iterator[tuple[int, int, list[R
 
 
 def _ends(text: str, start: int) -> Iterator[int]:
-    """Yield where the JSON at ``start`` can end: behind its value, else at the end of its paragraph, or of the text."""
+    """Yield possible ends: of the value, else of its paragraph and of the text."""
     value = read_container(text, start, limits.JSON_DEPTH)
     if value is not None:
         if _LINE_END.match(text, value[1]):

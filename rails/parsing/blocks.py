@@ -119,7 +119,7 @@ class Blocks(Struct):
 def find_blocks(
     text: str, tools: ToolSchemas, dialects: Set[str] = frozenset(), reads: Reads = lambda _body: ""
 ) -> Blocks:
-    """Return the blocks of a whole text. ``tools`` are the tools that exist."""
+    """Return the blocks of a whole text. ``tools``: all tools."""
     return _Finder(text, tools, dialects, reads).found()
 
 
@@ -240,7 +240,7 @@ class _Finder:
         return self._closers.get(name.lower().rpartition(":")[2], -1) >= pos
 
     def _region_end(self, container: Container, start: int, pos: int) -> int:
-        """Return where a container ends, -1 if it does not."""
+        """Return a container's end, or -1."""
         if container.lines is not None:
             pos = start
             while pos < len(self._text):
@@ -291,7 +291,7 @@ class _Finder:
         return block
 
     def _quote_end(self, pos: int, mark: str) -> tuple[int, bool]:
-        """Return where a fence ends that is none of ours, and whether it does; inner fences are counted."""
+        """Return where a foreign fence ends, and whether it does; inner fences count."""
         nested = list[int]()
         for line in _FENCE_LINE.finditer(self._text, pos):
             if line[1][0] != mark[0]:
@@ -319,7 +319,6 @@ class _Finder:
         return block
 
     def _end_that_reads(self, body: int, ends: Sequence[_End]) -> tuple[_End, bool]:
-        """Return the first end behind which the body reads, else the first; and whether a later one reads, too."""
         taken: _End | None = None
         for one in ends:
             text = self._text[body : one[0]]

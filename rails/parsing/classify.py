@@ -220,7 +220,7 @@ class _Frame(NamedTuple):
     path: JsonPlace = ()  # of the array of calls, where the block is none
 
     def at(self, number: int, path: JsonPlace = ()) -> int:
-        """Return the offset of a key of item ``number`` (0: the only value), or of the nearest around it."""
+        """Return the offset of a key of item ``number`` (0: the only value), or of what is around it."""
         from rails.data_formats.positions import locate_values
 
         start = self.starts[number - 1] if self.starts else 0

@@ -1,4 +1,4 @@
-"""The keys, tool and path at the root of a text that may be broken JSON."""
+"""The keys, tool and path at the root of possibly broken JSON."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A reader of damaged JSON: one pass, no recursion, every departure from JSON noted or refused.
+"""A reader of damaged JSON: one pass, no recursion, every departure noted or refused.
 
-Tiers A to C of ``rails.parsing.repairs``, for the order of tokens.
+Tiers A to C of ``rails.parsing.repairs``.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class LenientReader(Tokens):
         return self._put(self.scalar())
 
     def _sound(self) -> ReadStep | None:
-        """Take an inner container without faults in one step; None if this one, or several, had some."""
+        """Take an inner container without faults in one step; None after one or several faults."""
         if not self.stack or self.unsound >= _UNSOUND:
             return None
         foreign = _FOREIGN.match(self.text, self.pos)
@@ -274,7 +274,6 @@ class LenientReader(Tokens):
         return (new_line or before in "}]") and self.text[self.pos] in "{[\"'0123456789-tfnTFN"
 
     def _missing_closer(self, char: str, value_end: int) -> ReadStep | None:
-        """Add closers at the end, or a } before a ] (tier C)."""
         if not self.closers:
             raise Stop("cut", "a closing bracket is missing", self.pos)
         if char == "":
@@ -318,7 +317,7 @@ class LenientReader(Tokens):
 
 
 def _is_remark(rest: str) -> bool:
-    """Return whether what follows a complete value is prose or a comment that can hold no JSON."""
+    """Return whether what follows a value is prose or a comment that can hold no JSON."""
     if len(rest) > _REMARK or '"' in rest or re.search(r"['”“][ \t]*[}\],:]", rest) or ELISION.search(rest):
         return False
     return (

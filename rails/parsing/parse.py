@@ -107,7 +107,6 @@ class _Answer:
     # -- blocks --------------------------------------------------------------------------------------
 
     def read_blocks(self) -> None:
-        """Judge every block by itself, then by its surroundings."""
         self._blocks = find_blocks(self._text, self._tools, self._dialects, self._reads)
         doubts, pos, lead = Doubts(), 0, ""
         found: list[tuple[BlockSpan, list[RawRequest | Refusal]]] = []
@@ -170,7 +169,7 @@ class _Answer:
         return classify.form_calls(block, read, self._tools)
 
     def _unless_around(self, outcome: RawRequest | Refusal, span: BlockSpan) -> RawRequest | Refusal | None:
-        """Return an outcome, or what a later closing mark that makes it part of a container leaves of it."""
+        """Return an outcome, or what a later closing mark of a container leaves of it."""
         around = self._blocks.strays.around(span.start)
         if around is None or (around.kind == "call" and isinstance(outcome, Refusal)):
             return outcome
@@ -186,14 +185,12 @@ class _Answer:
     # -- what is no block ----------------------------------------------------------------------------
 
     def read_native(self, calls: Sequence[NativeCall], finish: StopReason) -> None:
-        """Take the provider's own calls; two with equal contents and id are one."""
         for call in dict.fromkeys(calls):
             outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._take(outcome)
 
     def read_bare(self) -> None:
-        """Read an answer that is, behind its thoughts, only calls; or calls in a provider's form in no fence."""
         reader = registry.read_bare(self._text[self._thought :]) if "llama" in self._dialects else None
         if reader is not None:
             text, start = self._text[self._thought :], self._thought
@@ -216,7 +213,6 @@ class _Answer:
                 self._take(numbered)
 
     def look_again(self, proposed_to: ToolSchemas, exists: Exists) -> None:
-        """Take patches and named blocks of an answer in which nothing was read; refuse all other calls."""
         if self.requests and not _may_hold_more(self._prose(), self._tools):
             return  # as beside nearly every request
         from rails.parsing.proposals import second_look

@@ -1,4 +1,4 @@
-"""Which files a project has: the only disk access of reading an answer. It settles what is a name."""
+"""Which files a project has: the only disk access of reading an answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rails.data_formats.file_names import Exists
 
 
 def exists_in(project: Path) -> Exists:
-    """Return a function that tells whether ``project`` has a file of a path."""
+    """Return a test whether ``project`` has a file of a path."""
 
     def exists(name: str) -> bool:
         path = parse_path(name)

@@ -1,4 +1,4 @@
-"""Advice for the author of an unreadable block: the fault in words, and a form that needs no escaping."""
+"""Advice for the author of an unreadable block."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mi
 
 
 def cause_of(body: str, fault: JsonFault) -> JsonFault:
-    r"""Return the fault's cause: at \", a string has ended too early before."""
+    r"""Return a fault's cause: at \", a string has ended too early."""
     if not body.startswith('\\"', fault.offset) or fault.code not in ("syntax", "inner_quotes"):
         return fault
     if '"' not in body[: fault.offset]:
@@ -67,7 +67,7 @@ def cause_of(body: str, fault: JsonFault) -> JsonFault:
 
 
 def fault_in_words(body: str, fault: JsonFault, first: tuple[int, int]) -> str:
-    """Return place and cause of a fault. ``first``: where in the answer ``body`` begins."""
+    """Return a fault's place and cause. ``first``: where ``body`` begins."""
     line, column = line_column(body, fault.offset, first)
     found = _found(body, fault.offset)
     words = fault.message
@@ -84,7 +84,7 @@ def _found(body: str, at: int) -> str:
 
 
 def remedy(fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
-    """Return what to do about a fault, with the block's tool and keys in a form that needs no escaping."""
+    """Return what to do, with the block's tool and keys in a form that needs no escaping."""
     own = (said for words, said in _BY_WORDS.items() if re.search(words, f"{fault.code}: {fault.message}"))
     words = next(own, _REMEDIES.get(fault.code, ""))
     hint = f"{words} {_AGAIN}" if words else _AGAIN

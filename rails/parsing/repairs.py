@@ -1,16 +1,15 @@
 r"""Named, syntax-only repairs: read what has one reading, refuse the rest with its place.
 
-Each departure from JSON is recorded as a ``Repair``. No string, number or key is added, dropped or changed: only what
-is between them, and how they are quoted. The tiers:
+Each is recorded as a ``Repair``. No string, number or key changes, only what is between them, and their quotes:
 
-    A  between tokens   comments, odd white space, literal \n, doubled and trailing commas, missing commas,
-                        bare keys, Python literals, quote style, extra closers, text before and after
+    A  between tokens   comments, odd white space, literal \n, doubled, trailing and missing commas, bare keys,
+                        Python literals, quote style, extra closers, text before and after
     B  inside strings   raw control characters; an unknown escape keeps its backslash
     C  closers          missing } and ] at the end, when the caller knows that nothing was cut off
     D  whole block      escaped once more, as entities or as one JSON string
 
-Refused: elisions, placeholders, expressions, joined strings, strings that mix unknown escapes with
-meaningful ones (Windows paths), unclosed strings, a second value for a key.
+Refused: elisions, placeholders, expressions, joined strings, unknown escapes mixed with meaningful ones (Windows
+paths), unclosed strings, a second value for a key.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Values sent as text: JSON within a text, plain, in a json fence, or with XML entities.
 
-Read with the repairs of tiers A and B; :mod:`rails.json_schema.coerce` decides which texts to convert.
+Repairs of tiers A and B; :mod:`rails.json_schema.coerce` decides what to convert.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FENCED: Final = lazy(r"(`{3,}+)[ \t]*+(?:json[ \t]*+)?\n(.*)\n[ \t]*\1", re.S |
 
 
 class CoercedValue(NamedTuple):
-    """A value in its schema's types, its conversions, and the first text that should be JSON and is not."""
+    """A value in its schema's types, its conversions, and the first broken JSON text."""
 
     value: Json
     repairs: tuple[Repair, ...] = ()
@@ -30,7 +30,7 @@ class CoercedValue(NamedTuple):
 
 
 def coerced(value: Json, schema: quick_check.SchemaValue) -> CoercedValue:
-    """Return ``value`` with texts turned into what ``schema`` wants (:mod:`rails.json_schema.coerce`)."""
+    """Return ``value`` with texts converted to ``schema``."""
     coercion = Coercion(parts_of(schema), _read_text)
     result = coercion.value(value, schema)
     repairs = tuple(repair for one in coercion.conversions for repair in (_note(one), *one.repairs))
@@ -53,7 +53,7 @@ def _read_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | Broke
 
 
 def json_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFault:
-    """Read a JSON array or object from a text: as it is, without its fence, or with entities decoded."""
+    """Read a JSON array or object: as it is, without its fence, or with entities decoded."""
     body = text.strip()
     fenced = _FENCED.fullmatch(body)
     body = fenced[2].strip() if fenced else body

@@ -57,7 +57,6 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
 
 
 def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
-    """Doubled for each mark meant, two for three, tripled around the string, or the string quoted twice."""
     runs = re.findall(f"{mark}+", raw)
     doubled = all(len(run) % 2 == 0 for run in runs)
     long = [run for run in runs if len(run) >= 3]
@@ -121,7 +120,7 @@ def _separates(raw: str, inner: list[int]) -> bool:
 
 
 def _swallows(raw: str, mark: str, keys: Set[str]) -> bool:
-    """Return whether a known key, a mark lost or not, is in ``raw`` outside braces of its own."""
+    """Return whether a known key, a mark lost or not, is in ``raw`` outside its own braces."""
     found = [*re.finditer(rf"(?:{mark}([\w$-]{{1,100}})|\b([\w$-]{{1,100}}){mark})[^\n]{{0,2}}?\s*:", raw)]
     found += re.finditer(rf"[,{{]\s*{mark}([\w$-]{{1,100}})(){mark}", raw)
     return any((key[1] in keys or key[2] in keys) and not _enclosed(raw, key.start()) for key in found)
@@ -247,7 +246,7 @@ def _language(value: Json, tools: ToolSchemas) -> str:
 
 
 def _unsure(raw: str, mark: str) -> bool:
-    """Return whether a string that no parser can judge has line ends of two kinds, or in a quotation."""
+    """Return whether a string has line ends of two kinds, or in a quotation."""
     if not _WRITTEN_LINE.search(raw):
         return False
     lines = _WRITTEN_LINE.split(raw)[:-1]
@@ -302,7 +301,6 @@ class _Search:
         self.marks = {mark: marks(text, mark) for mark in "\"'"}
 
     def readings(self, start: int) -> Iterator[_Ends]:
-        """Yield the string ends of every reading with the right structure."""
         first = self.walk(start + 1, (_Frame(self.root, frozenset()),), first=True)
         if first is None or isinstance(first, bool):
             return

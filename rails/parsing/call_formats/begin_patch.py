@@ -1,4 +1,4 @@
-"""``*** Begin Patch``: sections that add, delete, update and move files, their hunks between ``@@`` lines."""
+"""``*** Begin Patch``: sections that add, delete, update and move files, hunks between ``@@`` lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECTIONS: Final = ("*** Add File:", "*** Delete File:", "*** Update File:")
 
 
 def patch_changes(text: str) -> Iterator[Outcome]:
-    """Yield the changes of a patch. One without an end is cut off, and nothing of it is taken."""
+    """Yield a patch's changes. Of one without an end nothing is taken."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     first = next((n for n, line in enumerate(lines) if line.strip() == BEGIN), -1)
     last = next((n for n, line in enumerate(lines) if line.strip() == _END), -1)
@@ -60,7 +60,7 @@ def _section(lines: Sequence[str], start: int, end: int) -> Iterator[Outcome]:
 
 
 def _hunks(path: str, body: Sequence[str], first: int) -> Iterator[Outcome]:
-    """Yield the edits between ``@@`` lines. A hunk of context alone says below what the next one is."""
+    """Yield the edits. A hunk of context alone says below what the next one is."""
     rows: list[str] = []
     last: list[str] = []
     below: tuple[str, ...] = ()
@@ -86,13 +86,13 @@ def _hunks(path: str, body: Sequence[str], first: int) -> Iterator[Outcome]:
 
 
 def _shared(last: Sequence[str], old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many lines of context end one hunk and begin the next: the file has them once."""
+    """Return how many lines of context two hunks share: the file has them once."""
     counts = range(min(len(last), len(old) - 1, len(new)), 0, -1)
     return next((n for n in counts if last[-n:] == old[:n] == new[:n]), 0)
 
 
 def _sides(rows: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the lines before and after. Where a line of context lost its blank, none is taken off any of them."""
+    """Return the lines before and after. If a context line lost its blank, none is taken off any."""
     rows = list(rows)
     while rows and not rows[-1].strip():
         rows.pop()

@@ -142,8 +142,7 @@ def _s0(value: dict[str, Json], name: str, named: Mapping[str, Json]) -> Call:
 def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
     """Turn the advanced edit form (one path, several blocks) into a list of edits that name it.
 
-    Options that are the rule here anyway (atomic, no dry run) are dropped; their opposites stay for the schema to
-    refuse.
+    Options that are always on here (atomic, no dry run) are dropped; the schema refuses their opposites.
     """
     rest = {key: item for key, item in parameters.items() if key not in ("path", "file_path", "searchReplaceBlocks")}
     rest = {
@@ -233,7 +232,7 @@ def calls_of_response(value: Json, tools: ToolSchemas) -> tuple[list[dict[str, J
 
 
 def _is_past(value: Mapping[str, Json]) -> bool:
-    """Return whether a message or block is not a model's: its calls were already run."""
+    """Return whether a message or block is not a model's: its calls were run."""
     return value.get("role", "assistant") != "assistant" or str(value.get("type")).endswith(("_result", "_output"))
 
 
@@ -244,7 +243,7 @@ _BESIDE: Final = frozenset({"id", "type", "call_id", "tool_call_id", "index", "s
 
 
 def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFault | None:
-    """Read a provider's block that a model wrote as text, for tools that exist and names of functions."""
+    """Read a provider's block that a model wrote as text, if its name is a tool's or a function's."""
     function = value.get("function")
     path: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("arguments", "parameters")

@@ -1,7 +1,6 @@
-"""Which reader reads which container, if a dialect is named for it; and which dialects a model writes.
+"""Which reader reads which container, if its dialect is named; and which dialects a model writes.
 
-The model forms (claude is also called invoke) stand in containers that are recognised anyway
-(``rails.parsing.quoted``); the dialects of ``line_calls`` are read line by line.
+These containers are recognised anyway (``rails.parsing.quoted``); ``line_calls`` reads the other dialects.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from rails.parsing.call_formats.reader import FormReader
 
 
 class WireForm(NamedTuple):
-    """A form: the module whose ``read`` reads it, and the labels of its containers."""
+    """A form: the module whose ``read`` reads it, and its containers' labels."""
 
     module: str
     labels: Set[str]
@@ -58,18 +57,18 @@ _MODELS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = tuple(
 
 
 def dialects_of(model: str) -> tuple[str, ...]:
-    """Return the dialects that a model writes; none for an unknown model."""
+    """Return the dialects that a model writes, if known."""
     return next(((*dialects, "json") for pattern, dialects in _MODELS if pattern.search(model)), ())
 
 
 def reader_of(label: str, dialects: Set[str]) -> tuple[str, FormReader] | None:
-    """Return (dialect, reader) of a container, or None if no dialect reads it."""
+    """Return a container's (dialect, reader), or None."""
     name = next((name for name, form in FORMS.items() if name in dialects and label in form.labels), "")
     return (name, _reader(FORMS[name].module)) if name else None
 
 
 def read_bare(text: str) -> FormReader | None:
-    """Return the reader of a whole answer that looks like Llama's calls, or None."""
+    """Return the reader of an answer that looks like Llama's calls, or None."""
     module = importlib.import_module("rails.parsing.call_formats.llama")
     return _reader("llama") if module.is_bare(text) else None
 

@@ -1,7 +1,6 @@
 """The S0 validator's interface and exact words, for programs written against ``validateJsonToolBlock``.
 
-Stricter than the original where that accepted wrong types (``content`` must be a string, ``path`` must not be blank,
-``search_replace`` must be an object of strings).
+Stricter on types: ``content`` must be a string, ``path`` not blank, ``search_replace`` an object of strings.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _JUNK: Final = lazy(r"[^<\n]*\n?")
 
 
 class XmlValue(NamedTuple):
-    """One parameter: its name, and start and end of its raw text in the block."""
+    """One parameter: its name, and its raw text's span in the block."""
 
     name: str
     start: int
@@ -126,9 +126,9 @@ def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
 
 
 def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
-    """Take the value that begins at ``begin``; return where to go on.
+    """Take the value at ``begin``; return where to go on.
 
-    If it holds values of its own name, the tool's closing tag ends both only if there is just one.
+    If values of its name are in it, the tool's only closing tag ends both.
     """
     json_end = _json_end(call.names.get(name), text, begin)
     pos, inner, doubtful = max(begin, json_end), 0, list[tuple[XmlValue, int]]()
@@ -161,7 +161,7 @@ def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
 
 
 def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
-    """Return where a value's strict JSON ends, whose strings may hold closing tags; -1 for none."""
+    """Return the end of a value's strict JSON, or -1."""
     types = quick_check.types_of(schema)
     if "string" in types or not types & {"array", "object"}:
         return -1
@@ -234,7 +234,6 @@ def _coerced(read: ParsedJson, schema: quick_check.SchemaValue, notes: tuple[Rep
 
 
 def _ends_again(name: str, text: str, call: XmlCall, behind: str) -> bool:
-    """Return whether this value could end in a second place in the block."""
     names = "|".join(f"<{re.escape(one)}>" for one in call.names) or ELEMENT.pattern
     ending = re.compile(rf"</{re.escape(name)}>\s*(?:{re.escape(call.closer)}|{names})")
     if ending.search(text) and not isinstance(parse_strict(text), ParsedJson):
@@ -296,8 +295,7 @@ def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | Jso
 def _element(body: str, pos: int, names: frozenset[str], *, exclusive: bool) -> tuple[str, int] | None:
     """Read one element at ``pos``: its text, and where the next one starts.
 
-    It ends at a closing tag followed by another element of ``names`` or the end of the text; ``exclusive``: there must
-    be exactly one such tag.
+    It ends at a closing tag before another element of ``names`` or the end; ``exclusive``: there must be just one.
     """
     element = ELEMENT.match(body, pos)
     if element is None or element[1] not in names:
