@@ -71,7 +71,7 @@ def nothing_exists(_path: str) -> bool:
 
 
 def is_file(text: str) -> bool:
-    """Return whether ``text`` looks like a path. A blank may follow a folder; else it is a command."""
+    """Return whether ``text`` looks like a path. A blank may follow a folder; else the first word is a command."""
     first = text.partition(" ")[0]
     if first != text and ("/" not in first[1:] or _SURE.fullmatch(first)):
         return False

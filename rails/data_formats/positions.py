@@ -34,7 +34,7 @@ _MOST: Final = 200_000
 
 
 class JsonSpan(NamedTuple):
-    """Character offsets of a value and its key (the value's, if none)."""
+    """Offsets of a value and its key (the value's, if none)."""
 
     start: int
     end: int
@@ -116,7 +116,6 @@ def in_toml(text: str) -> Places:
 
 
 def _table(header: re.Match[str], tables: dict[JsonPlace, int]) -> JsonPlace:
-    """Return the path of a table's header, for an array of tables with its last index."""
     path: JsonPlace = ()
     parts = _parts(header[2])
     for position, part in enumerate(parts):

@@ -1,7 +1,7 @@
 r"""Regular expressions in linear time, in RE2's dialect (https://github.com/google/re2/wiki/Syntax).
 
-No look-around or back-references; ``\w``, ``\d``, ``\s`` and ``\b`` are ASCII, ``\pL`` and ``\pN`` all scripts', a code
-point is ``\x{20ac}``. ``$`` ends the text in a schema, a line in a replacement.
+No look-around or back-references; ``\w``, ``\d``, ``\s`` and ``\b`` are ASCII, ``\pL`` and ``\pN`` all letters and
+digits, a code point is ``\x{20ac}``. ``$`` ends the text in a schema, a line in a replacement.
 
 Bounded: a pattern's characters, repetitions (RE2: 1,000), a program's instructions, and a search's steps (an
 instruction for a character: RE2's worst case).

@@ -72,7 +72,6 @@ def pairs_up(text: str, language: str) -> bool | None:
 
 
 def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
-    """Return whether a line is ``pattern``; None if it may be part of something longer."""
     match = pattern.match(line)
     rest = line[match.end() :] if match else line
     if match and match[1] and rest:
@@ -286,7 +285,7 @@ _GRAMMARS: Final = {"typescript": "language_typescript", "tsx": "language_tsx"}
 
 @cache
 def _parser(language: str) -> Parser:
-    """Return a language's tree-sitter parser. Raises ImportError without its grammar."""
+    """Raise ImportError if the grammar is not installed."""
     from tree_sitter import Language
     from tree_sitter import Parser as TreeParser
 

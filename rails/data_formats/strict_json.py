@@ -189,7 +189,7 @@ def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | No
 
 
 def _quickly(text: str) -> Json:
-    """Read with a compiled decoder, which accepts too large numbers and nesting; None if in doubt, and for ``null``."""
+    """Read with a decoder that accepts too large numbers and nesting; None if in doubt, and for ``null``."""
     import jiter  # only here, so that a gate that meets no call of a model does not wait for it
 
     try:
@@ -200,7 +200,6 @@ def _quickly(text: str) -> Json:
 
 
 def _is_sound(value: Json) -> bool:
-    """Return whether ``value`` surely breaks no rule on numbers and nesting."""
     level: Iterable[Json] = value.values() if type(value) is dict else (value,)
     for _ in range(limits.JSON_DEPTH):
         items = list(level)
@@ -267,7 +266,6 @@ def _raw_surrogate(text: str) -> int:
 
 
 def _place(text: str, refused: _Refused, pos: int = 0) -> int:
-    """Return where a key repeats or a bare word is outside strings."""
     if refused.code == "duplicate_key":
         return next((key.start for key in repeated_keys(text, pos) if key.path[-1] == refused.token), pos)
     bare = re.compile(rf"{_STRING.pattern}|{re.escape(refused.token)}", re.S)

@@ -111,7 +111,6 @@ class Coercion:
         return items if any(map(operator.is_not, items, value)) else value
 
     def _is_settled(self, value: list[Json], schema: Json) -> bool:
-        """Return whether nothing in many objects can change: a shortcut."""
         if type(schema) is not dict or set(map(type, value)) != {dict}:
             return False
         members, objects = self._parts.members_of(schema), cast("list[dict[str, Json]]", value)
@@ -142,7 +141,7 @@ class Coercion:
 class _Members(NamedTuple):
     """An object schema's convertible properties; ``None`` for others.
 
-    ``changing``: their names; ``others``: for unnamed properties.
+    ``others``: for unnamed properties.
     """
 
     named: Mapping[str, Json | None]
@@ -235,7 +234,6 @@ def _declared_types(part: Mapping[str, Json]) -> frozenset[str]:
 
 
 def _wide(types: Sequence[Json]) -> frozenset[str]:
-    """Return the types; "number" includes "integer"."""
     return frozenset(str(name) for name in types) | ({"integer"} if "number" in types else frozenset())
 
 
@@ -259,7 +257,6 @@ def _conjuncts(schema: Mapping[str, Json], root: SchemaValue) -> Iterator[Mappin
 
 
 def _branch(schema: Mapping[str, Json], root: SchemaValue, wanted: str, depth: int = 0) -> Mapping[str, Json]:
-    """Return what is known of a ``wanted`` value: this schema, and its only fitting branch."""
     known: dict[str, Json] = {}
     for part in _conjuncts(schema, root):
         known = {**part, **known}

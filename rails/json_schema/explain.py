@@ -201,7 +201,6 @@ _EXPLAINERS: Final[Mapping[str, Callable[[Any, JsonPlace], SchemaFault]]] = {
 
 
 def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
-    """Explain the best fit of several forms, of which none fits."""
     branches: dict[int, list[SchemaError]] = {}
     for inner in error.context:
         # A branch that is just `false` names no rule, so it has no place among the branches.
@@ -214,7 +213,7 @@ def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
 
 
 def _badness(errors: Iterable[SchemaError]) -> tuple[int, int]:
-    """Return a sort key: a wrong type at the top is worst; fewer errors are better."""
+    """Return a sort key: a wrong type at the top is worst."""
     found = list(errors)
     return sum(1 for error in found if error.validator == "type" and not error.path), len(found)
 

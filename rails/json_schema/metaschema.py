@@ -105,7 +105,6 @@ _TOO_DEEP: Final = f"the schema has more than {limits.SCHEMA_DEPTH} levels"
 
 
 def _all_schemas(schema: Json, place: JsonPlace, depth: int) -> Iterator[tuple[JsonPlace, Json]]:
-    """Yield a schema and those within it with their places, to the first level that is too deep."""
     yield place, None if depth > limits.SCHEMA_DEPTH else schema
     if isinstance(schema, dict) and depth <= limits.SCHEMA_DEPTH:
         for inner, child in subschemas(schema):

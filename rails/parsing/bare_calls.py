@@ -47,7 +47,6 @@ def bare_calls(text: str, tools: ToolSchemas) -> Iterator[tuple[int, int, list[R
 
 
 def _ends(text: str, start: int) -> Iterator[int]:
-    """Yield possible ends: of the value, else of its paragraph and of the text."""
     value = read_container(text, start, limits.JSON_DEPTH)
     if value is not None:
         if _LINE_END.match(text, value[1]):

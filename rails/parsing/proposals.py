@@ -194,7 +194,6 @@ def _is_tag_fence(span: BlockSpan) -> bool:
 
 
 def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> bool:
-    """Return whether the fence that ends a Markdown file may open one in it: text and bare fences follow."""
     paths = (str(one.parameters.get("file_path")) for one in block.outcomes if isinstance(one, Proposed))
     is_prose = any(path.endswith((".md", ".markdown", ".mdx", ".rst")) for path in paths)
     bare = (not isinstance(item, str) and item.container is None and not _info(item) for item in rest)

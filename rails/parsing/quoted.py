@@ -356,7 +356,7 @@ _ELEMENT: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z_][\w.:-
 
 
 def find_element(line: str, ours: Collection[str]) -> Container | None:
-    """Return the other element that this line opens. It counts only if it is closed."""
+    """Return the other element that this line opens; it counts only if closed."""
     found = _ELEMENT.match(line)
     name = found[1].lower() if found else ""
     if found is None or found[2].endswith("/") or f"</{name}" in line.lower() or name in ours:
@@ -429,9 +429,9 @@ _WITHDRAWN: Final = 1_000
 
 
 class Strays:
-    """Closing marks without opening ones: what do they make part of a container?
+    """Closing marks without opening ones.
 
-    One behind a container of the same name shows that it ended too early: what is between is part of it.
+    Behind a container of the same name, one shows that it ended too early: what is between is part of it.
     """
 
     __slots__ = ("_opened", "withdrawn")

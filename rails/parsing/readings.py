@@ -108,7 +108,6 @@ def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layou
 
 
 def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
-    """Yield (kinds of escapes that are decoded, text) for each consistent way to read a string."""
     kinds = "lcdst" if one.doubt in ("", "long") or "\n" in one.raw else "cdst"
     kinds += "q" if one.doubt in ("torn", "long") else ""
     there = [kind for kind in kinds if _SIGNS[kind].search(one.raw)]
@@ -169,7 +168,7 @@ def _vouched_for(text: str, one: DoubtfulText, language: str, whole: bool) -> st
 
 
 def _all_escaped(texts: Iterable[str]) -> bool:
-    """Return whether every apostrophe is escaped: a habit, not part of the text."""
+    """Return whether every apostrophe is escaped, as a habit."""
     return all(text.count("'") == text.count("\\'") for text in texts)
 
 

@@ -133,7 +133,7 @@ _LEAD_CHARS: Final = 200
 
 
 def led(span: BlockSpan, lead: str) -> list[BlockResult]:
-    """Judge a call in another model's form behind ``lead`` on its line; nothing if it is meant."""
+    """Judge a call in another model's form behind ``lead``; nothing if it is meant."""
     half = _LEAD_CHARS // 2
     if _LEAD.fullmatch(lead if len(lead) < _LEAD_CHARS else lead[:half] + lead[-half:]):
         return []
@@ -146,7 +146,7 @@ def quoted_inside(name: str) -> str:
 
 
 def inside_foreign(outcome: RawRequest | Refusal, label: str) -> Refusal:
-    """Refuse a call inside another model's call format."""
+    """Refuse a call in another model's format."""
     message = (
         f"The call is inside a call format of another kind, closed by </{one_line(label, 40)}>, so it may only be "
         "a part of it; it was not executed."

@@ -120,7 +120,6 @@ def _separates(raw: str, inner: list[int]) -> bool:
 
 
 def _swallows(raw: str, mark: str, keys: Set[str]) -> bool:
-    """Return whether a known key, a mark lost or not, is in ``raw`` outside its own braces."""
     found = [*re.finditer(rf"(?:{mark}([\w$-]{{1,100}})|\b([\w$-]{{1,100}}){mark})[^\n]{{0,2}}?\s*:", raw)]
     found += re.finditer(rf"[,{{]\s*{mark}([\w$-]{{1,100}})(){mark}", raw)
     return any((key[1] in keys or key[2] in keys) and not _enclosed(raw, key.start()) for key in found)
@@ -246,7 +245,6 @@ def _language(value: Json, tools: ToolSchemas) -> str:
 
 
 def _unsure(raw: str, mark: str) -> bool:
-    """Return whether a string has line ends of two kinds, or in a quotation."""
     if not _WRITTEN_LINE.search(raw):
         return False
     lines = _WRITTEN_LINE.split(raw)[:-1]
@@ -334,10 +332,7 @@ class _Search:
                 alive.append(False)
 
     def ends(self, begin: int, schema: quick_check.SchemaValue) -> Iterator[int]:
-        """Yield where the string at ``begin`` could end: marks that something structural follows.
-
-        In a list, no further than where its item ends and the next begins, if its braces are its own.
-        """
+        """Yield where the string could end; in a list, no further than its item, if its braces are its own."""
         text = self.text
         choices = schema.get("enum") if isinstance(schema, Mapping) else None
         for end in self.marks[text[begin]]:
@@ -356,9 +351,9 @@ class _Search:
     def walk(
         self, pos: int, stack: _Stack, *, first: bool = False
     ) -> tuple[int, quick_check.SchemaValue, _Stack] | bool | None:
-        """Go on from ``pos`` to the next string value. True at a proper end of the text, None at a dead end.
+        """Go on to the next string value. True at a proper end of the text, None at a dead end.
 
-        ``first``: a container was just opened; otherwise a value has just ended.
+        ``first``: a container was just opened, not a value ended.
         """
         text = self.text
         while True:
@@ -384,7 +379,7 @@ class _Search:
             pos, stack, first = step[0], step[2], step[4]
 
     def _value(self, pos: int, stack: _Stack) -> tuple[int, quick_check.SchemaValue, _Stack, bool, bool] | None:
-        """Read a key if one is due, and its value's start: (pos, schema, stack, is a string, opened)."""
+        """Read a due key and its value's start: (pos, schema, stack, is a string, opened)."""
         text, top = self.text, stack[-1]
         if top.seen is not None:
             key = _KEY.match(text, pos)

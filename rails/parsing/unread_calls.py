@@ -95,7 +95,7 @@ class _Found(NamedTuple):
 
 
 def without_blocks(text: str, blocks: Iterable[tuple[int, int]]) -> str:
-    """Return ``text`` with a dot for each character in ``blocks``, so that all offsets stay."""
+    """Return ``text`` with dots in ``blocks``, so that offsets stay."""
     for start, end in blocks:
         text = text[:start] + _INK.sub("·", text[start:end]) + text[end:]
     return text
@@ -111,8 +111,7 @@ def find_unread_calls(
     """Yield a refusal for each unread call in ``text``.
 
     The blocks of ``read``, the requests, are not in ``text`` (``without_blocks``); a repetition of one is no call. Of a
-    broken one of the ``ignored`` blocks only the beginning counts: the rest may have been in strings. ``offered``: the
-    tools that the author may use.
+    broken ``ignored`` block only the beginning counts: the rest may be strings. ``offered``: the author's tools.
     """
     if len(text) > _CHARS:
         return
@@ -171,7 +170,6 @@ def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
 
 
 def _spelling(name: str) -> str:
-    """Return a pattern for a tool's name, with or without its underscores."""
     words = map(re.escape, name.split("_"))
     return f"(?i:{'[_-]?'.join(words)})" if "_" in name else re.escape(name)
 
@@ -185,7 +183,7 @@ def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
 
 
 def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
-    """Return in words where a call is; "" if it is shown, or inside a container."""
+    """Return a call's place in words; "" if shown or in a container."""
     if around is None:
         return "outside of any fence"
     label = one_line(around.label, 40)

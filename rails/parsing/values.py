@@ -28,7 +28,7 @@ def own_names(tools: ToolSchemas, wanted: str) -> str:
 
 
 class Ignored(Struct, frozen=True):
-    """A block that is no request: where it is, and why it was ignored."""
+    """A block that is no request, and why."""
 
     start: int
     end: int

@@ -16,7 +16,7 @@ _CLOSING: Final = re.compile(
 
 
 def read(text: str) -> Sequence[FormCall]:
-    """Return the calls of the list."""
+    """Return the list's calls."""
     cursor = Cursor(text)
     cursor.take(_OPENING, "<|START_ACTION|>")
     value, repairs = cursor.json(_CLOSING)

@@ -27,7 +27,7 @@ _PARAMETER: Final = lazy(rf"<{_BAR}DSML{_BAR}[ \t]?parameter name=\"([^\"<>\n]{{
 
 
 def read(text: str) -> Sequence[FormCall]:
-    """Return the calls of a section, or of one call without its section."""
+    """Return the calls of a section or single call."""
     cursor, calls = Cursor(text), list[FormCall]()
     if not (cursor.skip(_DSML) or _INVOKE.match(text)):
         return marked_calls(text, _MARKS)

@@ -14,7 +14,7 @@ _END: Final = lazy(r"</tool_call>\s*\Z")
 
 
 def read(text: str) -> Sequence[FormCall]:
-    """Return the one call of a ``<tool_call>`` element; values are texts as they stand."""
+    """Return the call; values are raw texts."""
     cursor = Cursor(text)
     name = cursor.take(_OPENING, "<tool_call> and the name of a tool")[1]
     cursor.skip(SPACE)

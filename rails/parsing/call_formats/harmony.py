@@ -21,5 +21,5 @@ _MARKS: Final = CallMarks(
 
 
 def read(text: str) -> Sequence[FormCall]:
-    """Return the call of a message on a channel to a function."""
+    """Return the message's call."""
     return marked_calls(text, _MARKS)

@@ -21,7 +21,7 @@ _PARAMETER: Final = re.compile(r"<(?:[\w-]+:)?parameter name=[\"']?([^\"'<>\n]{1
 
 
 def read(text: str) -> Sequence[FormCall]:
-    """Return the calls of the element: ``<invoke>`` elements or JSON objects."""
+    """Return the element's calls."""
     cursor, calls = Cursor(text), list[FormCall]()
     cursor.skip(_OPENING)
     while not (calls and cursor.skip(_CLOSING)):

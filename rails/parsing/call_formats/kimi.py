@@ -18,5 +18,5 @@ _MARKS: Final = CallMarks(
 
 
 def read(text: str) -> Sequence[FormCall]:
-    """Return the calls of a section, or of one call without its section."""
+    """Return the calls of a section or single call."""
     return marked_calls(text, _MARKS)

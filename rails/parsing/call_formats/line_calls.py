@@ -69,7 +69,7 @@ HERMES_TAGS: Final = frozenset({"tool_call", "function_call"})
 
 
 class Marker(Struct, frozen=True):
-    """Where a marked JSON value begins: its dialect, how it is closed ("": by its own end), its tool."""
+    """Where a marked value begins: its dialect, closing tag ("": none), and tool."""
 
     dialect: str
     used: int
@@ -78,7 +78,7 @@ class Marker(Struct, frozen=True):
 
 
 def check_dialects(dialects: Set[str]) -> frozenset[str]:
-    """Return ``dialects``. Raises UsageError, with the known ones, if one does not exist."""
+    """Return ``dialects``. Raises UsageError for an unknown one."""
     known = NAMES | FORMS.keys() | {"json"}
     unknown = sorted(dialects - known)
     if unknown:
@@ -87,7 +87,7 @@ def check_dialects(dialects: Set[str]) -> frozenset[str]:
 
 
 def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
-    """Return the marked value that begins on this line; ``before`` is the prose that ends there."""
+    """Return this line's marked value; ``before`` is the prose above."""
     for name, opener in _OPENERS:
         found = opener.match(line) if name in dialects else None
         if found is None:
@@ -103,7 +103,7 @@ def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
 
 
 def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas, tool: str) -> tuple[Json, str]:
-    """Return an opt-in format's value in S1 form and the format's name; else the value and ""."""
+    """Return an opt-in value in S1 form and its format; else the value and ""."""
     if dialect == "react" or (dialect == "mistral" and tool):
         return {"tool": tool, "arguments": value}, dialect
     within = {_HOLDS[dialect]} if dialect in _HOLDS else dialects

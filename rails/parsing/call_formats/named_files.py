@@ -41,7 +41,7 @@ def is_talk(info: str) -> bool:
 
 
 def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> Iterator[Outcome]:
-    """Yield the named file that a fence is, if any; ``above`` is the line before it."""
+    """Yield a fence's named file, if any; ``above`` is the line before it."""
     body = [line.removesuffix("\r") for line in body]
     label = body[0] if body else ""
     heading = name_in_heading(above) or name_in_project(above, exists)

@@ -17,7 +17,7 @@ _STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use"})
 
 
 def judge_native(call: NativeCall, finish: StopReason) -> RawRequest | Refusal:
-    """Judge a provider's own call; ``finish`` is why its answer ended."""
+    """Judge a provider's call; ``finish`` ended its answer."""
     name = one_line(call.name, 80)
     if finish not in _STOPS:
         message = (

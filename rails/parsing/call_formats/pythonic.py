@@ -18,7 +18,7 @@ _CHARS = 400_000
 
 
 def read(text: str) -> Sequence[FormCall]:
-    """Return the calls of a list or of several lines."""
+    """Return the calls of a list or several lines."""
     if len(text) > _CHARS:
         raise NotInForm("the calls are too long", 0)
     try:

@@ -17,7 +17,7 @@ _END: Final = re.compile(r"</function>\s*")
 
 
 def read(text: str) -> Sequence[FormCall]:
-    """Return the calls of a ``<tool_call>`` element, or of a bare ``<function=…>``."""
+    """Return the calls; ``<function=…>`` may be bare."""
     cursor = Cursor(text)
     wrapped = cursor.skip(_OPENING)
     if wrapped and not _FUNCTION.match(text, cursor.pos):
@@ -47,6 +47,5 @@ def function(cursor: Cursor) -> FormCall:
 
 
 def _trimmed(value: Json) -> Json:
-    """Return a value without the line ends that the form puts around it."""
     text = str(value)
     return text[1:].removesuffix("\n") if text.startswith("\n") else text

@@ -124,7 +124,7 @@ def tagged_values(cursor: Cursor, opening: re.Pattern[str], closing: str, after:
 
 
 class CallMarks(NamedTuple):
-    """A form's marks: around a section, before and behind each call's JSON; ``call`` has the tool's name."""
+    """A form's marks: around a section and each call's JSON; ``call`` has the tool's name."""
 
     section: re.Pattern[str]
     call: re.Pattern[str]
