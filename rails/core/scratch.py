@@ -21,7 +21,7 @@ _STAYS: Final = ("demo", "job", "sandbox")
 def scratch_folder(purpose: str) -> contextlib.AbstractContextManager[str]:
     """Return an empty folder that only this user can read, removed at the end of its ``with`` block.
 
-    What cannot be removed is left to the system. After a kill, the next such folder's maker removes it.
+    What cannot be removed is left to the system. After a kill, the next call removes it.
     """
     import tempfile
 
@@ -37,7 +37,7 @@ def kept_folder(purpose: str) -> Path:
 
 @contextlib.contextmanager
 def room_for_sockets() -> Iterator[None]:
-    """Use /tmp while TMPDIR is too long for a socket's name."""
+    """Make temporary files in /tmp meanwhile, if TMPDIR is too long for a socket's name."""
     import tempfile
 
     told = tempfile.gettempdir()

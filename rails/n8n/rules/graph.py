@@ -34,7 +34,7 @@ def check_cycles(workflow: Workflow) -> Iterator[Issue]:
 
 
 def _passed_on(workflow: Workflow, node: Node) -> list[str]:
-    """Return the next nodes that get all of a node's output, if it cannot hold any back."""
+    """Return the other nodes next on main that cannot hold items back."""
     wires = [wire for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
     others = [wire.target for wire in wires if wire.target is not node]
     return [other.name for other in others if not _has_exit(workflow, other)]
