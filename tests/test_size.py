@@ -47,7 +47,7 @@ MODULES = 571
 TESTS = 581_000
 CASES = 14_240
 #: Modules of ``rails/`` with more than eight nodes a line of code: new ones breathe.
-PACKED = 344
+PACKED = 419
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -60,10 +60,12 @@ def measured(path: Path) -> tuple[int, int]:
     docstrings = [node.body[0] for node in nodes if isinstance(node, DOCUMENTED) and ast.get_docstring(node)]
     ignored = {id(part) for docstring in docstrings for part in ast.walk(docstring)}
     kept = [node for node in nodes if id(node) not in ignored]
-    lines = {
-        line for node in kept if hasattr(node, "lineno") for line in range(node.lineno, (node.end_lineno or 0) + 1)
-    }
-    return len(kept), len(lines)
+    return len(kept), len(lines_of(kept) - lines_of(docstrings))
+
+
+def lines_of(nodes: list[ast.AST]) -> set[int]:
+    placed = (node for node in nodes if hasattr(node, "lineno"))
+    return {line for node in placed for line in range(node.lineno, (node.end_lineno or 0) + 1)}
 
 
 def modules(folder: str) -> list[Path]:

@@ -3,7 +3,7 @@
     00_task.md                the first agent's task (00_planning_doc.md for a plan)
     01_planning_output.md     its result (.json when its contract is a schema)
     02_for_coder.md           the second's input, whole and as data
-    02_for_human.md           with 01_coder_answer.md, when a human takes over
+    02_for_human.md           with 01_coder_answer.md, when it is your turn
     04_final_approved/        the files approved and written
 
 No agent can write there. A killed session writes the same files again.
