@@ -53,8 +53,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _Sessions:
-    """Makes sessions as the command line says."""
-
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self.given: Mapping[str, str] = {"protocol": options.protocol or "auto"}

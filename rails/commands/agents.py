@@ -95,9 +95,8 @@ def _not_used(project: Path, trust: TrustRecord) -> str:
 
 
 def offer_instructions(project: Path, listened: str | None) -> str:
-    """Show the project's instructions to a person who may accept them; return a note if they are not used.
-
-    Nobody is asked where another program listens (``listened``).
+    """Show the project's instructions, ask to accept them unless a program listens (``listened``); return a note if
+    they are not used.
     """
     trust = trust_of(project)
     if not listened and sys.stdin.isatty():
@@ -132,9 +131,8 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
 
 
 def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *, ask: bool = True) -> dict[str, Agent]:
-    """Return ``agents`` with those of ``roles`` accepted, asking at a terminal (``ask``) for a project's own.
-
-    Raises UsageError, before anything is started, if one is not accepted.
+    """Return ``agents`` with those of ``roles`` accepted, asking for a project's own. Raises UsageError before anything
+    starts.
     """
     accepted, trust = dict(agents), trust_of(project)
     for role in dict.fromkeys(roles):

@@ -1,6 +1,4 @@
-"""An answer on the screen while it comes: paragraphs of Markdown, without calls. Model text is made printable, HTML
-stays text, links are not active.
-"""
+"""A streamed answer on the screen: paragraphs of Markdown, without calls, printable; HTML and links stay text."""
 
 from __future__ import annotations
 

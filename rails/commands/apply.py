@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _denied(project: Path, wanted: str) -> str:
-    """Return what was denied because nobody was there, as an answer. Raises UsageError for nothing."""
+    """Return a session's unattended denials as an answer. Raises UsageError for none."""
     from rails.commands.log import chosen_session
     from rails.review.session_list import SessionList
 

@@ -1,7 +1,5 @@
-"""``ai-rails run --attempts N``: N agents do the task in separate work trees of the last commit; the best is proposed.
-
-An attempt must pass the gate and the project's tests. The best has the fewest findings, then the smallest diff; a
-person may pick another. The change then goes through gate and approval like any other.
+"""``ai-rails run --attempts N``: N agents in separate work trees of the last commit; the best that passes gate and
+tests is proposed. Best: fewest findings, then smallest diff, or a person's choice.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _specs(options: argparse.Namespace, project: Path) -> list[JobSpec]:
-    """Return a job for each attempt. Raises UsageError if the disk differs from the last commit."""
+    """Return a job per attempt. Raises UsageError if the disk differs from the last commit."""
     if not options.task or options.resume is not None or options.then or options.plan:
         raise UsageError("--attempts takes one task for one agent, and nothing to go on with. Nothing was started.")
     if not listing.knows(project, "HEAD"):

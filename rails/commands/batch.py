@@ -1,4 +1,4 @@
-"""``ai-rails batch``: run many jobs, report on them, export their answers as training data."""
+"""``ai-rails batch``: run many jobs, report on them, export training data."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _policy(given: str | None) -> str:
-    """Return the policy text of the jobs. Raises UsageError if there is none: all would be denied."""
+    """Return the policy's text. Raises UsageError without one: all would be denied."""
     from rails.approval.policy.places import POLICY_NAME
     from rails.batch.run_job import POLICIES
     from rails.core.app_dirs import config_folder
@@ -285,7 +285,7 @@ def _policy(given: str | None) -> str:
 
 
 def _check_models(options: argparse.Namespace, specs: Sequence[JobSpec]) -> None:
-    """Raise UsageError for an unknown model, ModelError for a missing key (only printed in a dry run)."""
+    """Raise UsageError for an unknown model, ModelError for a missing key (printed in a dry run)."""
     from rails.batch.run_job import model_of
 
     for spec in {spec.model: spec for spec in specs}.values():

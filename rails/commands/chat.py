@@ -1,6 +1,4 @@
-"""``ai-rails chat``: a conversation with an agent, in one session and log. In the mode ``plan`` every change is denied
-until the person types "go".
-"""
+"""``ai-rails chat``: a conversation in one session. In the mode ``plan`` changes are denied until "go"."""
 
 from __future__ import annotations
 
@@ -99,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make_ready(options: argparse.Namespace, project: Path) -> Cast:
-    """Open the model and import what it needs while the person types. Raises UsageError or ModelError."""
+    """Open the model, importing while the person types. Raises UsageError or ModelError."""
     from rails.commands import models
     from rails.config.run_defaults import run_defaults
     from rails.core.app_dirs import config_folder
@@ -382,7 +380,7 @@ Heard = Callable[[], str]
 
 
 def _lines(project: Path, talk: Talk) -> Callable[[Heard | None], str | None]:
-    """Return what reads the next line (``None``: the end), from the terminal or from its argument."""
+    """Return what reads the next line (``None``: end), from terminal or argument."""
     if sys.stdin is None or not sys.stdin.isatty():
         return _read_line
     prompt = _prompt(project)
@@ -450,7 +448,7 @@ def _prompt(project: Path) -> PromptSession[str]:
     masker = Masker(b"", (*of_environment(os.environ), *env_secrets(project)))
 
     class Masked(FileHistory):
-        """A history masked and readable only by its user; none if the disk refuses it."""
+        """A masked history that only its user can read."""
 
         def load_history_strings(self) -> Iterable[str]:
             with suppress(OSError):

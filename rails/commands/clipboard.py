@@ -1,4 +1,4 @@
-"""The terminal's clipboard, by its escape sequence: no program is needed, and it works over ssh."""
+"""The terminal's clipboard, by escape sequence: works without programs and over ssh."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST: Final = 74_000
 
 
 def copied(text: str) -> str:
-    """Put printable ``text`` on the clipboard; return a sentence on whether it worked."""
+    """Put printable ``text`` on the clipboard; return how it went."""
     encoded = base64.b64encode(text.encode("utf-8", "replace")).decode()
     if len(encoded) > _MOST:
         return "Not copied: it is too long for a terminal's clipboard. Mark it above."

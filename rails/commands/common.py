@@ -65,7 +65,7 @@ def untrusted(registry: Registry) -> frozenset[str]:
 
 
 def human_of(screen: ProgressScreen, approver: object = None) -> Person:
-    """Return who answers between turns: a person at a terminal or page, or nobody."""
+    """Return who answers between turns: a person, or nobody."""
     from rails.session.ask_user import AtBoth, AtTerminal, Unattended
 
     keyboard, queue = _keyboard(), _queue_behind(approver)
@@ -76,9 +76,8 @@ def human_of(screen: ProgressScreen, approver: object = None) -> Person:
 def approver_of(
     options: argparse.Namespace, screen: ProgressScreen, project: Path, registry: Registry, gate: Gate
 ) -> PolicyApprover:
-    """Return who approves: a person at a terminal or page, with ``--approve policy`` after the policy file.
-
-    With neither terminal nor ``--web``, every question is denied.
+    """Return who approves: a person, with ``--approve policy`` after the policy file. Without terminal and ``--web``
+    questions are denied.
     """
     from rails.approval.policy.policy import PolicyApprover, load_policy
 
@@ -110,7 +109,7 @@ def approver_of(
 
 
 def show_question(screen: ProgressScreen, request: ApprovalRequest) -> None:
-    """Draw a question that nobody at this terminal answers, at its own width."""
+    """Draw a question that nobody at this terminal answers."""
     from rails.approval.terminal.screen import Look, draw_request
     from rails.render.terminal import columns
 
@@ -134,7 +133,7 @@ def queue_of(registry: Registry, gate: Gate, *, page_waits: bool, minutes: float
 
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
-    """Validate parameters that a human edited (JSON) as an agent's are; return the request, or what is wrong."""
+    """Return edited JSON parameters validated as an agent's, or what is wrong."""
     from rails.core.tool_request import RawRequest, ToolRequest
     from rails.tools.validate import validate
 
@@ -160,7 +159,7 @@ def parameters_of(text: str) -> Mapping[str, Json]:
 
 
 def notes_of(loaded: Agents, registry: Registry) -> list[str]:
-    """Return the problems of agents and tools, a line each: the first few and a count of the rest."""
+    """Return the problems of agents and tools: the first lines, and a count."""
     unknown = (
         f"the agent {agent.name} works without {name}: no tool has that name ({agent.source})"
         for agent in loaded.values()
@@ -235,7 +234,7 @@ def width_of(stream: TextIO) -> int:
 
 
 def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
-    """Show a text from the project and accept it if a person types the word; return whether they did."""
+    """Show a text from the project, accept it if a person agrees; return whether."""
     print(question)
     agreed = typed("trust", what)
     if agreed:
@@ -244,7 +243,7 @@ def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
 
 
 def typed(word: str, what: str) -> bool:
-    """Ask a person to type ``word`` to ``what``; return whether they did, False without a terminal."""
+    """Whether a person types ``word`` to ``what``; False without a terminal."""
     sys.stdout.flush()
     if not sys.stdin.isatty():
         return False
@@ -255,7 +254,7 @@ def typed(word: str, what: str) -> bool:
 
 
 def read_input(name: str) -> str:
-    """Read a file or standard input (``-``): UTF-8, or UTF-16 with a BOM (PowerShell). Other bytes become U+FFFD."""
+    """Read a file or ``-``: UTF-8, or UTF-16 with a BOM (PowerShell); other bytes become U+FFFD."""
     if name == "-":
         data = sys.stdin.buffer.read(ANSWER_CHARS * 4 + 1)
     else:
@@ -283,10 +282,10 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
 
 
 def write_output(name: str | Path, parts: Iterable[str], mark: str = "") -> None:
-    """Write a command's output into a file of the user's, and say where. Links are followed.
+    """Write output into a file, following links, and say where.
 
-    Raises UsageError if a file exists that does not begin with text containing ``mark`` (without one, if any exists),
-    RailsError if it cannot be written.
+    Raises UsageError for an existing file that does not begin with text containing ``mark`` (``""``: any), RailsError
+    if unwritable.
     """
     from rails.core.user_files import UserFile
 
@@ -326,7 +325,7 @@ def exit_of(outcome: SessionEnd) -> int:
 
 
 def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
-    """Print how a session ended and what to do next; return the exit code."""
+    """Print a session's end and next commands; return the exit code."""
     from rails.session.job import PAUSED
 
     outcome = outcome_for(ending.outcome)
@@ -354,7 +353,7 @@ def _option_for(project: Path) -> str:
 
 
 def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str, *, talks: bool) -> int:
-    """Print where Ctrl-C or a signal stopped a session and how to go on; return the exit code."""
+    """Print where a session stopped and how to go on; return the exit code."""
     screen.rest()
     screen.line()
     screen.line(f"Stopped by {by}. What was approved and written stays; nothing is half done.", "yellow")

@@ -1,6 +1,4 @@
-"""``ai-rails completion SHELL``: a completion script. It holds all words, made from the parsers, so a Tab starts no
-Python.
-"""
+"""``ai-rails completion SHELL``: a script with all words of the parsers, so a Tab starts no Python."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the settings or a schema. Raises UsageError for a wrong settings file, after the rest is shown."""
+    """Print settings or schema. Raises UsageError for a wrong file, after showing the rest."""
     if options.action == "schema":
         print(schema_text(_schema_name(options.name)), end="")
         return EXIT_OK

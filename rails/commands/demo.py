@@ -1,5 +1,5 @@
-"""``ai-rails demo``: the shipped example on a fresh copy, without key or network. Only the model's answers are
-recorded, and without ``--interactive`` the approvals, too.
+"""``ai-rails demo``: the shipped example, without key or network: recorded answers and, without ``--interactive``,
+approvals.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the example; exit 0 only if it ends as expected and the project's tests pass."""
+    """Run the example; exit 0 only if it and the project's tests pass."""
     from rails.approval.terminal.scripted import ScriptedApprover
     from rails.commands.job import serving
     from rails.commands.live import ProgressScreen

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _install(folder: Path) -> int:
-    """Install the pinned JavaScript tools in a separate folder, out of reach of any project's configuration."""
+    """Install the pinned JavaScript tools, out of reach of any project's configuration."""
     npm = shutil.which("npm")
     if npm is None:
         raise UsageError("npm was not found. Install Node.js, then run this again; nothing was changed.")

@@ -1,7 +1,5 @@
-"""A run as events for another program: server-sent events or JSON lines, defined in ``rails.projections.live``.
-
-Besides: ``text-partial`` for a streaming answer (masked; at most every 50 characters and 150 ms) and at the end
-``[DONE]`` (SSE) or ``{"type": "done"}`` (JSON lines).
+"""A run as server-sent events or JSON lines (``rails.projections.live``), plus ``text-partial`` of an answer (masked;
+at most every 50 characters and 150 ms) and at the end ``[DONE]`` or ``{"type": "done"}``.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ Form = Literal["sse", "jsonl"]
 
 
 class EventStream:
-    """Writes a session's records as events to ``out``; call it with each record, then ``close`` it."""
+    """Writes records as events to ``out``; call it, then ``close``."""
 
     def __init__(
         self, out: TextIO, form: Form, cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None
@@ -35,7 +33,7 @@ class EventStream:
             self._write(signal)
 
     def partly(self, text: str) -> None:
-        """Write what was added to the answer since last time; an empty text begins the next one."""
+        """Write what the answer gained; an empty text begins the next."""
         if text and text.startswith(self._partial) and text != self._partial:
             self._own("text-partial", delta=text[len(self._partial) :])
         self._partial = text

@@ -1,4 +1,4 @@
-"""How a process ends: at once where another program waits, and by Ctrl-C or a signal at any moment."""
+"""How a process ends, also by Ctrl-C or a signal at any moment."""
 
 from __future__ import annotations
 
@@ -76,10 +76,9 @@ def uninterrupted() -> Iterator[None]:
 
 
 def end_process(code: int) -> None:
-    """End this process at once, after exit handlers and flushing: saves the interpreter's shutdown, a tenth of
-    ``ai-rails gate FILE`` (``make bench``, startup.py).
+    """End this process at once, after exit handlers and flushing; saves a tenth of ``ai-rails gate FILE``.
 
-    Returns if a thread still works or the output cannot be written.
+    Returns if a thread works or output cannot be written.
     """
     threading = sys.modules.get("threading")
     if threading and any(
@@ -98,8 +97,7 @@ def end_process(code: int) -> None:
 def settle_streams(code: int) -> int:
     """Flush the streams; return ``code``, or an error instead of 0 if standard output is lost.
 
-    Not an error: a broken pipe, for which Python would exit with 120. An interrupt may have left a spinner's stand-in
-    in place of a stream.
+    A broken pipe is no error (Python would exit with 120). A spinner's stand-in may be in a stream's place.
     """
     ours = [number for number in _ENDS if signal.getsignal(number) is interrupted]
     for number in ours:  # nobody takes what is given out

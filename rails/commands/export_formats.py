@@ -1,6 +1,4 @@
-"""A session in other programs' formats: pure functions of whole records (``rails.log.reader.read_strict``, or ``full``
-after a lenient read). Secrets are masked as in the log.
-"""
+"""A session in other formats: pure functions of whole records (``read_strict``, or ``full``), masked as the log."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from rails.review.export.transcript import to_transcript
 
 
 def to_recording(records: Sequence[Record]) -> str:
-    """Return the model's answers as a recording for ``recorded:FILE``, without those that cannot be read."""
+    """Return the readable answers as a recording for ``recorded:FILE``."""
     lines = []
     for record in records:
         if isinstance(event := record.event, LlmResponse):

@@ -125,7 +125,7 @@ def _project(options: argparse.Namespace) -> Path:
 
 
 def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[str]) -> None:
-    """Judge pre-commit's files: since its --from-ref, or on disk if not all of it is staged."""
+    """Judge pre-commit's files: since its --from-ref, or on disk if partly staged."""
     if not (options.staged and options.paths and not options.diff):
         return
     since = os.environ.get("PRE_COMMIT_FROM_REF")
@@ -140,7 +140,7 @@ def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[
 
 
 def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str | None]:
-    """Return the revisions that say which files differ and what to compare with; None if all is new."""
+    """Return the revisions that choose files and that to compare with; None: all new."""
     from rails.git import listing
     from rails.git.revisions import EMPTY_TREE
 
@@ -260,7 +260,7 @@ def _trust(project: Path) -> None:
 
 
 def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:
-    """Repair and write in steps of so many files; return the remaining verdict, without contents."""
+    """Repair and write in bounded steps; return the remaining verdict without contents."""
     from rails.core.verdict import Verdict
     from rails.edits.checkpoint_commits import fix_run
     from rails.gate.verdicts import merged
@@ -278,9 +278,7 @@ def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotC
 
 
 def _write(project: Path, proposal: ChangeSet, run: str) -> None:
-    """Write fixes and formatting in steps that can be undone, each within the bounds of one change. ``--fix`` is the
-    consent.
-    """
+    """Write fixes as steps to undo, each within one change's bounds. ``--fix`` is the consent."""
     if proposal:
         from rails.approval.decision import Decision, request_for_changes, sign_changes
         from rails.core.verdict import Verdict
@@ -309,9 +307,8 @@ def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
 
 
 def _named(project: Path, options: argparse.Namespace) -> list[str]:
-    """Return the command line's files and folders, relative to the project, links unresolved.
-
-    Without any: what is staged or differs, else the current folder.
+    """Return the named files and folders, links unresolved; by default what is staged or differs, else the current
+    folder.
     """
     names = []
     inside = Path.cwd() != project and Path.cwd().is_relative_to(project)
@@ -331,5 +328,5 @@ def _named(project: Path, options: argparse.Namespace) -> list[str]:
 
 
 def known_files(project: Path) -> list[str]:
-    """Return the files that git knows or would add; without git, all that are not hidden."""
+    """Return the files git knows or would add; without git, those not hidden."""
     return [str(path) for path in read_changed_files(project, ()).chosen]

@@ -25,7 +25,7 @@ _TRUST: Final = {
 
 
 def without_options(words: Sequence[str]) -> int | None:
-    """Answer a host's call of two words, with few imports because it waits; ``None`` for anything else."""
+    """Answer a host's two-word call with few imports; ``None`` for others."""
     if not words or words[0] not in HOSTS or not set(words[1:]) <= set(_SWITCHES):
         return None
     from rails.integrations.daemon.client import answer_call
@@ -111,7 +111,7 @@ def _status() -> int:
 
 
 def _test(host: str) -> int:
-    """Send the host's JSON of a good and a bad edit through a gate, and show both."""
+    """Send a good and a bad edit in the host's JSON through a gate."""
     from pathlib import Path
 
     from rails.core.scratch import scratch_folder

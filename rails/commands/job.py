@@ -138,8 +138,7 @@ def _listeners(
 def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
     """Fill in the settings files' values; return a sentence about them.
 
-    A resumed session keeps the bounds and models of its log. Model names are left out: template and environment come
-    first.
+    Not a resumed session's bounds and models (in its log), nor models: template and environment precede.
     """
     names = (
         _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model", "temperature"}
@@ -242,7 +241,7 @@ def serving(project: Path, screen: ProgressScreen, log: SessionLog, *, wanted: b
 
 
 def _plan(project: Path, name: str, *, needed: bool) -> PlanFile | None:
-    """Return the plan. A resumed session has its text in the log; the file may be gone."""
+    """Return the plan; a resumed session's is in its log."""
     try:
         return plan_files.find_plan(project, name)
     except UsageError:
@@ -299,7 +298,7 @@ def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], 
 
 
 def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
-    """Open a session's log again ("": the last one's) and return where it stopped. Raises UsageError."""
+    """Open a session's log ("": the last) and its state. Raises UsageError."""
     state = state_of(project)
     session_id = chosen_session(state, name or "last").session_id
     log = SessionLog.reopen(state, session_id)

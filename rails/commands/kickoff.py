@@ -15,7 +15,7 @@ _TRIES: Final = 5
 
 
 def page_with_free_name(name: str, make: Callable[[str], Path]) -> tuple[Path, str]:
-    """Return the page that ``make`` wrote and its name; a taken name is asked for again, at a terminal only."""
+    """Return the page of ``make`` and its name; terminals are asked again for a taken one."""
     for _ in range(_TRIES):
         try:
             return make(name), name

@@ -1,6 +1,4 @@
-"""The live view of a session in a terminal: a line per event, from the log's records. A terminal gets colour and a
-spinner.
-"""
+"""The live view of a session in a terminal, from the log's records."""
 
 from __future__ import annotations
 
@@ -68,8 +66,6 @@ _TAIL: Final = 60
 
 
 class _Waiting:
-    """What is waited for, and for how long."""
-
     def __init__(self, what: str, facts: Callable[[], str]) -> None:
         self._what, self._facts, self._started = what, facts, time.monotonic()
 
@@ -81,14 +77,13 @@ class _Waiting:
 
 
 class ProgressScreen:
-    """Prints records as they come. ``debug`` adds the texts that the model reads and sends."""
+    """Prints records as they come; ``debug`` adds the model's texts."""
 
     def __init__(
         self, out: TextIO | None = None, *, colour: bool | None = None, debug: bool = False, plain: bool = False
     ) -> None:
-        """Write to ``out`` (default: standard output); ``colour`` defaults to whether that is a terminal.
-
-        ``plain`` is for screen readers: nothing moves.
+        """Write to ``out``, default standard output; ``colour`` by default on terminals; ``plain``: no movement, for
+        screen readers.
         """
         self.out = out or sys.stdout
         self.plain = plain

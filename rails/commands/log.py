@@ -170,7 +170,7 @@ def _search(state: Path, line: str, limit: int) -> int:
 
 
 def chosen_session(state: Path, wanted: str) -> SessionSummary:
-    """Return the session whose name is, begins or ends with ``wanted``, or the last for "last". Raises UsageError."""
+    """Return the session that is, begins or ends with ``wanted``, or is "last". Raises UsageError."""
     known = sessions(state)
     if not known:
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")

@@ -1,9 +1,9 @@
-"""The models of each role and the prices of tokens: the operator's choices.
+"""The models of each role and token prices.
 
-A role's model, first match: ``--model-for ROLE=MODEL``, ``--model``, the template's ``x-rails.model``,
-``AI_RAILS_MODEL``, the user's ``config.toml``, the default. The stronger one: ``--stronger-model``, the template's
-``x-rails.stronger_model``, ``AI_RAILS_STRONGER_MODEL``, the user's file, none. The overseer's: ``--overseer-model``,
-the user's file, none. Only the command line and that file may name a server: ``openai:NAME@http://127.0.0.1:8000/v1``.
+First match: ``--model-for ROLE=MODEL``, ``--model``, template ``x-rails.model``, ``AI_RAILS_MODEL``, user's
+``config.toml``, default. Stronger: ``--stronger-model``, ``x-rails.stronger_model``, ``AI_RAILS_STRONGER_MODEL``,
+user's file. Overseer: ``--overseer-model``, user's file. A template names no server:
+``openai:NAME@http://127.0.0.1:8000/v1``.
 """
 
 from __future__ import annotations
@@ -100,9 +100,8 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured
 
 
 def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:
-    """Return the command line's words that a resumed session keeps, with their seal.
-
-    Empty without the user's key. An address with a password is left out.
+    """Return the words that a resumed session keeps, with seal; none without the user's key. No address with a
+    password.
     """
     given = {name: getattr(options, name) for name in _KEPT}
     words = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value}
@@ -119,9 +118,8 @@ def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str 
 
 
 def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) -> str:
-    """Restore the words that a session was started with, where none are given; return a sentence about them.
-
-    Without this user's seal they do not count: anybody may have written the project's log.
+    """Restore a session's original words where none are given; return a sentence. Only with this user's seal: anybody
+    may write a project's log.
     """
     words = {name: value for name in _KEPT if (value := getattr(before, name))}
     if not words:
@@ -149,7 +147,7 @@ def _seal(session_id: str, words: Mapping[str, object]) -> str:
 
 
 def known_prices() -> Prices:
-    """Return the user's prices, then the shipped ones if of the same currency. Raises UsageError."""
+    """Return the user's prices, then shipped ones of the same currency. Raises UsageError."""
     own, shipped = load_price_file(config_folder() / PRICES_NAME), load_price_file(_SHIPPED)
     if own.currency not in ("", "USD"):
         return own
@@ -157,7 +155,7 @@ def known_prices() -> Prices:
 
 
 def check_models(cast: Cast, roles: Sequence[str], job: SessionJob, prices: Mapping[str, Price], folder: Path) -> None:
-    """Open every model of the job before it begins, and require a price if money is bounded."""
+    """Open every model before the job, requiring prices if money is bounded."""
     for role in dict.fromkeys(roles):
         models = [cast.overseer(), cast.for_role(role)]
         models += [cast.stronger_for(role)] if job.escalate == "model" else []

@@ -69,8 +69,6 @@ setattr(argparse, "_", str)  # noqa: B010 - nobody has its words in another lang
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a wrong command line in a sentence, with what to do."""
-
     def error(self, message: str) -> NoReturn:
         """Print usage and error; exit with the code of a wrong command line."""
         message = message.removeprefix("argument command: ")
@@ -90,8 +88,6 @@ def _meant(word: str, known: Iterable[str]) -> str:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as the terminal."""
-
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=max(20, columns() - 2))
 

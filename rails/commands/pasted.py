@@ -1,7 +1,5 @@
-"""Settles what a pasted chat answer leaves open: a block's file, and where its code goes.
-
-A block gets the file that it fits or that a person names; single functions replace their namesakes, as a diff; of two
-blocks for one place a person takes one. The result is an ordinary answer without questions.
+"""Settles what a pasted answer leaves open: a block's file (what it fits, or a person names), single functions as
+diffs, one of two blocks for a place. The result is an ordinary answer.
 """
 
 from __future__ import annotations
@@ -47,10 +45,9 @@ class NothingToApplyError(RailsError):
 
 
 def with_definitions(old: str, block: str, language: str) -> tuple[str, str]:
-    """Return ``old`` with the definitions of ``block`` in place of their namesakes, and their names.
+    """Return ``old`` with definitions of ``block`` replaced, and their names. Python, JavaScript, TypeScript.
 
-    Two empty texts if uncertain: a name fits nowhere or twice, a body is shortened, or there are unknown lines. For
-    Python, JavaScript and TypeScript.
+    Two empty texts if uncertain: a name fits nowhere or twice, a shortened body, unknown lines.
     """
     lines, rows = old.split("\n"), textwrap.dedent(block).strip("\n").split("\n")
     known, names, edits = symbols(old, language), list[str](), list[tuple[int, int, str]]()
@@ -90,10 +87,9 @@ def _is_block(item: BlockSpan | str) -> bool:
 
 
 class Settling(Struct):
-    """Settles one answer. ``files``: the project's texts by path; ``person`` is asked; ``note`` gets a sentence on each
-    thing settled.
+    """Settles one answer. ``files``: texts by path; ``person`` is asked; ``note`` gets sentences.
 
-    ``_claims``, by file and names: the piece with their difference, the file before it, its line.
+    ``_claims``, by file and names: the piece with their difference, the old file, its line.
     """
 
     files: dict[str, str]
@@ -129,7 +125,7 @@ class Settling(Struct):
         return self._named(path, body, line) if path and not found else f"\n{path}\n{span.raw}"
 
     def _fits(self, text: str, path: str, *, patch: bool) -> bool:
-        """Whether a block fits a file: a patch by the lines that it searches, code by what it defines."""
+        """Whether a block fits a file: a patch by searched lines, code by definitions."""
         old = self.files.get(path, "")
         if not patch:
             return bool(with_definitions(old, text, language_of(path))[1])

@@ -21,7 +21,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load the policy and its examples, try it; exit 1 if it allows a past denial."""
+    """Load and try the policy; exit 1 if it allows a past denial."""
     project = common.project_of(options)
     policy = load_policy(project)
     rules = counted(len(policy.rules), "rule")

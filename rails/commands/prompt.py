@@ -1,4 +1,4 @@
-"""``ai-rails prompt``: what to paste into a chat so that ``ai-rails apply`` can read its answers."""
+"""``ai-rails prompt``: what to paste into a chat for ``ai-rails apply``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the page for a chat or, with an agent, a protocol or ``--tools``, an agent's whole prompt."""
+    """Print the page for a chat, or an agent's whole prompt."""
     if not (options.tools or options.agent or options.protocol):
         from rails.agents.prompt import chat_page
 

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def server_of(project: Path, port: int = 0) -> ReviewServer:
-    """Return a server of the project's sessions, not yet answering. Without the user's key it is read-only."""
+    """Return an unstarted server of the sessions; read-only without the user's key."""
     from rails.approval.pending import answer_key
     from rails.commands.session_actions import AgreedChanges
     from rails.config.prices import PRICES_NAME

@@ -103,7 +103,7 @@ def _check(options: Namespace, project: Path) -> int:
 
 
 def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
-    """Yield a line for each tool: whether its needs are met, and what to do if not."""
+    """Yield a line per tool on its needs, and what to do."""
     width = max(map(len, reached), default=0)
     for name, one in reached.items():
         word = "ready" if one.ok and one.asked else "unknown" if one.ok else "missing"

@@ -79,7 +79,7 @@ def session_to_move(history: History, session: str | None, *, redo: bool) -> str
 
 
 def log_of(project: Path, session: str) -> AbstractContextManager[SessionLog | None]:
-    """Open the log for the undo, before it happens. Raises LogError; nothing is changed then."""
+    """Open the undo's log first. Raises LogError with nothing changed."""
     return nullcontext() if is_fix_run(session) else open_log(project, session)
 
 

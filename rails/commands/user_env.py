@@ -1,6 +1,4 @@
-"""The ``.env`` in the user's configuration folder: variables that the environment lacks. A project's ``.env`` is only
-read to mask its secrets.
-"""
+"""The ``.env`` in the user's configuration folder. A project's is only read to mask secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ TAKEN: Final[set[str]] = set()
 
 
 def take(file: Path) -> None:
-    """Set the file's variables that the environment lacks. Raises UsageError if others can write the file."""
+    """Set variables the environment lacks. Raises UsageError if others can write the file."""
     if os.name == "posix" and file.stat().st_mode & 0o022:
         raise UsageError(f"Others can write {file}, so nothing was taken from it. Protect it: chmod 600 {file}")
     try:

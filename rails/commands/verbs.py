@@ -51,9 +51,8 @@ VERBS: Final[Mapping[str, str]] = {verb: words for group in GROUPS.values() for 
 
 
 def with_verb(words: Sequence[str]) -> Sequence[str]:
-    """Return a command line with its verb.
-
-    Without one it is a conversation if it begins with a model, or is empty at a terminal in a project.
+    """Return a command line with its verb; default: a conversation, if a model is first or it is empty at a project's
+    terminal.
     """
     if words:
         talks = words[0].startswith(("-m", "--model"))
