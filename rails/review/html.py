@@ -1,5 +1,5 @@
-"""A session as one HTML file without scripts or requests. Its Content-Security-Policy allows only its style sheet, by
-hash; ``rails.render.html_page.markup`` escapes every text.
+"""A session as one HTML file. Its Content-Security-Policy allows only its style sheet, by hash; ``markup`` escapes
+texts.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
 
 
 def overview(view: SessionView, stats: SessionStats | None = None) -> Html:
-    """Return counts, times and a strip of turns; ``stats`` of the whole session if ``view`` is a part."""
+    """Return counts, times and turns; ``stats`` if ``view`` is a part."""
     heading = el("h2", html_text("At a glance"), id="glance", class_="quiet")
     figures = [page_renderer().draw(block) for block in (stats_figures(stats) if stats else session_figures(view))]
     whole = stats is None and len(view.turns) <= MOST_STEPS

@@ -23,10 +23,9 @@ _HANDED: Final = {"": "", "go": "handed over", "edited": "edited, then handed ov
 
 
 def plan_html(plan: Sequence[PlanStep], *, session_id: str = "", at_work: bool = False) -> Html | None:
-    """Return the plan, ``None`` if there is none or a single finished step.
+    """Return the plan; ``None`` without one or for a single finished step.
 
-    With ``session_id`` agents link to their first records. ``at_work``: the run is known to run; a log without an end
-    may be an interrupted one.
+    ``session_id`` links agents to first records; ``at_work``: known to run (an interrupted log has no end, either).
     """
     alone = len(plan) == 1
     if not plan or (alone and plan[0].state == "done" and not any(_told(plan[0]))):

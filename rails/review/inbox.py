@@ -1,7 +1,5 @@
-"""Open questions of running sessions, and the way of an answer to its run.
-
-Questions are read from the logs, so every process knows them. An answer is left among the session's pending answers;
-the run checks it again and logs the result. Nothing here decides.
+"""Open questions, read from the logs of running sessions, and the way back: answers are left pending; the run rechecks
+and logs them.
 """
 
 from __future__ import annotations
@@ -35,8 +33,8 @@ _POLL_S: Final = 0.03
 
 
 class AnswerState(Struct, frozen=True):
-    """The question's state, or "sent" (not taken yet), "taken" (another was first), "stale" or "unknown". ``mine``: the
-    run got this answer.
+    """The question's state, or "sent" (not taken yet), "taken" (another first), "stale", "unknown".
+    ``mine``: the run took this answer.
     """
 
     state: str
@@ -143,7 +141,7 @@ class Inbox:
             return questions
 
     def _begin(self, session_id: str) -> Tail:
-        """Return a reader that begins with the newest question, to skip most of a long log."""
+        """Return a reader from the newest question on."""
         log = self._state / "sessions" / session_id / LOG_NAME
         end = Tail(log, seek.end_of(log))  # first: what comes after it is read, whatever is not seen here
         number = seek.newest_of(log, ApprovalOpened.TYPE)

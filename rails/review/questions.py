@@ -1,7 +1,5 @@
-"""What was asked of a human and its state: a fold over records.
-
-A question ends with a decision, or it expires, is withdrawn (the run ended or asked again), replaced by an edited one,
-or found stale. None of these is a denial.
+"""Questions to a human: a fold over records. Without decision one expires, is withdrawn (run ended or asked again),
+replaced by an edit, or stale; none is a denial.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A session as a Claude Code transcript, which many viewers read.
+"""A session as a Claude Code transcript, for its viewers.
 
-Source: transcripts of Claude Code 2.1 (a JSON object per line; ``uuid`` and ``parentUuid`` make a chain; ``message`` is
-the Messages API's). The format is internal, so only its stable core is written: ``user``, ``assistant``, ``system``.
-Verdicts and decisions are ``system`` lines with details under ``rails``, which readers ignore.
+Source: Claude Code 2.1 transcripts (JSON lines, chained by ``uuid`` and ``parentUuid``, ``message`` of the Messages
+API). An internal format: only ``user``, ``assistant``, ``system`` are written. Verdicts and decisions: ``system`` with
+key ``rails``, which readers ignore.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _blocks(part: MessagePart) -> Iterator[Json]:
 
 
 def _object(arguments: str) -> dict[str, Json]:
-    """Return a call's arguments as an object, or as their text if they are none."""
+    """Return a call's arguments as an object, or their text."""
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError):

@@ -1,7 +1,5 @@
-"""What a policy would have said to past questions. Pure.
-
-Only questions answered by a person or the demo's script count. Where a log is silent the worse is assumed: a tool runs
-something, an emptied file is deleted.
+"""A policy tried on past questions that a person or the demo answered. Pure. What a log omits is assumed worst: a tool
+runs something, an emptied file is deleted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sessions counted by model, rule, tool or decision. Pure.
 
-A *step* is a first attempt with requests and the tries after it; it passed at the first try if its requests were valid
-and the checks found nothing new. Intervals are Wilson's score intervals at 95 %.
+A *step*: a first attempt and its retries; passed first if requests were valid with no new findings. Intervals: Wilson
+score, 95 %.
 """
 
 from __future__ import annotations

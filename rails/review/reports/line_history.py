@@ -1,7 +1,5 @@
-"""Blame: from a line back to its edit, request and decision. Pure.
-
-Applied changes are walked from the newest; a line that a change did not write gets its number before it. The log's
-hashes say whether somebody else wrote in between.
+"""Blame: from a line to its edit and decision. Pure. Applied changes are walked from the newest; hashes show whether
+others wrote between.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ _ALL_LINES: Final = 10_000_000
 
 
 class LineOrigin(Struct, frozen=True):
-    """The turn that wrote a line, and its number then. ``decision``: ``None`` if the log has none."""
+    """The turn that wrote a line, its number then; ``decision`` may be ``None``."""
 
     session_id: str
     turn: TurnView
@@ -34,9 +32,7 @@ class LineOrigin(Struct, frozen=True):
 
 
 class LineHistory(Struct, frozen=True):
-    """The answer. ``origin``: ``None`` if no session wrote the line. ``certain``: the log's hashes join without a gap
-    up to the current file.
-    """
+    """``origin``: ``None`` if no session wrote the line; ``certain``: hashes join up to the current file."""
 
     path: str
     line: int
@@ -55,9 +51,7 @@ class _Step(Struct, frozen=True):
 def line_history(
     sessions: Sequence[SessionView], path: str, line: int, current_sha256: str | None = None
 ) -> LineHistory:
-    """Return where ``line`` (from 1) comes from. ``sessions``: oldest first; ``current_sha256``: of the current
-    file.
-    """
+    """Return the origin of ``line`` (from 1). ``sessions``: oldest first; ``current_sha256``: the file's."""
     number, certain, expected = line, True, current_sha256
     for step in reversed(list(_steps(sessions, path))):
         certain = certain and expected in (None, step.change.after_sha256)

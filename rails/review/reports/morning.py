@@ -1,4 +1,4 @@
-"""The morning report: what needs a person, who changed what, whether logs are whole. Pure."""
+"""The morning report: what needs a person, changes, damaged logs. Pure."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _agents(card: SessionStats) -> str:
 
 
 def denied_answer(view: SessionView) -> str:
-    """Return the calls of the last turn denied because nobody was there, as an answer; "" if none."""
+    """Return the last unattended denials as an answer; "" if none."""
     for turn in reversed(view.turns):
         if any((asked.answer, asked.by) == ("deny", "headless") for asked in turn.approvals):
             return "\n".join(_calls(turn))

@@ -1,7 +1,5 @@
-"""The list of sessions: filter and rows. Pure.
-
-The search line of ``rails.log.query``, over sessions: words of the task, ``role: model: path: rule: session: after:
-before:``, and ``is:`` done, unfinished, failed, findings, refused, denied, approved, undone, damaged. ``-`` negates.
+"""The list of sessions. Pure. Search: ``rails.log.query`` with words of the task, ``role: model: path: rule: session:
+after: before:``, and the ``is:`` of ``states``; ``-`` negates.
 """
 
 from __future__ import annotations

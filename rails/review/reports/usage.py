@@ -18,9 +18,8 @@ _MINUTE: Final = 60
 
 
 class SessionUsage(Struct, frozen=True):
-    """Texts: ``tokens`` used, ``cost`` ("" without prices), what is ``left`` of each bound.
-
-    ``bars``: names of bounds, used share from 0 to 1. ``note``: problems of the price table.
+    """Texts: ``tokens``, ``cost`` ("" without prices), ``left`` of each bound; ``bars``: used shares, 0 to 1; ``note``:
+    price problems.
     """
 
     tokens: str = ""
@@ -42,9 +41,7 @@ class SessionUsage(Struct, frozen=True):
 
 
 def session_usage(card: SessionStats, prices: Prices, *, since_last_s: float = 0.0, note: str = "") -> SessionUsage:
-    """Return what a session has used; ``since_last_s``, seconds since a running session's last record, count as in the
-    run.
-    """
+    """Return what a session used; ``since_last_s`` (seconds since its last record) counts, too."""
     used = {model: Usage(*counts) for model, counts in card.used.items()}
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
     known = [cost for cost in costs.values() if cost is not None]

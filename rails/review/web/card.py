@@ -1,6 +1,4 @@
-"""The approval card as HTML, for every way to answer. Its texts come from ``rails.approval.question``; edits are made
-here.
-"""
+"""The approval card as HTML, with edits; texts are of ``rails.approval.question``."""
 
 from __future__ import annotations
 
@@ -35,9 +33,8 @@ _WHOLE: Final = 3_000
 def question_json(
     question: ApprovalQuestion, asked: ApprovalOpened, decides: str, *, full: bool = False
 ) -> dict[str, Json]:
-    """Return a question for the page: card and editable texts.
-
-    ``decides`` is "yes", "read" (read-only address) or "not running". ``full``: all lines of differences.
+    """Return a question for the page. ``decides``: "yes", "read" (read-only) or "not running"; ``full``: all difference
+    lines.
     """
     return {
         "question": question.number,
@@ -95,8 +92,6 @@ def editable_texts(asked: ApprovalOpened) -> Iterator[tuple[str, str]]:
 
 
 class _CardRenderer(HtmlRenderer):
-    """Draws a question with editable differences."""
-
     def __init__(self, asked: ApprovalOpened, *, can_edit: bool) -> None:
         super().__init__(workflow_picture)
         self._all = {str(one.path): one for one in asked.changes.changes}
@@ -120,7 +115,7 @@ class _CardRenderer(HtmlRenderer):
         return diff_html(diff, rows, hidden if diff.hidden else None, below)
 
     def _spans(self, diff: Diff) -> list[list[Span]]:
-        """Return the parts of each line, from the whole file: a multi-line text may begin far above."""
+        """Return each line's parts, from the whole file: texts may span lines."""
         change = self._all.get(diff.path)
         if change is None:
             return spans(diff)
@@ -137,9 +132,8 @@ class _CardRenderer(HtmlRenderer):
 
 
 class NumberedPieces:
-    """The pieces of a change, numbered as ``rails.approval.edit`` does.
-
-    Each is offered at its first drawn line; a single one is not offered.
+    """A change's pieces, numbered as in ``rails.approval.edit``, each offered once, at its first line; a single one
+    never.
     """
 
     def __init__(self, change: FileChange) -> None:

@@ -1,5 +1,5 @@
-"""What the page can do to an ended session after a typed word: undo or delete. ``rails.commands.session_actions`` does
-it; this package only reads.
+"""Undo or deletion of an ended session from the page. ``rails.commands.session_actions`` acts; this package only
+reads.
 """
 
 from __future__ import annotations

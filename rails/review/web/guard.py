@@ -1,13 +1,10 @@
-"""Who may ask: the rules that every request passes first, as one middleware.
+"""Who may ask: rules before every request, against any page that the user visits and pages that the agent serves.
 
-The dangers are any page the user visits, and the agent, which may serve a page on another port. Therefore:
-
-- ``Host`` must be one of our names exactly; that alone stops DNS rebinding, whose GET carries no ``Origin``;
+- ``Host`` must be ours exactly; that alone stops DNS rebinding, whose GET carries no ``Origin``;
 - ``Origin`` and ``Sec-Fetch-Site``, if sent, must be ours;
-- all but the static shell needs a token in a header. It comes in the URL's fragment, which is never sent; not
-  in a cookie, which a server on another port would receive;
-- deciding needs a second token and a POST with our ``Origin``, JSON content (which a form cannot send) and a
-  known, bounded length.
+- all but the static shell needs a token in a header, from the URL's fragment, which is never sent; cookies would
+  reach other ports' servers;
+- deciding needs a second token and a POST with our ``Origin``, JSON (no form can send it), known bounded length.
 """
 
 from __future__ import annotations
@@ -77,7 +74,7 @@ class GuardedRequest(Struct, frozen=True):
 
 
 class Guard(Struct, frozen=True):
-    """The rules for a server on ``port``: token ``read`` may look, ``decide`` may decide, too."""
+    """The rules for ``port``: token ``read`` looks, ``decide`` also decides."""
 
     port: int
     read: str
@@ -107,7 +104,7 @@ class Guard(Struct, frozen=True):
         return self._has(asked, self.decide)
 
     def post_refusal(self, asked: GuardedRequest) -> tuple[int, str] | None:
-        """Return status and reason to refuse a POST, or ``None``, before its body is read."""
+        """Return a POST's refusal or ``None``, before reading its body."""
         if refused := self.refusal(asked):
             return refused
         if not asked.origin:
@@ -127,9 +124,8 @@ class Guard(Struct, frozen=True):
 
 
 class GuardMiddleware:
-    """An ASGI application that lets only allowed requests through and adds HEADERS to every answer.
-
-    Only GET and POST; paths are compared as sent, so an escaped one matches nothing.
+    """Lets only allowed requests through, adding HEADERS to answers. GET and POST only; paths compare as sent, escaped
+    ones match nothing.
     """
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
@@ -168,7 +164,7 @@ def _values(scope: Scope, name: bytes) -> list[str]:
 
 
 def _with_headers(send: Send, *, close: bool) -> Send:
-    """Return a ``send`` that adds our headers; ``close`` keeps an unread body from becoming a request."""
+    """Return ``send`` with our headers; ``close``: a body's rest is no request."""
     ours = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
     ours += [(b"connection", b"close")] * close
 

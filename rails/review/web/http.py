@@ -1,7 +1,5 @@
-"""HTTP on the loopback interface: uvicorn in a thread, every connection bounded in time.
-
-Stalled connections (half a request, an unread answer) are ended after a time; when too many are open, the longest
-stalled makes room, so that a flood does not lock the user out.
+"""HTTP on loopback: uvicorn in a thread. Stalled connections end after a time; if too many are open, the longest
+stalled does, so that floods lock nobody out.
 """
 
 from __future__ import annotations
@@ -84,8 +82,6 @@ def most_connections() -> int:
 
 
 class _Config(uvicorn.Config):
-    """Uvicorn without output, plus its connections' room."""
-
     def __init__(self, app: ASGIApp, most: int) -> None:
         super().__init__(
             app,
@@ -107,8 +103,6 @@ class _Config(uvicorn.Config):
 
 
 class _Server(uvicorn.Server):
-    """Stops at once and leaves signals to the command."""
-
     def __init__(self, config: _Config, listening: socket.socket) -> None:
         super().__init__(config)
         self._listening = listening
@@ -155,10 +149,8 @@ class _Room:
 
 
 class _LingeringTransport:
-    """A transport whose ``close`` ends its own side and reads on until the other ends.
-
-    Closing with unread bytes would reset the connection, and a refused sender would lose the answer (RFC 9112, section
-    9.6).
+    """Ends its own side on ``close``, reading on until the other ends: closing with unread bytes resets and loses the
+    answer (RFC 9112, section 9.6).
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:

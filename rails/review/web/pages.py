@@ -60,10 +60,7 @@ WAITING: Final = Badge("●", "open", "Waiting for approval")
 
 
 class Window(msgspec.Struct, frozen=True):
-    """Records ``first`` to ``last`` of ``total``; ``turns`` have number and html.
-
-    ``step``: the plan's current one; ``meter`` and ``bars``: the session's use.
-    """
+    """Records ``first`` to ``last`` of ``total``; ``step`` of the plan; ``meter``, ``bars``: the session's use."""
 
     session: str
     first: int
@@ -78,9 +75,7 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Pages:
-    """The pages of the project with the ``.rails`` folder ``state``. Thread-safe. Without ``prices``, the user's file,
-    no costs.
-    """
+    """The pages for ``.rails`` folder ``state``. Thread-safe. ``prices``: the user's file."""
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
         self.state, self._prices = state, prices
@@ -100,9 +95,8 @@ class Pages:
         return card_html(card, self.meter(card).cost, ended)
 
     def window(self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False) -> Window:
-        """Return whole turns from record ``first`` (``None``: the last ones), or those ending before ``before``.
-
-        ``part`` omits the session's head. Raises LogError.
+        """Return whole turns from ``first`` (``None``: the last) or before ``before``; ``part``: no head. Raises
+        LogError.
         """
         card = self.summaries.get(session_id)
         total, running = card.records, is_being_written(self.state, session_id)
@@ -173,10 +167,10 @@ class Pages:
     def unchanged(
         self, session_id: str, records: tuple[int, int], path: str, lines: range, known: tuple[int, int, str]
     ) -> dict[str, Json] | None:
-        """Return bounded lines of a file as a change in ``records`` left it, and whether there are more.
+        """Return bounded lines of a file as changed in ``records``, and whether more follow; ``None`` if not in the
+        log.
 
-        ``known`` is a neighbouring line: number before, number after, text. ``None`` if the log lacks the file or this
-        line.
+        ``known``: a neighbouring line, its old and new number, its text.
         """
         old, at, text = known
         for whole in self._texts(session_id, records, path):
@@ -223,7 +217,7 @@ class Pages:
 
 
 def turn_at(state: Path, session_id: str, record: int) -> tuple[int, int]:
-    """Return a record's turn and that turn's first record; 0 and ``record`` if none begins near it."""
+    """Return a record's turn and its first record; else 0, ``record``."""
     last = record
     for count in _LOOK_BACK:
         first = max(1, last - count + 1)

@@ -1,9 +1,9 @@
-"""The page's reports, line histories and filtered lists. Read-only; answers are {title, html}, of the last {seq}.
+"""Reports, line histories and filtered lists, read-only, as {title, html}; the last {seq}.
 
-GET /api/report/NAME?q=LINE   a report over sessions matching LINE
-GET /api/why?at=FILE:LINE     where a line comes from
-GET /api/list?q=LINE          the sessions matching LINE
-GET /api/failure/ID?from=N&by=1   the next (-1: previous) failed record
+GET /api/report/NAME?q=LINE
+GET /api/why?at=FILE:LINE
+GET /api/list?q=LINE
+GET /api/failure/ID?from=N&by=1   the next (-1: previous) failure
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")
 
 
 class Reports:
-    """Answers for the project with the ``.rails`` folder ``state``. Thread-safe. ``draw`` returns a session's card."""
+    """Answers for ``.rails`` folder ``state``. Thread-safe. ``draw``: a session's card."""
 
     def __init__(self, state: Path, draw: Callable[[SessionStats], Html]) -> None:
         self._state, self._draw = state, draw

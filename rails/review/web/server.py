@@ -19,10 +19,8 @@ _SETTLE_S: Final = 2.0
 
 
 class ReviewServer:
-    """Serves the sessions below ``state``; use it in ``with``. Its addresses are secret.
-
-    Without ``key`` (``rails.approval.pending.answer_key``) it is read-only, without ``prices`` (the user's file) costs
-    are not shown, without ``changes`` nothing can be undone or deleted.
+    """Serves the sessions below ``state``, in ``with``; addresses are secret. Read-only without ``key``
+    (``answer_key``); ``prices``: the user's file; without ``changes`` no undo or deletion.
     """
 
     def __init__(

@@ -1,7 +1,5 @@
-"""A session as it happens: server-sent events with record numbers as ids.
-
-After a reconnect with ``Last-Event-ID`` everything later comes from the log, so nothing is missed. Who is too far
-behind gets ``reset`` and starts from a window.
+"""Server-sent events with record numbers as ids. ``Last-Event-ID`` resumes from the log without loss; ``reset``: too
+far behind, start from a window.
 """
 
 from __future__ import annotations
@@ -60,9 +58,7 @@ class Streams:
         return self._count >= MOST_STREAMS
 
     async def follow(self, session_id: str, seen: int) -> AsyncIterator[bytes]:
-        """Yield the events after record ``seen`` until the session ends or the server closes. Only log reads use a
-        thread.
-        """
+        """Yield events after record ``seen`` until session or server ends; threads only read."""
         self._count += 1
         try:
             follower = await run_sync(_Follower, self._summaries, self._meter, session_id, seen)
@@ -133,7 +129,7 @@ class _Follower:
         return b"" if before == self._text else _event(LiveSignal(self._seen, "text", {"words": self._text[-_TEXT:]}))
 
     def beat(self) -> bytes:
-        """Return a sign of life now and then: time budgets run even if nothing happens."""
+        """Return a heartbeat: time budgets run without events."""
         if time.monotonic() - self._beat <= _BEAT_S:
             return b""
         self._beat = time.monotonic()
