@@ -38,9 +38,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
-    """Return a call in words, on one printable line: ``$ pytest -q``, ``search "store" in src``, ``read store.py
-    1–40``.
-    """
+    """Return a call in one printable line: ``$ pytest -q``, ``read store.py 1–40``."""
     given = parameters if isinstance(parameters, Mapping) else {}
     if tool in _WORDS:
         verb, *names = _WORDS[tool]
@@ -76,7 +74,7 @@ def question_text(asked: ApprovalOpened) -> str:
 
 
 def is_of_agent(asked: ApprovalOpened) -> bool:
-    """Whether an agent asks for words (``ask_user``), which ``ai-rails answer`` can give after its run stopped."""
+    """Whether an agent asks for words (``ask_user``), answerable after its run."""
     return asked.kind == "user" and (asked.id == _ASKED_LIVE or not asked.id.startswith("user-"))
 
 

@@ -1,7 +1,7 @@
-"""Large values, kept once by the SHA-256 of their content; records point to them.
+"""Large values, kept once by SHA-256.
 
-A pointer is ``{"blob": sha256, "bytes": length, "head": "the first characters"}``, with ``"json": true`` if the value
-was no text. A value that looks like a pointer becomes a blob itself, so reading is exact.
+A pointer is ``{"blob": sha256, "bytes": length, "head": "the first characters"}``, with ``"json": true`` unless text.
+Lookalike values become blobs, so reading is exact.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def small(text: str) -> bytes | None:
 
 
 def shrink(details: Mapping[str, Json], keep: Store) -> Mapping[str, Json]:
-    """Return ``details`` small enough for a record; ``keep`` gets what is too large, largest texts first."""
+    """Return ``details`` small enough for a record; ``keep`` gets the largest texts first."""
     small: Mapping[str, Json] = {name: _escape(value, keep) for name, value in details.items()}
     if _is_pointer(small):
         return _point(dict(small), keep)
@@ -80,9 +80,8 @@ def shrink(details: Mapping[str, Json], keep: Store) -> Mapping[str, Json]:
 
 
 def expand(details: Mapping[str, Json], state: Path, *, texts: bool = True) -> Mapping[str, Json]:
-    """Return ``details`` with pointers replaced by their values; without ``texts``, not those to texts.
-
-    Without pointers, the same object is returned. Raises LogError.
+    """Return ``details`` with pointers replaced (except texts' without ``texts``), or the same object if none. Raises
+    LogError.
     """
     if not _has_pointer(details):
         return details

@@ -19,7 +19,7 @@ _SKIPPED: Final = frozenset({"node_modules", "venv", "vendor", "target", "dist",
 
 
 def env_secrets(project: Path) -> tuple[str, ...]:
-    """Return the secrets of ``.env``, ``.env.local`` and the like, at the top of a project and a little below."""
+    """Return the secrets of ``.env`` files at and near a project's top."""
     found: dict[str, None] = {}
     for folder, name in islice(_env_files(project), _FILES):
         try:

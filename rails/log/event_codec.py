@@ -1,13 +1,12 @@
-"""The form of a record: a JSON line that can be checked from its bytes, without canonical JSON.
+"""The form of a record: a JSON line, provable from its bytes.
 
     {"v":1,"seq":7,…,"message":"…","prev":"<64 hex>","details":{…},"hash":"<64 hex>"}
      └────────────── head ────────────────────────┘           └body┘
 
     hash = SHA-256( head, "\\n", SHA-256(body) in hexadecimal )
 
-``head`` ends before ``,"details":``, which cannot occur earlier: strings escape quotes. ``prev`` is the hash of the
-record before. The payload is hashed separately so that it can be withheld and the chain still checked. Characters that
-break lines or deceive a screen are escaped.
+``head`` ends before ``,"details":``, impossible earlier: strings escape quotes. ``prev`` is the previous hash; the
+body's own hash allows withholding it. Characters that break lines or deceive screens are escaped.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _plain_json: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separ
 
 
 def dumps(value: object) -> str:
-    """Return ``value`` as JSON on one line. Raises ValueError for NaN and infinities, TypeError for non-JSON."""
+    """Return one-line JSON. Raises ValueError for NaN and infinities, TypeError for non-JSON."""
     return escape(_plain_json(value))
 
 
@@ -67,7 +66,7 @@ def encode_record(
     prev: str,
     body: bytes = b"",
 ) -> tuple[bytes, Record]:
-    """Return a record's line with its newline, and the record. ``body`` is ``dumps(details)``, if at hand."""
+    """Return a record's line, newline included, and the record. ``body``: ``dumps(details)``, if at hand."""
     head = dumps(
         {
             "v": FORMAT_VERSION,
@@ -88,7 +87,7 @@ def encode_record(
 
 
 def decode_record(line: bytes) -> tuple[Record, bool] | str:
-    """Return a line's record and whether its hash is right, or why it is no record. No newline."""
+    """Return a line's record and whether its hash is right, or the error."""
     if b"\0" in line:
         return f"it holds {line.count(0)} NUL bytes, as a power cut leaves them"
     try:
@@ -104,7 +103,7 @@ def decode_record(line: bytes) -> tuple[Record, bool] | str:
 
 
 def unproved_record(line: bytes) -> Record | None:
-    """Return a line's record without checking its proof, which takes a third of the time."""
+    """Return a line's record unproved: proof takes a third of the time."""
     try:
         value = _DECODER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -115,9 +114,8 @@ def unproved_record(line: bytes) -> Record | None:
 
 
 def follows(line: bytes, seq: int, prev: str) -> str | None:
-    """Return the hash of ``line`` if it surely is record ``seq`` after ``prev``; ``None``: look closer.
-
-    A quick check without parsing. Never sure of a LOG_RECOVERED record.
+    """Return the hash of ``line`` if surely record ``seq`` after ``prev``, unparsed; ``None``: look closer, as always
+    for LOG_RECOVERED.
     """
     body_at = line.find(_BODY)
     head, body = line[:body_at], line[body_at + len(_BODY) : -_TAIL_LENGTH]

@@ -1,6 +1,4 @@
-"""Our state's files, opened from folder to folder by descriptor, never through a link that a project placed. Folders
-get mode 0700, files 0600.
-"""
+"""Our state's files, opened by descriptor, never through a project's links. Folders 0700, files 0600."""
 
 from __future__ import annotations
 
@@ -20,10 +18,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextlib.contextmanager
 def folder(root: Path, *names: str, create: bool = False) -> Iterator[int]:
-    """Open ``root/names…`` and yield its descriptor; ``create`` makes missing folders.
-
-    Raises OSError, also if ``root`` or a name is a link.
-    """
+    """Yield a descriptor of ``root/names…``; ``create``: make missing ones. Raises OSError, also for links."""
     if create:
         with contextlib.suppress(FileExistsError):
             root.mkdir(mode=0o700)

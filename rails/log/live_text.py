@@ -1,6 +1,4 @@
-"""What an agent is writing, for watchers in other processes: a private, masked file beside the log until the answer is
-whole. No part of what happened; only the page reads it.
-"""
+"""What an agent is writing: a private, masked file until the answer is whole, only for the page."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""Secrets are masked before the bytes of a record exist.
+"""Secrets are masked before a record's bytes exist.
 
-Found in plain, JSON, URL and Base64 form: registered values (the environment's keys always are), and unmistakable
-shapes: prefixes of providers' keys, private key blocks, authorization headers, passwords in URLs. The shapes are those
-that providers document for secret scanners. Other secrets are not found.
-
-A mask reads ``«secret:kind:fingerprint»``. The fingerprint is a keyed hash: equal within a project, and no guess can be
-tested without the project's key.
+Found in plain, JSON, URL and Base64 form: registered values, the environment's keys, and shapes that providers document
+for scanners: key prefixes, private key blocks, authorization headers, URL passwords; nothing else.
+``«secret:kind:fingerprint»``: a keyed hash, equal within a project, untestable without its key.
 """
 
 from __future__ import annotations
@@ -138,7 +135,7 @@ def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def named_secret(text: str) -> str:
-    """Return the name of the first thing in a source text named like a secret and set to a token; or ""."""
+    """Return the first name like a secret's that is set to a token; or ""."""
     for found in _ASSIGNED.finditer(text):
         name = _HUMP.sub("_", found["name"]).lower().replace("-", "_").replace(".", "_")
         if _names_secret(name) and len(found["value"]) >= _LIKELY_CHARS and _is_token(found["value"]):
@@ -196,11 +193,7 @@ def env_values(text: str) -> dict[str, str]:
 
 
 def of_env_file(text: str) -> tuple[str, ...]:
-    """Return the values of an ``.env`` file that are secret by name or look.
-
-    Tokens inside a value (a sentence, an address, several lines) count by themselves, too: a program may print one
-    alone.
-    """
+    """Return an ``.env`` file's secrets, by name or look; tokens inside values, too: a program may print one alone."""
     text = text.removeprefix("\ufeff").replace("\r", "\n")
     values = env_values(text)
     alone = _ALONE.findall(text.replace("\\n", "\n"))
@@ -278,9 +271,8 @@ class Masker:
         return bool(known or _ENCODED.search(text))
 
     def text(self, text: str, *, certain: bool = False) -> str:
-        """Return ``text`` with every secret replaced by its mark.
-
-        ``certain`` skips what code often has instead: a header's value, a name or placeholder as a URL's password.
+        """Return ``text`` masked. ``certain`` skips what code often has instead: header values, URL passwords that are
+        names or placeholders.
         """
         if not self.may_touch(text):
             return text

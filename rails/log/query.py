@@ -1,10 +1,10 @@
-"""The search line: words, ``"phrases"``, ``begin*``, ``-not``, and fields; all must hold.
+"""The search line: words, ``"phrases"``, ``begin*``, ``-not``, fields; all must hold.
 
     gate E501 tool:edit_file is:failed -session:20261121-232415-7f3a after:2026-11-21
 
-Fields: ``type role model tool path rule code by is``, ``session``, ``after`` (inclusive) and ``before`` (exclusive; UTC
-date or time), ``since`` (``yesterday``, ``today``, ``8h``, ``3d``, ``2w`` in local time, or as ``after``). A value may
-end with ``*``. ``text:"rse_req"`` is any substring. Unknown fields are searched as words.
+Fields: ``type role model tool path rule code by is session``, ``after`` (inclusive), ``before`` (exclusive; UTC),
+``since`` (``yesterday``, ``today``, ``8h``, ``3d``, ``2w``, local). Values may end with ``*``. ``text:"rse_req"`` is a
+substring. Unknown fields are words.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Query(Struct, frozen=True):
 
 
 def parse_query(line: str) -> Query:
-    """Return the parsed line. Raises UsageError for a bad time or a line that is too long."""
+    """Return the parsed line. Raises UsageError for bad times or length."""
     if len(line) > limits.QUERY_CHARS:
         raise UsageError(f"The search has {len(line)} characters; {limits.QUERY_CHARS} are allowed.")
     phrases: list[Phrase] = []
@@ -104,7 +104,7 @@ def parse_query(line: str) -> Query:
 
 
 def since_time(value: str, now: datetime | None = None) -> str:
-    """Return the UTC time of ``since:``: a local midnight, or so long before ``now``. Raises UsageError."""
+    """Return the UTC time of ``since:``, relative to ``now`` or local midnight. Raises UsageError."""
     now = (now or datetime.now()).astimezone()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = {"today": midnight, "yesterday": midnight - timedelta(days=1)}

@@ -1,8 +1,7 @@
-"""Reading a session log: strictly for replay and undo, leniently for people, piece by piece for followers.
+"""Reading a session log: strictly for replay and undo, leniently for people, or as it grows.
 
-Lines end with ``\\n``; what follows the last is in flight, neither record nor damage. Every other line is a record or
-:class:`Damage`, also after a bad one. A line torn by a crash is *explained* by the LOG_RECOVERED record with its place,
-length and hash; strict reading accepts no other damage.
+Text after the last ``\\n`` is in flight; every other line is a record or :class:`Damage`. LOG_RECOVERED *explains* a
+torn line by place, length and hash; strict reading accepts no other damage.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _PIECE: Final = 1 << 16
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A line that the writer did not write so. ``line`` is 1-based; ``offset`` and ``length`` are bytes."""
+    """A line not as written. ``line`` is 1-based; ``offset``, ``length``: bytes."""
 
     line: int
     offset: int
@@ -62,11 +61,8 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """The result of :func:`verify`.
-
-    ``damage`` is unexplained, ``recovered`` named by LOG_RECOVERED records. Noting ``end``'s hash elsewhere proves
-    later that nothing was cut off. ``last_offset``: where the last record begins, -1 for none. ``in_flight``: bytes
-    after the last newline.
+    """``damage`` is unexplained, ``recovered`` explained. A noted hash of ``end`` shows later cuts. ``last_offset``:
+    the last record's (-1: none). ``in_flight``: bytes after the last newline.
     """
 
     records: int
@@ -99,10 +95,8 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 class SessionSummary(msgspec.Struct, frozen=True):
-    """A session in a list, read from its first and last record.
-
-    ``outcome``: the closing record's message, ``""`` if running or broken off; ``records``: the last record's number;
-    ``size``: bytes.
+    """A session by its first and last record. ``outcome``: closing message, ``""`` if running or broken off;
+    ``records``: last number; ``size``: bytes.
     """
 
     session_id: str
@@ -123,10 +117,8 @@ class Tail:
         self.position = position or Position()
 
     def read(self, limit: int | None = None) -> Iterator[LogRow | Damage]:
-        """Yield the next lines, at most ``limit``, and move the position.
-
-        A record with a wrong hash or link follows its Damage; one that repeats a number is Damage only. Raises
-        LogError.
+        """Yield at most ``limit`` lines, moving the position. Damage precedes a record with wrong hash or link,
+        replaces one repeating a number. Raises LogError.
         """
         with opened_log(self.path) as file:
             file.seek(self.position.offset)
@@ -162,10 +154,7 @@ class Tail:
 
 
 def read_strict(path: Path, *, whole: bool = True) -> tuple[Record, ...]:
-    """Return every record. Raises LogError at the first damage that no LOG_RECOVERED explains.
-
-    With ``whole``, large values are read from the blobs.
-    """
+    """Return all records, ``whole`` with blobs. Raises LogError at the first unexplained damage."""
     records, damage = read_lenient(path)
     if bad := unexplained(records, damage):
         raise LogError(
@@ -253,10 +242,7 @@ def blob(state: Path, sha: str) -> bytes:
 
 
 def sessions(state: Path) -> tuple[SessionSummary, ...]:
-    """Return the sessions by id, the oldest first.
-
-    Folders without a readable log are left out; a log without a readable record is listed.
-    """
+    """Return the sessions, oldest first, with unreadable records but not without a readable log."""
     folder = state / "sessions"
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
@@ -321,7 +307,7 @@ def _size(path: Path) -> int:
 
 
 def whole_lines(file: BinaryIO) -> Iterator[tuple[bytes | None, int, str]]:
-    """Yield each complete line without its newline, its length and, if it is too long to hold, its SHA-256."""
+    """Yield complete lines without newline, length and, if too long to hold, SHA-256."""
     while raw := file.readline(limits.LOG_LINE_BYTES + 1):
         if raw.endswith(b"\n"):
             yield raw[:-1], len(raw) - 1, ""

@@ -1,6 +1,4 @@
-"""Searches the session logs without an index: 100,000 records take about 0.3 s. A line is decoded only if its folded
-text has all words of the query.
-"""
+"""Searches logs without an index: 100,000 records in 0.3 s. Only lines with all folded words are decoded."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ class SearchHit(Struct, frozen=True):
 
 
 class SearchPage(Struct, frozen=True):
-    """A page of hits. ``next`` is the ``before`` of the following page, "" at the end."""
+    """A page of hits. ``next``: the following ``before``, "" at the end."""
 
     hits: tuple[SearchHit, ...]
     next: str

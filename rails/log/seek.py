@@ -1,4 +1,4 @@
-"""Finds places in a log by bisection: record numbers only grow. Damage in what is skipped is not reported."""
+"""Bisects a log by record number; skipped damage is not reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def before_record(path: Path, number: int, low: Position) -> Position:
 
 
 def end_of(path: Path) -> Position:
-    """Return the place after the last whole record; the start if none is near. Raises LogError."""
+    """Return the place after the last whole record, or the start. Raises LogError."""
     with opened_log(path) as file:
         last = Position()
         for row in _rows(file, max(0, file.seek(0, os.SEEK_END) - _BACK)):

@@ -80,14 +80,13 @@ _READ: Final = frozenset(
 
 
 class SessionStats(Struct):
-    """What a list shows of a session. Counts are of records; tokens are the providers' figures.
+    """What a list shows of a session. Counts are of records, tokens the providers'.
 
-    ``spark`` has a letter per verdict and decision: p pass, f fail, e error, a approved, d denied. ``rules`` counts new
-    findings. ``used``, by model: tokens in, out, read from and written to the cache, with corrections. ``seconds`` were
-    worked; ``limits`` are the session's. Record numbers: ``landmarks`` of the plan, ``start``, ``told`` (last
-    feedback), ``waiting`` (open question). ``failed`` attempts were sent back. ``files`` and ``judged`` (last judged
-    change): lines added and removed. ``tested``: tests or a command passed since the last change. ``asks``: an agent
-    wants words, which can come later. ``unattended``: denied because nobody was there.
+    ``spark``, per verdict and decision: p pass, f fail, e error, a approved, d denied. ``rules``: new findings.
+    ``used``, by model: tokens in, out, read from and written to cache. ``seconds`` worked. Record numbers:
+    ``landmarks`` (plan), ``start``, ``told`` (last feedback), ``waiting`` (question). ``failed``: sent back. ``files``,
+    ``judged`` (last change): lines added, removed. ``tested`` since the last change. ``asks``: words, answerable later.
+    ``unattended``: denials.
     """
 
     session_id: str

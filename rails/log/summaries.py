@@ -1,6 +1,4 @@
-"""The stats of sessions, kept in a file of each and counted on from there. Written at a session's end or when it is
-listed; can be deleted.
-"""
+"""Session stats, kept in a deletable file each and counted on from there."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ _PROOF: Final = 80
 
 
 class _Counted(Struct, frozen=True):
-    """Stats up to a position; ``state`` is the log's inode, size and time of change then."""
+    """Stats up to a position; ``state``: log's inode, size, change time."""
 
     state: tuple[int, int, int]
     position: Position
@@ -59,7 +57,7 @@ class Summaries:
         return found
 
     def get(self, session_id: str) -> SessionStats:
-        """Return a session's stats up to its last line. Raises LogError if there is none."""
+        """Return a session's current stats. Raises LogError if there is none."""
         folder = self.state / "sessions" / session_id
         if not SESSION_ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} is not the name of a session")

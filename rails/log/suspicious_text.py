@@ -1,7 +1,5 @@
-"""Finds damaging commands, credentials, and texts that steer an agent.
-
-Covered: common ways to destroy, download and run, gain rights, open access, rewrite shared history, publish. Not
-covered: the encoded, the built from variables, the unknown; no alert is no clearance.
+"""Finds damaging commands, credentials, texts steering agents: destroying, downloading and running, gaining rights,
+opening access, rewriting shared history, publishing. Encoded or unknown forms are missed: no alert is no clearance.
 """
 
 from __future__ import annotations
@@ -203,10 +201,7 @@ def _as_read(text: str) -> str:
 
 
 def credential(text: str) -> tuple[str, bool] | None:
-    """Return the printable part of a credential and whether its shape is common in examples, or ``None``.
-
-    A mask of the log counts as a credential.
-    """
+    """Return a credential's printable part, and whether examples have such; or ``None``. A log's mask counts."""
     if found := _CREDENTIAL.search(text):
         return f"{found[0][:8]}…, {len(found[0])} characters", False
     marks = [mark[0] for mark in MARK.finditer(text)]
@@ -229,7 +224,7 @@ def invented(text: str) -> str:
 
 
 def texts_of(value: Json) -> Iterator[str]:
-    """Yield every text in a value, and each list's texts as one line: a command may be a list."""
+    """Yield every text in a value, lists also as lines (commands)."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

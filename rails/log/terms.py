@@ -1,7 +1,5 @@
-"""A record's searchable words and facets (``tool:edit_file``).
-
-Text is folded (compatibility forms, case, accents); identifiers count whole and in parts (``WorkspacePath``:
-``workspace``); Chinese, Japanese and Korean characters count one by one.
+"""A record's searchable words and facets. Folded (compatibility forms, case, accents); identifiers whole and in parts;
+Chinese, Japanese, Korean by character.
 """
 
 from __future__ import annotations

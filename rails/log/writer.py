@@ -1,12 +1,12 @@
 """Writing a session log: one record, one line, one ``write()``; one writer; the disk before the deed.
 
-- An appended record survives this process. Those of ``events.DURABLE`` are on disk when ``append`` returns;
-  others follow with the next of these, or after ``GROUP_COMMIT_SECONDS`` while records keep coming.
-- Any failure to write (a full disk, a stranger's bytes, an unlinked file) ends the log: every further ``append``
-  raises LogError, so the tools stop. Nothing is truncated. Logs of a newer version are read-only.
-- ``reopen`` keeps a torn last line, ended with a newline; a LOG_RECOVERED record has its place, length and hash.
+- Appended records survive this process; ``events.DURABLE`` are on disk on return, others with the next of these or
+  after ``GROUP_COMMIT_SECONDS`` while records come.
+- Any write failure (full disk, stranger's bytes, unlinked file) ends the log: ``append`` raises LogError, tools stop.
+  Nothing is truncated. Newer versions' logs are read-only.
+- ``reopen`` keeps a torn last line; LOG_RECOVERED has its place, length, hash.
 
-Needs POSIX (``O_APPEND``, ``flock``, ``fdatasync``), which not every network file system provides.
+Needs POSIX ``O_APPEND``, ``flock``, ``fdatasync``: not every network file system.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ _NEW: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
-    """The log of one session, open for appending; from :meth:`create` or :meth:`reopen`, usable in ``with``.
-
-    Thread-safe. ``state`` is the project's ``.rails`` folder.
+    """A session's log for appending; :meth:`create` or :meth:`reopen`, in ``with``. Thread-safe. ``state``: the
+    ``.rails`` folder.
     """
 
     def __init__(self, state: Path, session_id: str, descriptor: int, masker: Masker) -> None:
@@ -64,10 +63,8 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
 
     @classmethod
     def create(cls, state: Path, *, session_id: str | None = None, secrets: Sequence[str] = ()) -> SessionLog:
-        """Begin a new session below ``state``.
-
-        ``secrets`` are masked besides those of the environment (``…_KEY``, ``…_TOKEN``, ``…_PASSWORD``) and known
-        shapes. Raises LogError, also if ``session_id`` exists.
+        """Begin a session. ``secrets`` are masked besides the environment's (``…_KEY``, ``…_TOKEN``, ``…_PASSWORD``)
+        and known shapes. Raises LogError, also if it exists.
         """
         try:
             with files.folder(state, "sessions", create=True) as folder:
@@ -85,9 +82,8 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
 
     @classmethod
     def reopen(cls, state: Path, session_id: str, *, secrets: Sequence[str] = ()) -> SessionLog:
-        """Open an interrupted session's log, marking a torn tail.
-
-        Raises LogError if it cannot be opened, has another writer, or is damaged before its end.
+        """Open an interrupted log, marking a torn tail. Raises LogError if unopenable, held by another writer, or
+        damaged further up.
         """
         if not SESSION_ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} is not the name of a session")
@@ -109,9 +105,8 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
         return self._masker.text(text, certain=True)
 
     def append(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
-        """Write ``event``; return the record as written: masked, large values as pointers.
-
-        Raises LogError; the project must not be changed after that.
+        """Write ``event``; return its record, masked, large values as pointers. Raises LogError: then change nothing in
+        the project.
         """
         with self._lock:
             self._settle()
