@@ -1,7 +1,5 @@
-"""Why did it fail N times? Each failed turn compared with the one before. Pure.
-
-Compared: refusals by code, path and message, findings by rule, path and message (not line), denials by reason; and
-whether the answer is the same.
+"""Compares each failed turn with the one before. Pure. Compared: refusals (code, path, message), findings (rule, path,
+message, not line), denials' reasons, equal answers.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ _CUT: Final = ("max_tokens", "cut")
 
 
 class AttemptRow(Struct, frozen=True):
-    """An agent's failed tries at one thing; ``ended`` is the turn that was right, or ``None``."""
+    """An agent's failed tries; ``ended``: the right turn or ``None``."""
 
     agent: str
     tries: tuple[TurnView, ...]
@@ -33,8 +31,6 @@ class AttemptRow(Struct, frozen=True):
 
 
 class _Try(Struct, frozen=True):
-    """A turn's text (hash), whether it asked for anything, and its failures."""
-
     failures: Failures
     said: int
     asked: bool
@@ -160,9 +156,8 @@ def hardly_read(approval: ApprovalView, lines: int) -> bool:
 
 
 class TurnDoubt(Struct, frozen=True):
-    """A doubt about a turn; ``at_end``: only once the session has ended.
-
-    Without ``words``: its ``steps`` were approved and written, which is odd if later undone.
+    """A turn's doubt; ``at_end``: only in ended sessions. Without ``words``: ``steps`` were written, odd if later
+    undone.
     """
 
     turn: int

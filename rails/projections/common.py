@@ -1,5 +1,5 @@
-"""What a review shows: plain values from log records, by ``rails.projections.session``. Times are UTC in ISO 8601,
-durations seconds. Texts are as logged: print them through ``core.text``.
+"""Plain values for reviews, from ``rails.projections.session``. UTC ISO 8601, seconds; print texts through
+``core.text``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class ValueChange(Struct, frozen=True):
 
 
 class CorrectionView(Struct, frozen=True):
-    """A correction of a block by the model. ``why``: why it was not taken; no ``changes``: only syntax changed."""
+    """A block's correction. ``why`` it was not taken; no ``changes``: only syntax."""
 
     request_id: str
     taken: bool
@@ -73,9 +73,8 @@ class CorrectionView(Struct, frozen=True):
 
 
 class ApprovalView(Struct, frozen=True):
-    """A question and its answer; ``answer`` is "" until somebody answers.
-
-    ``question``: lines of ``ask_user``; ``reason`` is then the answer, or how to give it.
+    """A question; ``answer`` "" until answered. ``question``: ``ask_user`` lines; ``reason``: then the answer, or how
+    to give it.
     """
 
     id: str
@@ -95,12 +94,11 @@ class ApprovalView(Struct, frozen=True):
 
 
 class TurnView(Struct):
-    """One turn: from one request to the model until the next.
+    """From one request to the model until the next.
 
-    ``number`` counts from 1; 0 is before the model was asked, such as an answer from a file. ``first_seq`` to
-    ``last_seq`` are its records. ``planned`` changes may be unwritten; ``in_doubt``: something begun has no result.
-    ``progress``, in one word ``attempt``, compares failures with the turn before; ``causes`` are codes and rules.
-    ``cached_tokens`` are not in ``input_tokens``.
+    ``number`` from 1; 0 precedes the model, as an answer from a file. ``first_seq`` to ``last_seq``: records.
+    ``planned``: written or not; ``in_doubt``: begun without result. ``progress``, as a word ``attempt``: failures
+    against the turn before; ``causes``: codes, rules. ``input_tokens`` exclude ``cached_tokens``.
     """
 
     number: int
@@ -140,8 +138,8 @@ class TurnView(Struct):
 
 
 class SessionTotals(Struct, frozen=True):
-    """Counts over a session. ``retries`` followed a failed turn. ``findings_fixed``: repaired by tools or gone in a
-    later attempt. ``seconds`` by stage: model, gate, human, write, run.
+    """``retries`` follow failed turns. ``findings_fixed``: by tools or later attempts. ``seconds``: model, gate, human,
+    write, run.
     """
 
     turns: int = 0
@@ -160,11 +158,10 @@ class SessionTotals(Struct, frozen=True):
 
 
 class SessionView(Struct, frozen=True):
-    """A session. ``outcome`` is "" while it runs or if it broke off; ``message`` is then an agent's question.
+    """A session. ``outcome`` "": running or broken off, ``message`` then an agent's question.
 
-    ``failures``: a sentence per row of failed turns; ``attention``: warnings; ``damage``: unreadable lines; ``undone``:
-    steps; ``prompts``: a digest per agent; ``head``: the last record's hash, which stands for the whole log; ``plan``:
-    agents, tasks, progress.
+    ``failures``: a sentence per failed row; ``attention``: warnings; ``damage``: unreadable lines; ``undone``: steps;
+    ``prompts``: digests; ``head``: last hash, for the whole log.
     """
 
     session_id: str

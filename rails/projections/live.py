@@ -1,6 +1,5 @@
-"""A running session as events: ``--events``, the page, the callback of ``rails.run``; schema: ``event.schema.json``.
-``json-tool-status`` (at a request and each later step) and ``json-tool-block`` (once per complete block) are of the
-JSON tool block protocol.
+"""A running session as events (``event.schema.json``). ``json-tool-status`` (each step of a request) and
+``json-tool-block`` (once per block) are of the JSON tool block protocol.
 """
 
 from __future__ import annotations

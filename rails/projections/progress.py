@@ -1,6 +1,4 @@
-"""The plan of a session: its agents in order, with tasks and progress. A pure fold that needs only the records that
-:class:`rails.log.session_stats.SessionStats` names.
-"""
+"""A session's plan. A pure fold, needing only the records that ``SessionStats`` names."""
 
 from __future__ import annotations
 
@@ -30,11 +28,8 @@ _MOST: Final = 100
 
 
 class PlanStep(Struct, frozen=True):
-    """One agent and its task. ``first``: its first record (0: not begun); ``outcome``: how it ended.
-
-    ``failed`` of ``limit`` attempts since the last success; ``rung`` of escalation: "", squash, model, human.
-    ``handoff``: the result's file for ``receiver``; ``handed``: a human's word, "" (not yet), "go", "edited" or "stop",
-    given ``by``.
+    """An agent's task. ``first`` record (0: not begun); ``failed`` of ``limit`` since the last success; ``rung``: "",
+    squash, model, human. ``handoff``: file for ``receiver``; ``handed`` "", "go", "edited", "stop" ``by`` a human.
     """
 
     agent: str
@@ -60,7 +55,7 @@ def plan_of(records: Iterable[Record]) -> tuple[PlanStep, ...]:
 
 
 def current_step_text(plan: tuple[PlanStep, ...]) -> str:
-    """Return the current step, "Step 2 of 3"; "" for a plan of one or none at work."""
+    """Return "Step 2 of 3", "" for a single or no step."""
     at = next((n for n, step in enumerate(plan, start=1) if step.state == "working"), 0)
     return f"Step {at} of {len(plan)}" if at and len(plan) > 1 else ""
 

@@ -53,11 +53,10 @@ def session_view(
     load: Callable[[Record], Record] | None = None,
     keep: Callable[[TurnView], TurnView | None] | None = None,
 ) -> SessionView:
-    """Return a session's view; memory is that of its turns.
+    """Return a session's view; only turns stay in memory.
 
-    ``damage`` is what the lenient reader could not read, complete once the records are read, shown by ``str``. ``load``
-    puts large values back (``rails.log.reader.full``), else they are cut. ``keep`` returns what is kept of a turn, or
-    None.
+    ``damage``: unreadable, complete after reading, shown by ``str``. ``load`` restores large values
+    (``rails.log.reader.full``). ``keep`` returns a turn's kept form or None.
     """
     fold = SessionFold(load)
     turns = tuple(kept for turn in fold.turns(records) if (kept := keep(turn) if keep else turn))
