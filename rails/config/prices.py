@@ -1,14 +1,14 @@
-"""What a model's tokens cost, by the user's ``prices.toml``: money for a million tokens.
+"""What tokens cost: the user's ``prices.toml``, money for a million.
 
     as_of = "2026-11"
     currency = "USD"
-    [models."claude-sonnet-5-5"]     # as the session shows it, or "anthropic:NAME"
+    [models."claude-sonnet-5-5"]     # or "anthropic:NAME"
     input = 3.0
     output = 15.0
-    cached = 0.3                     # read from the provider's cache; default: as input
-    window = 200000                  # tokens of prompt and answer; default: the provider's
+    cached = 0.3                     # default: as input
+    window = 200000                  # of prompt and answer; default: the provider's
 
-What a provider writes into its cache counts as input. Recordings cost nothing, local models only with an entry of 0.
+Cache writes count as input. Recordings are free, local models with an entry of 0.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Prices(Struct, frozen=True):
 
 
 def load_price_file(file: Path) -> Prices:
-    """Return a table of prices, empty without a file. Raises UsageError naming each wrong entry."""
+    """Return a table, empty without file. Raises UsageError naming wrong entries."""
     from rails.config.settings_file import SettingsError, parse_settings
 
     try:

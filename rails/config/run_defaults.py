@@ -1,6 +1,4 @@
-"""Defaults of ``ai-rails run`` and ``chat``: ``[run]`` of the settings files. The project's ``.rails.toml`` may only
-name an agent and tighten bounds, not say who approves, which server gets the text, or raise a budget.
-"""
+"""``[run]``: defaults of ``run`` and ``chat``. A project may only name an agent and tighten bounds."""
 
 from __future__ import annotations
 

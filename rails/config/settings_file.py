@@ -1,5 +1,5 @@
-"""A settings file as values, or every mistake in it. msgspec converts TOML strictly and quickly; only if that fails,
-the JSON Schema (``schemas/*.schema.json``, also used by editors) names all mistakes, with place and allowed values.
+"""Settings as values, or every mistake. msgspec is quick; if it fails, ``schemas/*.schema.json`` (the editors', too)
+names all.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ class SettingsFile(Struct, frozen=True):
     schema: SchemaName
 
     def tables(self, kind: type[T], *, only: str = "") -> T:
-        """Return the file as a ``kind``; ``only``: one table, and what is outside of tables.
-
-        Raises SettingsError with all mistakes.
+        """Return the file as ``kind``; ``only``: one table, and what is outside. Raises SettingsError with all
+        mistakes.
         """
         import msgspec
 
@@ -68,7 +67,7 @@ class SettingsFile(Struct, frozen=True):
             raise SettingsError(*self._mistakes(value) or (f"{self.source}: {error}.",)) from None
 
     def mistake(self, table: JsonPlace, words: str, *, at: JsonPlace = ()) -> str:
-        """Return a sentence about a table, or what is ``at`` a place in it: ``policy.toml:3:1: rule 1: …``."""
+        """Return a mistake ``at`` a table's place: ``policy.toml:3:1: rule 1: …``."""
         line, column = self._at(at or table)
         about = table_in_words(table)
         return f"{self.source}:{line}:{column}: {about}{': ' if about else ''}{words}"

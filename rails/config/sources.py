@@ -1,8 +1,6 @@
-"""Every setting, its value and source. The first counts: command line, environment, the user's ``.env``, the user's
-file, the project's file, the default.
-
-A project's file may only tighten: what it would execute waits for a human; it may deny and ask, not approve, choose
-servers or spend.
+"""Every setting and its source, first wins: command line, environment, user's ``.env``, user's file, project's,
+default. A project may only tighten: deny and ask, not approve, choose servers or spend; what it executes waits for a
+human.
 """
 
 from __future__ import annotations
@@ -69,10 +67,7 @@ class AllSettings(Struct, frozen=True):
 
 
 def all_settings(project: Path, folder: Path, environment: Mapping[str, str], own: Collection[str] = ()) -> AllSettings:
-    """Return the settings of ``project`` for the user with the configuration ``folder``.
-
-    ``own``: the variables from that folder's ``.env``.
-    """
+    """Return ``project``'s settings; ``own``: variables from the ``.env`` in ``folder``."""
     found = list(_of_environment(environment, str(folder / ".env"), own))
     mistakes: list[str] = []
     for schema, name in SCHEMAS.items():

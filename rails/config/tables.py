@@ -1,6 +1,4 @@
-"""The tables of the settings files, in the shape of ``schemas/*.schema.json``. What a schema cannot say is checked
-where it is used.
-"""
+"""The settings files' tables, as in ``schemas/*.schema.json``; meaning is checked at use."""
 
 from __future__ import annotations
 
