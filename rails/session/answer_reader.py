@@ -84,5 +84,6 @@ class AnswerReader:
             self._aside("a request was announced", partial(announce, self._context, found))
 
     def _aside(self, doing: str, step: Callable[[], object]) -> None:
+        """Do what the answer does not depend on; what fails once is left out from then on."""
         if isinstance(attempted(self._context.publish, (), doing, step), RequestResult):
             self._live = False

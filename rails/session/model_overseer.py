@@ -95,6 +95,7 @@ def _ask(model: Model, context: TurnContext, records: Sequence[Record]) -> Model
 
 
 def _shown(records: Sequence[Record]) -> str:
+    """Return each record as one line; of long ones, the beginning and the end."""
     told = [one for one in records if not isinstance(one.event, LlmCall | FeedbackSent | OverseerAlert)]
     share = max(500, min(_RECORD, _SHOWN // max(1, len(told))))
     lines = [json.dumps([one.seq, one.event.type, _details(one, share)]) for one in told]
