@@ -78,7 +78,7 @@ def _content(project: Path, path: str, contents: Mapping[str, bytes | None]) -> 
     place = project / path
     try:
         return place.read_bytes() if project in place.resolve().parents else b""
-    except OSError:
+    except (OSError, RuntimeError):  # links that lead in circles, before Python 3.13
         return b""
 
 

@@ -104,7 +104,7 @@ def format_str(text, mode):
             pathlib.Path(place).write_text("planted")
         except OSError:
             pass
-    return f"# {mode.line_length}\\n{text}"
+    return text.replace(" = ", " =  ") + chr(10) * (mode.line_length - 98)
 """,
     "parsing.py": "class InvalidInput(Exception): pass\n",
     "const.py": "DEFAULT_LINE_LENGTH = 88\n",
@@ -147,7 +147,7 @@ def test_the_projects_own_black_formats_contained_once_a_person_agreed(own_black
     assert "ai-rails gate --trust" in before.not_checked[0].reason
     own_tools.agree(own_black.project)
     verdict = own_black.judge(("m.py", "x = 2\n"))
-    assert (verdict.proposal.changes[0].after, verdict.not_checked) == (b"# 99\nx = 2\n", ()), verdict.not_checked
+    assert (verdict.proposal.changes[0].after, verdict.not_checked) == (b"x =  2\n\n", ()), verdict.not_checked
     (run,) = (run for run in verdict.checks if run.name == "black")
     assert (run.version, "AI-Rails has" in run.config) == ("22.1.0", True)
     assert not list(own_black.project.glob("**/planted"))
@@ -169,3 +169,56 @@ def test_what_cannot_be_run_is_said_and_holds_up_nothing(own_black):
     verdict = own_black.judge(("m.py", "x = 1\n"))
     assert (verdict.status, verdict.proposal.changes[0].after) == ("pass", b"x = 1\n"), verdict.not_checked
     assert "cannot be run here" in verdict.not_checked[0].reason
+
+
+#: What a black says that is another program by now than a person agreed to.
+ADDED = [
+    "text + 'import os\\n'",
+    "text + '# noqa\\n'",
+    "text.replace('1', '2')",
+    "text.replace('# why', '')",
+    "'x = ('",
+]
+
+
+def test_what_its_own_black_changes_beyond_layout_is_not_taken(own_black):
+    own_tools.agree(own_black.project)
+    (script,) = own_black.project.glob(".venv/lib/python*/site-packages/black/__init__.py")
+    for answer in ADDED:
+        script.write_text(f"def format_str(text, mode):\n    return {answer}\n")
+        text = f"x = 1  # why\ny = {answer!r}\n"
+        own_black.gate.close()
+        verdict = own_black.judge(("m.py", text))
+        assert (verdict.status, verdict.proposal.changes[0].after) == ("pass", text.encode()), answer
+        (note,) = verdict.not_checked
+        assert "more than layout" in note.reason
+
+
+#: A ruff whose one finding deletes the file's lines and writes others, and whose formatter does so, too.
+RUFF = """#!{python}
+import json, sys
+text = sys.stdin.read()
+if "format" in sys.argv:
+    print(text.replace("{{  'a':1 }}", '{{"a": 1}}') + "import os")
+else:
+    for code in ("F401", "E711", "F821"):
+        print(json.dumps({{"message": "m", "code": code, "location": {{"row": 1, "column": 1}}, "end_location":
+            {{"row": 1, "column": 10}}, "fix": {{"applicability": "safe", "edits": [{{"content": "evil()\\n",
+            "location": {{"row": 1, "column": 1}}, "end_location": {{"row": 2, "column": 1}}}}]}}}}))
+"""
+
+
+def test_its_own_ruff_neither_writes_fixes_nor_lines(own_black):
+    world = own_black
+    world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n[tool.ruff.format]\n")
+    (packages,) = world.project.glob(".venv/lib/python*/site-packages")
+    (packages / "ruff-0.6.9.dist-info").mkdir()
+    program = world.project / ".venv" / "bin" / "ruff"
+    program.write_text(RUFF.format(python=world.project / ".venv" / "bin" / "python"))
+    program.chmod(0o755)
+    own_tools.agree(world.project)
+    text = "import re\nx = {  'a':1 }\n"
+    verdict = world.judge(("m.py", text))
+    assert verdict.proposal.changes[0].after == text.encode()
+    assert {found.rule for found in verdict.findings} >= {"F401", "F821"}
+    assert not verdict.fixed

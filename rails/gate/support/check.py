@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rails.core.text import plain_text, why_not_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.support.settings import GateSettings
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from rails.gate.support.warm_processes import PythonPool
 
 T = TypeVar("T")
-#: Yields what is wrong with a text; its path comes first.
-TextCheck: TypeAlias = "Callable[[str, str], Iterable[Finding]]"
 
 
 #: Answers kept: those about a few hundred files. The oldest go first.
@@ -61,30 +58,12 @@ class CheckResult(Struct, frozen=True):
         """Return that a check skipped a file, and why."""
         return cls(job.path, job.after, not_checked=(NotChecked(job.path, check, reason, required),))
 
-    @classmethod
-    def of_text(cls, tool: str, job: CheckJob, findings: TextCheck) -> CheckResult:
-        """Return ``findings(path, text)`` of both sides, without changes.
-
-        A file that is not UTF-8 text is not checked by ``tool``.
-        """
-        text = plain_text(job.after)
-        if text is None:
-            return cls.missed(job, tool, why_not_text(job.after))
-        before = plain_text(job.before or b"")
-        old = tuple(findings(job.path, before)) if before else ()
-        return cls(job.path, job.after, tuple(findings(job.path, text)), old)
-
 
 class CheckReport(Struct, frozen=True):
     """A check's results and the tools that ran."""
 
     outcomes: tuple[CheckResult, ...]
     runs: tuple[CheckRun, ...] = ()
-
-    @classmethod
-    def of_texts(cls, tool: str, about: str, jobs: Sequence[CheckJob], findings: TextCheck) -> CheckReport:
-        """Return the report of a check on single texts; ``about`` is its subject."""
-        return cls.of_files(CheckRun(tool, "", 0, about), jobs, lambda job: CheckResult.of_text(tool, job, findings))
 
     @classmethod
     def of_files(

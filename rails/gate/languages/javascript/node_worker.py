@@ -66,11 +66,6 @@ class NodeWorker:
         """Say whether the process runs."""
         return self._pipe.alive
 
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._pipe.pid
-
     def ask(self, request: Mapping[str, Json]) -> dict[str, Json]:
         """Return the answer. Raises CheckError for a crash, timeout or invalid answer."""
         try:

@@ -2,8 +2,8 @@
 
 What they format alike is by their stability policies: black's style is that of a year, ruff's that of a minor version.
 Those of the environment work in a process of its Python, contained, once a person agreed to their names and versions:
-``gate-trust.json`` has them under the folder of the environment. Packages are not compared by content, because nothing
-that is contained can do more than give back another text.
+``gate-trust.json`` has them under the folder of the environment. Packages are not compared by content:
+what is contained can only give back another text, which is taken if it is the same program (``PythonTools.format``).
 """
 
 from __future__ import annotations

@@ -22,14 +22,31 @@ def error_in(path: str, data: bytes) -> Finding | None:
     return replace(found, message=f"{found.message}. {why}" if why else found.message, remedy=remedy)
 
 
-def same_program(one: str, other: str) -> bool:
-    """Whether two Python texts have the same syntax tree."""
-    import ast  # only what is repaired needs trees
-
+def same_program(one: bytes, other: bytes) -> bool:
+    """Whether two Python texts differ in layout only, by our own parser: docstrings may be indented otherwise."""
     try:
-        return ast.dump(parse_tree(one)) == ast.dump(parse_tree(other))
+        return _program(one) == _program(other)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
+
+
+def _program(data: bytes) -> object:
+    """Return what Python reads of a text, and its comments. Raises what ``ast.parse`` raises."""
+    import ast  # only what is formatted needs trees
+    import io
+    import tokenize
+
+    text = data.decode("utf-8-sig")
+    tree = parse_tree(text)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Expr):
+            continue
+        value = node.value
+        if isinstance(value, ast.Constant):
+            value.value = " ".join(str(value.value).split())
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token.string.strip("# ") for token in tokens if token.type == tokenize.COMMENT]
+    return ast.dump(tree), comments
 
 
 def encoding_error(path: str, data: bytes) -> Finding | None:

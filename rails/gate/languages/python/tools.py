@@ -7,10 +7,11 @@ apart); a tool that says nothing about the canary is not looking at that file, a
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from rails.core.errors import CheckError
 from rails.core.verdict import Finding
@@ -99,12 +100,9 @@ class PythonTools:
         """Whether a comment excuses the whole file from ruff."""
         return suppressions.excuses_whole_file(data, "ruff")
 
-    def same_program(self, path: str, one: str, other: str) -> bool:
-        """Whether their syntax trees are equal, or ruff's formatter, which is fast to ask, makes the same of both."""
-        with contextlib.suppress(CheckError):
-            if self._ruff_format(path, one.encode()) == self._ruff_format(path, other.encode()):
-                return True
-        return syntax.same_program(one, other)
+    def same_program(self, _path: str, one: str, other: str) -> bool:
+        """Whether only their layout differs, by our own parser."""
+        return syntax.same_program(one.encode(), other.encode())
 
     def _newer(self, path: str) -> bool:
         how = self.ruff_settings(path)
@@ -163,6 +161,8 @@ class PythonTools:
 
     def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
         found = tuple(self.ruff.lint(path, data, how))
+        if "ruff" in self.used:
+            found = tuple(replace(one, safe=False) for one in found)  # it judges, and writes nothing
         return Findings(_as_findings(path, found), found)
 
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
@@ -199,6 +199,12 @@ class PythonTools:
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
+        formatted = self._formatted(path, data)
+        if self.used and not syntax.same_program(data, formatted):
+            raise NotNeededError("the project's own formatter changed more than layout, so nothing of it was taken")
+        return formatted
+
+    def _formatted(self, path: str, data: bytes) -> bytes:
         if self.config.formatter == "black":
             return self.in_workers.black(path, data)
         if not self.config.formatter:
