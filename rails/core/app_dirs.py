@@ -1,7 +1,4 @@
-"""Where the shipped definition files, agent templates and example projects are.
-
-In a checkout they are folders beside ``rails/``; the wheel carries them in ``rails/_data/``.
-"""
+"""Where shipped definitions, templates and examples are: beside ``rails/``, or in the wheel's ``rails/_data/``."""
 
 from __future__ import annotations
 

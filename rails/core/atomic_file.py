@@ -1,9 +1,8 @@
-"""Write a file whole or not at all: a new file beside it, flushed, then renamed into its place.
+"""Write a file whole or not at all, by renaming a flushed new one.
 
-A crash, a full disk or an interrupt leaves the old file or the new one; a link in its place is replaced, not followed;
-of two writers one wins. What a killed writer leaves is unlocked: the next start removes it
-(:func:`rails.edits.apply.recover`). Not covered: links among the folders above, and files of the project and the user
-(:mod:`rails.edits.safe_files`, :mod:`rails.core.user_files`).
+A crash leaves the old file or the new one; a link is replaced, not followed; of two writers one wins. The next start
+removes what a killed writer left (:func:`rails.edits.apply.recover`). Not covered: links among the folders above; files
+of project and user (:mod:`rails.edits.safe_files`, :mod:`rails.core.user_files`).
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 def rename_by(old: str | Path, new: str | Path, flag: int, folder: int = _HERE) -> bool:
-    """Rename as ``flag`` says, inside the open ``folder``. Return False, with nothing done, where the system cannot.
-
-    Raises OSError.
-    """
+    """Rename in the open ``folder``; return False, with nothing done, where the system cannot. Raises OSError."""
     function = _renameat2()
     if function is None:
         return False
@@ -71,7 +67,7 @@ def replace_file(file: Path, data: bytes, *, durable: bool = True) -> None:
 def create(folder: int, name: str, data: bytes, *, durable: bool = True, begun_in: str = ".") -> bool:
     """Create ``name`` in the open ``folder``, complete and, if ``durable``, on disk. Raises OSError.
 
-    ``begun_in`` is the folder, seen from there, in which it is written first. Returns ``False`` if it exists already.
+    ``begun_in``, seen from there, is where it is written first. ``False``: it exists.
     """
     made = False
     if not _is_there(folder, name):

@@ -1,7 +1,4 @@
-"""The table of the built-in tools: what the program knows of each besides its definition file.
-
-No other module holds the name of a built-in tool as a string.
-"""
+"""What the program knows of each built-in tool besides its definition; no other module names one as a string."""
 
 from __future__ import annotations
 
@@ -16,9 +13,9 @@ from rails.core.tool_request import Effect
 class BuiltinTool(Struct, frozen=True):
     """One built-in tool.
 
-    ``status_verb`` begins the line shown while a request arrives. ``by_place``: it says where to write, so it must know
-    which bytes the agent saw. ``on_files``: its parameters are paths and texts, so a dangerous word is no command.
-    ``like`` is the tool that agents are told of instead, with the same access.
+    ``status_verb`` begins the line shown while a request arrives. ``by_place``: it must know which bytes the agent saw.
+    ``on_files``: its parameters are paths and texts, no commands. ``like``: the tool, of the same access, that agents
+    are told of instead.
     """
 
     name: str

@@ -8,7 +8,7 @@ from rails.core.changes import ChangeSet
 
 
 class CandidatePlace(Struct, frozen=True):
-    """One place: its name, its lines (from 1), its likeness (0 to 1), and what the edit would do there."""
+    """A place: name, lines (from 1), likeness (0 to 1), and what the edit would do there."""
 
     handle: str
     first_line: int
@@ -18,7 +18,7 @@ class CandidatePlace(Struct, frozen=True):
 
 
 class PlaceChoice(Struct, frozen=True):
-    """A refused edit, why, and at least one nearest place, best first. ``edit`` is its index in the request, from 0."""
+    """A refused edit (its 0-based index), why, and at least one nearest place, best first."""
 
     request_id: str
     edit: int

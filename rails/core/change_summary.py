@@ -1,7 +1,4 @@
-"""What a change means: sentences for people, and something to draw.
-
-Texts are untrusted: whoever shows them passes them through ``core.text``.
-"""
+"""What a change means, in sentences and as a drawing. Texts are untrusted: show them through ``core.text``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A change set: the exact bytes before and after, for every file, before anything is written.
+"""A change set: every file's exact bytes before and after. Its digest is what a human signs.
 
-Its digest is what a human signs. Made only by ``rails.edits.plan`` and, with formatter changes added, ``rails.gate``.
+Made only by ``rails.edits.plan`` and, with formatter changes, ``rails.gate``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ T = TypeVar("T")
 class FileChange(Struct, frozen=True):
     """One file, before and after; ``None``: no such file.
 
-    ``mode`` is its permission bits, present or future. ``proposed`` is what the agent wrote, if a formatter or fixer
-    changed it since.
+    ``mode``: permission bits, present or future. ``proposed``: what the agent wrote, if a fixer changed it.
     """
 
     path: WorkspacePath
@@ -48,7 +47,7 @@ class FileChange(Struct, frozen=True):
 
 
 class ChangedFile(Struct, frozen=True):
-    """A file change without its bytes, as logged: a hash is ``None`` where there is no file.
+    """A logged file change: a hash is ``None`` where there is no file.
 
     ``kind`` is a :data:`ChangeKind`, or a newer log's word.
     """
@@ -95,11 +94,11 @@ class ChangeSet(Struct, frozen=True):
 
 
 class Approved(Struct, Generic[T], frozen=True):
-    """Something that a human or a policy has agreed to. Made only by ``rails.approval.decision``.
+    """What a human or a policy agreed to. Made only by ``rails.approval.decision``.
 
-    ``digest`` is what was signed; whoever executes computes it again from ``value`` and refuses if it differs. ``by``
-    is "human", "policy: rule 3" or "script", ``at`` UTC in ISO 8601. ``request`` is the digest of the whole request:
-    tools, parameters, definitions, checks.
+    ``digest`` was signed; whoever executes computes it again from ``value`` and refuses if it differs. ``by`` is
+    "human", "policy: rule 3" or "script", ``at`` UTC, ISO 8601. ``request`` digests tools, parameters, definitions,
+    checks.
     """
 
     value: T
@@ -111,7 +110,7 @@ class Approved(Struct, Generic[T], frozen=True):
 
 
 def unified_diff(before: bytes | None, after: bytes | None, path: str, context: int = 3) -> list[str]:
-    """Return a unified diff as lines without line ends; binary content becomes one sentence.
+    """Return a unified diff without line ends; of binary content, one sentence.
 
     Time is bounded as in :mod:`rails.core.diff`. Different bytes never give an empty diff.
     """

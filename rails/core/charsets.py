@@ -1,7 +1,6 @@
 """The encoding of a text that is not UTF-8: by its mark or declaration, or Latin-1; else none.
 
-An encoding counts only if its bytes come back the same; Latin-1 (Windows-1252 where its signs are used) only where its
-letters make words. Others must be declared.
+It must give the same bytes back; Latin-1 (or Windows-1252) only where its letters make words.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def declared(data: bytes) -> str:
 
 
 def misleading(head: bytes) -> str:
-    """Return the encoding that a text names, if programs read another text in it than we show."""
+    """Return the encoding that a text names, if programs read another text in it."""
     name = _named_codec(head)
     return "" if name in ("", "utf-8", "utf-8-sig", "ascii") or _DECLARED.fullmatch(name) else name
 

@@ -1,7 +1,7 @@
-"""What a model and AI-Rails say to each other, independent of any provider.
+"""What a model and AI-Rails say to each other, for any provider.
 
-Messages are append-only: providers bind caches and thinking to the exact history. :func:`answer_to_json` gives the one
-written form of an answer, for recordings and the log.
+Messages are append-only: caches and thinking are bound to the history. :func:`answer_to_json` has an answer's one
+written form.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NativeResult(Struct, frozen=True):
 class Opaque(Struct, frozen=True):
     """A provider's own block, such as signed thinking: sent back unchanged, never read.
 
-    ``provider`` is its sender and receiver ("anthropic", "openai@127.0.0.1:8000"); ``data`` is JSON text.
+    ``provider`` is like "anthropic", "openai@127.0.0.1:8000"; ``data`` is JSON text.
     """
 
     provider: str
@@ -57,10 +57,9 @@ MessagePart: TypeAlias = TextPart | NativeCall | NativeResult | Opaque
 
 
 class Message(Struct, frozen=True):
-    """One message; ``user`` messages carry the task, feedback and tool results.
+    """One message; ``user`` ones carry task, feedback and tool results.
 
-    ``stands_for`` counts earlier answers of the same model that are not in the conversation: a recording goes on behind
-    them.
+    ``stands_for`` counts the model's earlier answers that are left out: a recording goes on behind them.
     """
 
     role: Literal["user", "assistant"]
@@ -96,9 +95,7 @@ class EachOnce(Generic[T]):
 
 
 class Usage(Struct, frozen=True):
-    """Tokens of one model call, as the provider counted them (0: not reported). ``input_tokens`` excludes both cache
-    counts.
-    """
+    """Tokens of one model call (0: not reported). ``input_tokens`` excludes both cache counts."""
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -1,12 +1,11 @@
-"""The lines that two texts share: a longest common subsequence, exact up to a bound, and one replacement beyond it.
+"""The lines that two texts share: a longest common subsequence, exact up to a bound.
 
-Every difference of lines is computed here, so the gate, the approval, the log and the page agree. Common ends and lines
-of only one side are set aside; rapidfuzz compares the rest. Of several least answers: an insertion that can slide to
-the difference above joins it, else it begins at the least indented line, the last of these.
+Every difference of lines is computed here, so that all agree. rapidfuzz compares what is between common ends and on
+both sides. Of several least answers: an insertion that can slide to the difference above joins it, else it begins at
+the least indented line, the last of these.
 
-``limits.DIFF_PAIRS`` bounds what rapidfuzz gets: about 20,000 by 20,000 reordered lines, 50 MB and, measured, 0.1 to
-0.5 s. Beyond it, the lines in between are one replaced block and the result is not ``exact``. Moved lines count as
-removed and added.
+``limits.DIFF_PAIRS`` bounds that: about 20,000 by 20,000 reordered lines, 50 MB and, measured, 0.1 to 0.5 s. Beyond,
+the lines in between are one replaced block, not ``exact``. Moved lines count as removed and added.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class DiffBlock(NamedTuple):
 
 
 class LineDiff(NamedTuple):
-    """Blocks in order that cover both sides. ``exact``: the number of changed lines is the least."""
+    """Blocks in order that cover both sides. ``exact``: as few changed lines as possible."""
 
     blocks: tuple[DiffBlock, ...]
     exact: bool
@@ -59,7 +58,7 @@ class LineDiff(NamedTuple):
         return sum(block.old_end - block.old_start for block in self.changed)
 
     def old_lines(self) -> list[int]:
-        """Return for each new line its 0-based place on the old side, or -1 if added or changed."""
+        """Return each new line's 0-based old place, -1 if added or changed."""
         places: list[int] = []
         for equal, old_start, old_end, new_start, new_end in self.blocks:
             places += range(old_start, old_end) if equal else [-1] * (new_end - new_start)
@@ -71,7 +70,7 @@ _Gap: TypeAlias = tuple[int, int, int, int]
 
 
 def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineDiff:
-    """Return how ``new`` comes from ``old``; with more than ``pairs`` to compare, not always the least difference."""
+    """Return how ``new`` comes from ``old``; beyond ``pairs`` not always the least difference."""
     head, tail = _common_ends(old, new)
     old_end, new_end = len(old) - tail, len(new) - tail
     old_at, new_at, exact = _matched(old[head:old_end], new[head:new_end], pairs)
@@ -81,12 +80,12 @@ def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineD
 
 
 def line_map(old: _Lines, new: _Lines) -> list[int]:
-    """Return for each line of ``new`` its 0-based place in ``old``, or -1 if added or changed."""
+    """Return each new line's 0-based place in ``old``, -1 if added or changed."""
     return line_diff(old, new).old_lines()
 
 
 def unified(old: Sequence[str], new: Sequence[str], names: Sequence[str], context: int = 3) -> Iterator[str]:
-    """Yield a unified diff as lines without line ends, in ``difflib``'s form; nothing if nothing differs."""
+    """Yield a unified diff without line ends, in ``difflib``'s form; nothing if nothing differs."""
     for number, hunk in enumerate(grouped(line_diff(old, new).blocks, context)):
         if number == 0:
             yield f"--- {names[0]}"
@@ -127,7 +126,7 @@ def _part(block: DiffBlock, start: int, end: int) -> DiffBlock:
 
 
 def _range(start: int, end: int) -> str:
-    """Return a hunk header's range: the first line and how many; for none, the line above."""
+    """Return a hunk header's range; for no lines, the line above."""
     length = end - start
     return f"{start + 1}" if length == 1 else f"{start + 1 if length else start},{length}"
 
@@ -140,7 +139,7 @@ def _common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int
 
 
 def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[Sequence[int], Sequence[int], bool]:
-    """Return places of equal lines, rising on both sides, and whether they are as many as possible."""
+    """Return equal lines' places, rising on both sides, and whether more are impossible."""
     numbers: dict[Hashable, int] = {}
     unused = count()
     ours, theirs = (list(map(numbers.setdefault, side, unused)) for side in (old, new))
@@ -167,7 +166,7 @@ def _gaps(old_at: Sequence[int], new_at: Sequence[int], head: int) -> Iterator[_
 
 
 def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
-    """Join a difference to another that it can slide to: all lines between them repeat in it."""
+    """Join differences that can slide together: all lines between repeat in one."""
     joined: list[_Gap] = []
     for below in gaps:
         gap = below
@@ -185,7 +184,6 @@ def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
 
 
 def _settled(gaps: Sequence[_Gap], old: _Lines, new: _Lines) -> Iterator[_Gap]:
-    """Yield the differences, each that can slide moved to where a block begins."""
     free_from = 0  # a line stays between two differences
     for gap, start_below in zip(gaps, [*(gap[0] for gap in gaps[1:]), len(old)], strict=False):
         side, start, end = _only_side(gap, old, new)
@@ -197,7 +195,7 @@ def _settled(gaps: Sequence[_Gap], old: _Lines, new: _Lines) -> Iterator[_Gap]:
 
 
 def _only_side(gap: _Gap, old: _Lines, new: _Lines) -> tuple[_Lines, int, int]:
-    """Return the side that has lines, and their range; none unless it is exactly one side."""
+    """Return the side that has lines, and their range, if exactly one has."""
     if gap[0] == gap[1]:
         return new, gap[2], gap[3]
     return (old, gap[0], gap[1]) if gap[2] == gap[3] else (old, 0, 0)
@@ -234,7 +232,7 @@ def _blocks(gaps: Iterable[_Gap], old_end: int, new_end: int) -> Iterator[DiffBl
 
 
 def changed_lines(unified_text: str) -> int:
-    """Return how many lines a unified diff adds and removes, by its hunks' lengths; 0 for no diff."""
+    """Return how many lines a unified diff adds and removes, by its hunks; 0 for no diff."""
     changed = old_left = new_left = 0
     for row in unified_text.split("\n"):
         if old_left <= 0 and new_left <= 0:

@@ -33,10 +33,9 @@ FAULT: Final = (Exception, SystemExit)
 class Refusal(Struct, frozen=True):
     """A "no" with a reason, addressed to whoever wrote the request.
 
-    ``code`` is a stable word for programs ("not_found"). ``message`` says what is wrong and quotes it; ``hint`` what is
-    allowed and what to do. ``start`` and ``end`` are character offsets into the text that was read (``-1``: none).
-    ``path`` is a file or JSON path. ``expected`` and ``received`` are for programs: what a schema wants and what it
-    got.
+    ``code`` is a stable word ("not_found"). ``message`` quotes what is wrong; ``hint`` is what to do. ``start`` and
+    ``end`` are character offsets into the text read (``-1``: none). ``path`` is a file or JSON path; ``expected`` and
+    ``received`` are a schema's and what it got.
     """
 
     code: str
@@ -68,15 +67,15 @@ class WorkspaceError(RailsError):
 
 
 class StaleError(WorkspaceError):
-    """A file is not what it was when it was looked at, so nothing was written."""
+    """A file changed since it was looked at; nothing was written."""
 
 
 class LogError(RailsError):
-    """The session log could not be written or read; tools stop when it cannot be written."""
+    """The session log failed; tools stop when it cannot be written."""
 
 
 class LogBusyError(LogError):
-    """Another process writes this log, or has just made it; a moment later it may be free."""
+    """Another process writes or has just made this log; it may soon be free."""
 
 
 class CheckError(RailsError):
@@ -90,7 +89,7 @@ class TimeUpError(RailsError):
 
 
 class UnansweredError(RailsError):
-    """Nobody answered in time. No denial: nothing was done, and a resumed run asks again."""
+    """Nobody answered in time: nothing was done; a resumed run asks again."""
 
     exit_code = EXIT_FINDINGS
 
@@ -100,7 +99,7 @@ class ModelError(RailsError):
 
 
 class ModelTooLongError(ModelError):
-    """The prompt exceeds the model's window of ``limit`` tokens (0: the server did not say)."""
+    """The prompt exceeds the model's ``limit`` tokens (0: unknown)."""
 
     def __init__(self, message: str, limit: int = 0) -> None:
         super().__init__(message)
@@ -108,10 +107,7 @@ class ModelTooLongError(ModelError):
 
 
 class ModelRetryable(ModelError):
-    """A passing fault of the model's service: overload, time-out, a cut stream.
-
-    ``retry_after`` is the pause that the service asked for, in seconds.
-    """
+    """A passing fault of the service: overload, time-out, a cut stream. ``retry_after``: seconds that it asked for."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)

@@ -6,9 +6,9 @@ from fnmatch import fnmatchcase
 
 
 def glob_match(glob: str, path: str, fold: bool = False, *, sets: bool = False) -> bool:
-    """Match a path from the project folder. ``sets``: ``[ab]`` is one of these characters, else literal.
+    """Match a path from the project folder. ``sets``: ``[ab]`` is one of these, else literal.
 
-    Quadratic at worst in the number of names: positions are followed side by side.
+    Quadratic at worst in the number of names.
     """
     if fold:
         glob, path = glob.casefold(), path.casefold()

@@ -10,7 +10,7 @@ from rails.core.tool_request import Json
 
 
 def to_json(value: object) -> Json:
-    """Return ``value`` as JSON: values with fields become objects, sequences arrays, paths strings.
+    """Return ``value`` as JSON: objects of fields, arrays, paths as strings.
 
     A file change becomes path, kind and hashes, never contents. Raises TypeError for what JSON cannot hold.
     """

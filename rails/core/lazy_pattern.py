@@ -1,7 +1,4 @@
-"""``lazy(...)`` is :func:`re.compile` at the first use.
-
-The parser has two hundred patterns; compiling all took longer than applying a small answer.
-"""
+"""``lazy(...)`` is :func:`re.compile` at first use: compiling two hundred patterns outlasted a small answer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """File locks with a bounded wait. The only module that imports ``fcntl``.
 
-A lock ends when its descriptor is closed, also by a crash, so none is stale. Not covered: programs that write without
-asking, and network file systems without ``flock``.
+Closing its descriptor, also by a crash, ends a lock. Not covered: programs that do not ask; network file systems
+without ``flock``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def acquire(descriptor: int, seconds: float = 0.0, *, shared: bool = False) -> bool:
-    """Return whether the lock was had within ``seconds``. Raises OSError where locks don't work.
-
-    ``shared``: together with other shared holders.
+    """Return whether the lock was had within ``seconds``; ``shared``: beside others. Raises OSError where locks don't
+    work.
     """
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     end = time.monotonic() + seconds
@@ -39,10 +38,7 @@ def acquire(descriptor: int, seconds: float = 0.0, *, shared: bool = False) -> b
 
 @contextlib.contextmanager
 def held(file: Path, seconds: float = 0.0) -> Iterator[bool]:
-    """Hold the lock of a file made only for it; yield whether it was had.
-
-    Raises OSError, also where a link is in its place.
-    """
+    """Hold the lock of a file made only for it; yield whether it was had. Raises OSError, also for a link."""
     descriptor = os.open(file, _FLAGS, 0o600)
     try:
         yield acquire(descriptor, seconds)
@@ -51,7 +47,7 @@ def held(file: Path, seconds: float = 0.0) -> Iterator[bool]:
 
 
 def sync(descriptor: int) -> None:
-    """Flush an open file to disk. Raises OSError; the file must not be trusted then."""
+    """Flush an open file to disk. Raises OSError: then don't trust the file."""
     if (full := getattr(fcntl, "F_FULLFSYNC", None)) is not None:  # on macOS, fsync stops at the drive's cache
         fcntl.fcntl(descriptor, full)
     else:

@@ -1,7 +1,7 @@
 """What a person at the terminal reads, in English and Japanese.
 
-The Japanese retry messages are those of the first systems. The language comes from the first set of ``AI_RAILS_LANG``,
-``LC_ALL``, ``LC_MESSAGES``, ``LANG``; anything but Japanese is English.
+The first set of ``AI_RAILS_LANG``, ``LC_ALL``, ``LC_MESSAGES``, ``LANG`` decides; anything but Japanese is English. The
+Japanese retry messages are the first systems'.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a session came to: a closed set of words, from what the log shows, never from what a model says."""
+"""What a session came to: a closed set of words, from the log, never from a model's words."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """From a string that a model wrote to a :class:`WorkspacePath`, or a refusal.
 
 Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, leading dashes, spaces at the ends
-of names, alternate streams, over-long names, invisible characters, and lookalikes of protected names (case, Unicode
-compatibility, NTFS short names). Links, devices and races: ``rails.edits.apply``. Only :func:`forbidden` may look at
-the disk.
+of names, alternate streams, over-long names, invisible characters, lookalikes of protected names (case, Unicode
+compatibility, NTFS short names). Links, devices, races: ``rails.edits.apply``. Only :func:`forbidden` reads the disk.
 """
 
 from __future__ import annotations
@@ -194,9 +193,9 @@ PROTECTED_PATTERNS: Final = (
 
 
 class WorkspacePath(Struct, frozen=True, order=True):
-    """A path inside the project, with ``/`` and without ``.``, ``..`` or an absolute start.
+    """A path in the project, with ``/``, without ``.``, ``..`` or absolute start.
 
-    Made only by :func:`parse_path`; every function that touches a file takes this type and no string.
+    Made only by :func:`parse_path`; every function that touches a file takes this type.
     """
 
     text: str
@@ -254,12 +253,12 @@ def parse_path(raw: object) -> WorkspacePath | Refusal:
 
 
 def kept_file(digest: str) -> str:
-    """Return where the project keeps a text too long for a message, by its SHA-256."""
+    """Return where a text too long for a message is kept, by its SHA-256."""
     return f".rails/blobs/{digest[:2]}/{digest}"
 
 
 def is_kept_file(path: WorkspacePath) -> bool:
-    """Say whether this is such a text's path: whoever names it has been told of it."""
+    """Say whether this is such a text's path: who names it was told of it."""
     return re.fullmatch(r"[0-9a-f]{64}", path.name) is not None and str(path) == kept_file(path.name)
 
 
@@ -284,9 +283,9 @@ _OF_A_REPOSITORY: Final = frozenset({"objects", "refs", "hooks", "config", "conf
 
 
 def forbidden(path: WorkspacePath, project: Path | None = None) -> str | None:
-    """Return why no approval can allow a write to ``path``, or None: it could forge or run anything.
+    """Return why no approval can allow a write (it could forge or run anything), or None.
 
-    With ``project``, its disk is asked which folders have a file HEAD.
+    ``project``'s disk says which folders have a file HEAD.
     """
     names = [casefolded_name(name) for name in path.parts]
     if {".git", ".rails"} & {*names} or any(_SHORT_NAME.fullmatch(name) for name in names):

@@ -1,10 +1,9 @@
-"""What agents may neither read, write nor see: a project's ``.agent-restrictions`` file.
+"""What agents may neither read, write nor see: a project's ``.agent-restrictions``.
 
-The patterns are those of ``.gitignore``, without regard to case; what lies in a restricted folder cannot be taken back.
-Or they are items (``- pattern``) of the lists ``RESTRICTED_FOLDERS:``, ``RESTRICTED_FILES:``, ``RESTRICTED_PATTERNS:``
-of the tool that the file's name comes from.
+Patterns as in ``.gitignore``, in any case; what is in a restricted folder cannot be taken back. Or items (``-
+pattern``) of the lists ``RESTRICTED_FOLDERS:``, ``RESTRICTED_FILES:``, ``RESTRICTED_PATTERNS:``.
 
-A line that is no pattern, a set with a class or a back-slash, or a file that cannot be read, is a link, too large or no
+A line that is no pattern, a set with a class or a back-slash, or a file that is unreadable, a link, too large or no
 UTF-8 restricts everything.
 """
 
@@ -44,9 +43,8 @@ class _Pattern(Struct, frozen=True):
 
 
 class Restrictions(Struct, frozen=True):
-    """The patterns in force; ``broken`` says why all is restricted instead.
-
-    ``above`` is what the folder above restricts, where the project is called ``name``.
+    """The patterns in force; ``broken``: why all is restricted. ``above``: the folder above's, which calls the project
+    ``name``.
     """
 
     patterns: tuple[_Pattern, ...] = ()
@@ -89,7 +87,7 @@ class Restrictions(Struct, frozen=True):
         return bool(self.patterns or self.broken or self.above)
 
     def reason(self, path: str) -> str:
-        """Return why agents may not touch ``path`` (with ``/``, from the project folder); "" if they may."""
+        """Return why agents may not touch ``path`` (with ``/``, from the project), or ""."""
         if self.broken:
             return self.broken
         parts = path.split("/") if self.patterns else []

@@ -1,7 +1,4 @@
-"""Private temporary folders, outside every project.
-
-The only module that imports ``tempfile``, when used: it costs a few ms.
-"""
+"""Private temporary folders, outside every project. Imports ``tempfile`` when used: it costs a few ms."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ _STAYS: Final = ("demo", "job", "sandbox")
 
 
 def scratch_folder(purpose: str) -> contextlib.AbstractContextManager[str]:
-    """Return an empty folder that only this user can read, removed at the end of its ``with`` block.
+    """Yield an empty folder that only this user can read, removed afterwards.
 
-    What cannot be removed is left to the system. After a kill, the next call removes it.
+    What cannot be removed is the system's; after a kill, the next call removes it.
     """
     import tempfile
 

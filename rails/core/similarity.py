@@ -1,7 +1,7 @@
-"""How alike two texts are, and which known name a wrong one probably means.
+"""How alike two texts are, and which known name a wrong one means.
 
-Lines: twice the longest common subsequence of characters, by both lengths. For names only runs count, as in
-``difflib``: the letters of "Set fields" are in "Something else", too.
+Lines: twice the longest common subsequence by both lengths. Names: only runs, as in ``difflib`` (the letters of "Set
+fields" are in "Something else").
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def likeness(one: str, other: str) -> float:
 
 
 def most_alike(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
-    """Return the most similar known name; ``None`` if all are below ``least`` (below 0.6 it is no slip)."""
+    """Return the most similar name; ``None`` if all are below ``least`` (below 0.6: no slip)."""
     import difflib  # only for a mistake, so that a command without one does not wait for it
 
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=least)), None)

@@ -1,7 +1,7 @@
 """What a terminal may show, what bytes mean, and where an offset is.
 
-:func:`printable` is the only way from untrusted text to a screen. Invisible characters are shown, not removed: removing
-makes different texts look equal.
+Only :func:`printable` leads from untrusted text to a screen. Invisible characters are shown: without them different
+texts look equal.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _escape(char: str) -> str:
 def line_column(text: str, offset: int, first: tuple[int, int] = (1, 1)) -> tuple[int, int]:
     """Return line and column (in characters) of ``offset``; lines end at ``\\n``.
 
-    ``first`` are those of the text's beginning, where it is a part.
+    ``first``: where the text begins.
     """
     offset = max(0, min(offset, len(text)))
     before = text.rfind("\n", 0, offset)
@@ -121,7 +121,7 @@ def excerpt(text: str, offset: int, width: int = 60) -> str:
 
 
 def head_and_tail(text: str, limit: int) -> tuple[str, int]:
-    """Cut the middle out, so that about ``limit`` characters stay. Return the text and the number left out."""
+    """Cut the middle out, to about ``limit`` characters. Return the text and the number cut."""
     if len(text) <= limit:
         return text, 0
     head, tail = text[: limit * 2 // 3], text[-limit // 3 :]
@@ -144,9 +144,9 @@ def _sha256(much: bool) -> Callable[[bytes], Any]:
 
 
 class Decoded(NamedTuple):
-    """A text file's characters and everything needed to write the same bytes again.
+    """A file's text and what is needed to write the same bytes again.
 
-    ``text`` keeps its line endings and excludes ``mark``, the byte-order mark; ``encoding`` is a codec of Python.
+    ``text`` keeps line endings, without the byte-order mark ``mark``; ``encoding`` is a Python codec.
     """
 
     text: str
@@ -179,7 +179,7 @@ class Decoded(NamedTuple):
         return _LABELS.get(self.encoding, self.encoding.upper())
 
     def recoded_from(self, old: Decoded) -> str:
-        """Return from which encoding to which the file changes; "" if no byte of it does."""
+        """Return the file's old and new encoding; "" if no byte of it changes so."""
         both_ascii = self.text.isascii() and old.text.isascii()
         same = self.encoding == old.encoding or (both_ascii and "a".encode(self.encoding) == "a".encode(old.encoding))
         return "" if same else f"changes its encoding from {old.label} to {self.label}"
@@ -198,10 +198,9 @@ class Decoded(NamedTuple):
 
 
 def decode_text(data: bytes) -> Decoded | None:
-    """Decode a text file; ``None`` for no text (:func:`why_not_text`).
+    """Decode a text file, so that it encodes to the same bytes; ``None`` for no text (:func:`why_not_text`).
 
-    UTF-8, UTF-16, UTF-32, the encoding it names, or Latin-1 (:mod:`rails.core.charsets`). The result encodes to the
-    same bytes.
+    UTF-8, UTF-16, UTF-32, the encoding it names, or Latin-1 (:mod:`rails.core.charsets`).
     """
     if data.isascii() and b"\0" not in data:
         named = _MAY_NAME_ENCODING.match(data[:1_024])
@@ -236,9 +235,9 @@ def plain_text(data: bytes) -> str | None:
 
 
 def control_in(text: str, known: str = "") -> tuple[int, str] | None:
-    """Return the line of the first control character that no text has, and its escape.
+    """Return the line and escape of the first control character.
 
-    Tab, line ends and form feed are text; those in ``known`` do not count.
+    Tab, line ends, form feed and those in ``known`` do not count.
     """
     for found in _CONTROL.finditer(text):
         if found[0] not in known:
@@ -281,7 +280,7 @@ _SIGNS: Final = {"🔧 ": "", "✅ ": "done: ", "❌ ": "failed: ", "→ ": "", 
 
 
 def in_words(line: str) -> str:
-    """Return a line of the live view with words for its leading sign, without a rule."""
+    """Return a live view's line with words for its leading sign, without a rule."""
     body = line.lstrip()
     sign = body[: body.find(" ") + 1]
     if sign not in _SIGNS:

@@ -1,5 +1,5 @@
-"""What an agent asks for: as found (``RawRequest``, untrusted), and as validated by ``rails.tools.validate``
-(``ToolRequest``), the only thing that can be planned or run.
+"""What an agent asks for: as found (``RawRequest``, untrusted), and as validated (``ToolRequest``), which alone can
+run.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class RawRequest(Struct, frozen=True):
     """One tool request found in an answer.
 
     ``dialect`` is the wire format ("s0", "s1", "s2", "s4", "native", …). ``start`` and ``end`` are character offsets
-    into the answer, fences or tags included; ``-1`` for native calls. ``raw`` is the block's text. ``id`` is unique in
-    the session. ``below`` are the lines that a patch names above its change, outer first.
+    into the answer, fences included (``-1``: native). ``raw`` is the block's text, ``id`` unique in the session.
+    ``below``: lines that a patch names above its change, outer first.
     """
 
     id: str
@@ -71,8 +71,8 @@ class RawRequest(Struct, frozen=True):
 class ToolRequest(Struct, frozen=True):
     """A request that satisfies its tool's definition. Made only by ``rails.tools.validate``.
 
-    ``parameters`` have the definition's names. ``coerced`` says what was converted ("edits: text to array"). ``asks``:
-    a human must agree first; ``definition_digest`` binds the approval to the definition file.
+    ``parameters`` have the definition's names. ``coerced``: conversions ("edits: text to array"). ``asks``: a human
+    must agree; ``definition_digest`` binds that to the definition file.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""What models ask for because other programs offer it, and why it is not offered."""
+"""What models ask for as other programs offer it, and why not here."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OPTIONS: Final[Mapping[str, tuple[Json, str]]] = {
 
 
 def reason(tool_name: str) -> str:
-    """Return why this tool is not offered, and what to do instead; "" for any other."""
+    """Return why this tool is not offered, and what to do; else ""."""
     return _REASONS.get(tool_name, "")
 
 

@@ -1,8 +1,8 @@
 """Files of the user outside the project: another program's settings, a page.
 
-A link is followed, never replaced. Just before replacing, the file is looked at again: what somebody saved since it was
-read is neither overwritten nor lost. A file that cannot be written whole stays. Not covered: a program still writing
-into an open file; without an exchange of names (macOS, some network disks), a save at that very instant.
+A link is followed, never replaced. The file is looked at again just before: what somebody saved meanwhile is not lost.
+What cannot be written whole stays. Not covered: a program still writing into an open file; without an exchange of names
+(macOS, some network disks), a save at that instant.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rails.core.plain_file import read_ordinary
 
 
 class UserFile:
-    """A file as it is now; ``place`` is where its links lead. Raises OSError for no ordinary file."""
+    """A file as it is; ``place``: where its links lead. Raises OSError for no ordinary file."""
 
     def __init__(self, file: Path) -> None:
         self.name, self.place = file, Path(os.path.realpath(file))

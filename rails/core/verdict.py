@@ -18,18 +18,18 @@ Weight = Literal["breaks", "style", "note"]
 
 
 class Author(Struct, frozen=True):
-    """Whose change it is: the task's words, and whether the role changes only given tests."""
+    """Whose change: the task's words; whether the role changes only given tests."""
 
     task: str = ""
     given_tests_only: bool = False
 
 
 class Finding(Struct, frozen=True):
-    """One problem at one place. Lines and columns are 1-based and count characters; 0 means unknown.
+    """One problem at one place. Lines and columns count from 1, in characters; 0: unknown.
 
-    ``new``: this change set introduced it; only these count. ``worse_than`` is its count before (complexity, length),
-    where the change made it grow: new, too. ``remedy`` is the rule's advice, ``json_path`` its place in a JSON
-    document, ``source`` its line. ``weight`` is set by the gate (``rails/gate/weights.toml``).
+    ``new``: of this change set; only these count. ``worse_than``: its count before (complexity, length) if the change
+    made it grow: new, too. ``remedy`` is the rule's advice, ``json_path`` the place in JSON, ``source`` the line. The
+    gate sets ``weight`` (``rails/gate/weights.toml``).
     """
 
     path: str
@@ -67,7 +67,7 @@ class Fixed(Struct, frozen=True):
 
 
 class NotChecked(Struct, frozen=True):
-    """A check that did not run on a file, and why. ``required`` ones prevent "pass"."""
+    """A check that did not run, and why. ``required`` ones prevent "pass"."""
 
     path: str
     check: str
@@ -76,10 +76,7 @@ class NotChecked(Struct, frozen=True):
 
 
 class CheckRun(Struct, frozen=True):
-    """A check that ran: its version and duration.
-
-    ``config`` is where its rules came from, ``files`` how many it ran on, ``cached`` how many answers were known.
-    """
+    """A check that ran: version, duration, rules' origin, number of files and of cached answers."""
 
     name: str
     version: str
@@ -102,8 +99,8 @@ class Verdict(Struct, frozen=True):
     """pass: every required check ran and found nothing new. fail: new findings. error: something required could not be
     checked; never the agent's fault, never a pass.
 
-    ``proposal`` is the change set with safe fixes and formatting applied: what a human is asked about. ``outlines`` are
-    a format's changes in words (n8n workflows); ``evidence`` is by file.
+    ``proposal``: the change set with safe fixes and formatting, which a human is asked about. ``outlines``: changes in
+    words (n8n); ``evidence``: by file.
     """
 
     status: Status
@@ -127,7 +124,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def style(self) -> tuple[Finding, ...]:
-        """The blocking findings that a person at the keyboard may accept; they count unattended and in CI."""
+        """The blocking findings that a person may accept; unattended and in CI they count."""
         return tuple(f for f in self.blocking if f.weight == "style")
 
     @property

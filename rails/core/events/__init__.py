@@ -1,4 +1,4 @@
-"""The events of a session, one frozen class for each type; ``rails.core.events.record`` has the log's form.
+"""The events of a session, a frozen class each; ``rails.core.events.record`` has the log's form.
 
-Write with ``publish(GateVerdict(…))``; read with ``match record.event: case GateVerdict(verdict=verdict): …``.
+Write: ``publish(GateVerdict(…))``; read: ``match record.event: case GateVerdict(verdict=verdict): …``.
 """

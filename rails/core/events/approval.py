@@ -1,4 +1,4 @@
-"""What is asked of a human, with everything that is shown, and what they answer."""
+"""What a human is asked and shown, and what they answer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class AskedRequest(msgspec.Struct, frozen=True):
 
 
 class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that would change; a text is ``None`` if it is no text, too large, or absent."""
+    """A file that would change; a text is ``None`` if binary, too large, or absent."""
 
     path: str
     kind: str
@@ -62,7 +62,7 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def masked(self) -> bool:
-        """Whether a secret was masked, so that the log differs from what would be written."""
+        """Whether a secret was masked: the log then differs from what is written."""
         return self.after is not None and sha256(self._bytes(self.after)) != self.after_sha256
 
     def change(self) -> FileChange | None:
@@ -92,9 +92,9 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The rule that would allow the same again, as a policy file has it and in words; or why there is none.
+    """The rule that would allow the same again, as policy and in words; or why none.
 
-    ``wider``: what an approval can be widened to for the session; ``held``: grants in force.
+    ``wider``: what an approval can become for the session; ``held``: grants in force.
     """
 
     wider: str = ""
@@ -108,9 +108,9 @@ class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A way to answer: its word, its meaning, its effect as a unified diff.
+    """A way to answer: word, meaning, effect as a unified diff.
 
-    ``words``: a text "may" or "must" go with it; ``typed``: the word has to be typed in full.
+    ``words``: a text "may" or "must" go with it; ``typed``: the word must be typed in full.
     """
 
     word: str
@@ -121,10 +121,10 @@ class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ApprovalOpened(Event, frozen=True):
-    """A human is asked now, with everything that is shown, texts of files included.
+    """A human is asked, with everything that is shown, files' texts too.
 
-    ``replaces`` is the number of the question that this one replaces after an edit, ``note`` what became of that edit.
-    ``expires`` is UTC, ISO 8601. A question with ``options`` is answered with one's word; ``lines`` are its text.
+    ``replaces`` is the question replaced after an edit, ``note`` what became of that edit. ``expires`` is UTC, ISO
+    8601. Questions with ``options`` are answered by one's word; ``lines`` are their text.
     """
 
     TYPE: ClassVar[str] = "APPROVAL_OPENED"
@@ -182,7 +182,7 @@ class ApprovalClosed(EventWithWords, frozen=True):
 
 
 class HumanDecision(Event, frozen=True):
-    """approve, deny or abort: who, why, after how many seconds. ``account``: what the human edited."""
+    """approve, deny or abort: who, why, after how many seconds; ``account``: what they edited."""
 
     TYPE: ClassVar[str] = "HUMAN_DECISION"
     DURABLE: ClassVar[bool] = True
@@ -205,7 +205,7 @@ class HumanDecision(Event, frozen=True):
 
 
 class GrantEvent(EventWithWords, frozen=True):
-    """A grant was given or taken back: its rule, uses, and end (seconds since the epoch)."""
+    """A grant given or taken back: rule, uses, end (seconds since the epoch)."""
 
     TYPE: ClassVar[str] = "GRANT"
 

@@ -21,10 +21,7 @@ _WORDS: Final = "words"
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened.
-
-    The fields are the members of ``details``, in order. One with a default is written only if it differs.
-    """
+    """Something that happened. Its fields are the members of ``details``, in order, defaults left out."""
 
     TYPE: ClassVar[str] = ""
     #: Whether it is on the disk before the work goes on; the others follow with the next of these.
@@ -47,7 +44,7 @@ class Event(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_json(cls, message: str, details: Mapping[str, Json]) -> Self:
-        """Return a record's event; what is missing or odd becomes empty, unknown members are ignored."""
+        """Return a record's event; what is missing or odd becomes empty, unknown members ignored."""
         return read_object(cls, {**details, _WORDS: message})
 
 

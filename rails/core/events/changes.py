@@ -25,8 +25,8 @@ def changes_in_words(changes: Sequence[ChangedFile]) -> str:
 
 
 class ChangePlanned(Event, frozen=True):
-    """Requests became a change set. ``fuzzy`` and ``merged`` are files whose place or content took care; ``edits`` says
-    of each edit whether it is in it.
+    """Requests became a change set. ``fuzzy`` and ``merged``: files whose place or content took care; ``edits``: which
+    are in it.
     """
 
     TYPE: ClassVar[str] = "CHANGE_PLANNED"
@@ -45,7 +45,7 @@ class ChangePlanned(Event, frozen=True):
 
 
 class ChangeRefused(Event, frozen=True):
-    """Requests could not become a change set; ``edits`` says of each edit whether it could be made alone."""
+    """Requests made no change set; ``edits``: whether each could be made alone."""
 
     TYPE: ClassVar[str] = "CHANGE_REFUSED"
 
@@ -80,7 +80,7 @@ class PlaceChosen(Event, frozen=True):
 
 
 class GateVerdict(Event, frozen=True):
-    """What the checks said, and the unified diff. Read back, the verdict has no proposal."""
+    """The checks' verdict, and the unified diff. Read back, it has no proposal."""
 
     TYPE: ClassVar[str] = "GATE_VERDICT"
 
@@ -107,7 +107,7 @@ class GateVerdict(Event, frozen=True):
 
 
 class ExecutionStarted(Event, frozen=True):
-    """Files are about to be written, or a tool to run; on disk before the first byte changes."""
+    """Files or a tool come next; on disk before the first byte changes."""
 
     TYPE: ClassVar[str] = "EXECUTION_STARTED"
     DURABLE: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""The fields of a class: their names in Python and in JSON, their defaults and types."""
+"""A class's fields: names in Python and JSON, defaults, types."""
 
 from __future__ import annotations
 

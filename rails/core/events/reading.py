@@ -1,7 +1,7 @@
-"""Values of events read from JSON. Nothing raises here: a log may be newer, older or damaged.
+"""Values of events read from JSON. Never raises: a log may be newer, older or damaged.
 
-A missing or wrongly typed value becomes its default, or empty (``""``, 0, ``()``, ``False``); in an array it is left
-out. An unknown word becomes the first of its set. A text kept elsewhere is a :class:`StoredText`.
+What is missing or of the wrong type becomes its default, or empty (``""``, 0, ``()``, ``False``), in an array left out;
+an unknown word the first of its set; a text kept elsewhere a :class:`StoredText`.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _integer(value: Json) -> object:
 
 
 def _number(value: Json) -> object:
-    """Read a number that is neither negative nor beyond all measure: no event has others."""
+    """Read a number, neither negative nor beyond all measure."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return _ODD
     return value if 0 <= value <= _MOST else _ODD

@@ -83,10 +83,7 @@ def event_of(event_type: str, message: str, details: Mapping[str, Json]) -> Even
 
 
 class Record(msgspec.Struct, frozen=True, dict=True):
-    """An event as logged. ``event_type`` is a string, as a newer log has newer types.
-
-    ``details`` may have pointers in place of large values (``rails.log.blobs``).
-    """
+    """An event as logged. ``event_type`` may be a newer log's; ``details`` may have pointers (``rails.log.blobs``)."""
 
     seq: int
     timestamp: str

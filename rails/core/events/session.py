@@ -19,9 +19,9 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a session was started with; a resumed one keeps it. ``None``: no bound, or the agent's template decides.
+    """What a session was started with; a resumed one keeps it. ``None``: no bound, or the template decides.
 
-    From ``model`` on: words of the command line. ``seal`` shows that this user gave them, for they say who gets the
+    From ``model`` on: words of the command line. ``seal`` shows that this user gave them: they say who gets the
     project's text (``rails.commands.job``).
     """
 
@@ -80,7 +80,7 @@ class WorkflowEnd(EventWithWords, frozen=True):
 
 
 class SessionResumed(Event, frozen=True):
-    """A session goes on. ``advice`` is a human's, to an agent that had given up."""
+    """A session goes on. ``advice``: a human's, to an agent that gave up."""
 
     TYPE: ClassVar[str] = "SESSION_RESUMED"
 
@@ -109,7 +109,7 @@ class SandboxFound(Event, frozen=True):
 
 
 class LogRecovered(EventWithWords, frozen=True):
-    """A torn record was found and kept: its place in the file, length and hash."""
+    """A torn record was kept: its place in the file, length, hash."""
 
     TYPE: ClassVar[str] = "LOG_RECOVERED"
 
@@ -119,8 +119,8 @@ class LogRecovered(EventWithWords, frozen=True):
 
 
 class AgentEngage(Event, frozen=True):
-    """An agent starts on a task. ``stands_for`` counts the answers that ``first_message`` replaces; ``original`` is the
-    first time's text, if it is another now.
+    """An agent starts. ``stands_for`` counts answers that ``first_message`` replaces; ``original``: the first text, if
+    another.
     """
 
     TYPE: ClassVar[str] = "AGENT_ENGAGE"
@@ -152,8 +152,8 @@ class AgentFinished(EventWithWords, frozen=True):
 class Escalation(EventWithWords, frozen=True):
     """Attempts ran out: the next rung (again, squash, model, human) and why.
 
-    A human who takes over gets ``files``; else a conversation begins with ``first_message``, which stands for
-    ``stands_for`` earlier answers.
+    A human who takes over gets ``files``; else ``first_message`` begins a conversation, for ``stands_for`` earlier
+    answers.
     """
 
     TYPE: ClassVar[str] = "ESCALATION"
@@ -167,7 +167,7 @@ class Escalation(EventWithWords, frozen=True):
 
 
 class Handoff(Event, frozen=True):
-    """One agent's result for the next: its file, what it must have, and its hash."""
+    """A result for the next agent: file, what it must have, hash."""
 
     TYPE: ClassVar[str] = "HANDOFF"
     DURABLE: ClassVar[bool] = True
@@ -185,9 +185,9 @@ class Handoff(Event, frozen=True):
 
 
 class HumanSteered(Event, frozen=True):
-    """What a person answered between turns: about what, which way, who.
+    """A person's answer between turns: about what, which way, who.
 
-    ``text`` is what they typed or what is handed on; ``edited``: they changed it.
+    ``text`` was typed or is handed on; ``edited``: they changed it.
     """
 
     TYPE: ClassVar[str] = "HUMAN_STEERED"
@@ -216,8 +216,8 @@ class HumanSteered(Event, frozen=True):
 
 
 class OverseerAlert(Event, frozen=True):
-    """A rule over the log, or a model, says that a human should look. ``seq`` is the record that shows it; ``prompt``
-    may be sent to the agent; ``usage`` is the cost of asking the model; ``mode`` its weight by the settings.
+    """A rule, or a model, says that a human should look. ``seq``: the record that shows it; ``prompt`` may go to the
+    agent; ``usage``: asking's cost; ``mode``: its weight by the settings.
     """
 
     TYPE: ClassVar[str] = "OVERSEER_ALERT"
@@ -242,9 +242,7 @@ class OverseerAlert(Event, frozen=True):
 
 
 class ErrorEvent(EventWithWords, frozen=True):
-    """Something broke on our side, or the agent gave up after ``limit`` attempts. ``trace`` is a traceback of our
-    fault.
-    """
+    """Our side broke (``trace``), or the agent gave up after ``limit`` attempts."""
 
     TYPE: ClassVar[str] = "ERROR"
 

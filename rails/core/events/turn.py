@@ -29,10 +29,9 @@ class LlmCall(EventWithWords, frozen=True):
 class ContextReduced(EventWithWords, frozen=True):
     """The conversation was cut to fit ``window``: from ``before`` tokens to ``after``.
 
-    Messages before ``results_before`` lose their results (superseded ones all do), those before ``thoughts_before``
-    their thoughts, the last one what exceeds ``newest_chars`` in its results, the newest answer what exceeds
-    ``answer_chars`` in its parts (0: all stays); ``page`` replaces those before ``kept_from``. ``usage`` is the cost of
-    writing it.
+    Messages before ``results_before`` lose results (superseded ones all do), before ``thoughts_before`` thoughts; the
+    last loses what exceeds ``newest_chars`` in results, the newest answer what exceeds ``answer_chars`` in parts (0:
+    nothing); ``page``, which cost ``usage``, replaces those before ``kept_from``.
     """
 
     TYPE: ClassVar[str] = "CONTEXT_REDUCED"
@@ -51,7 +50,7 @@ class ContextReduced(EventWithWords, frozen=True):
 
 
 class LlmResponse(EventWithWords, frozen=True, kw_only=True):
-    """The model's whole answer. ``prose`` is its text without the calls; a saved answer lacks prose and duration."""
+    """The model's whole answer; ``prose`` is without calls. Saved answers lack prose and duration."""
 
     TYPE: ClassVar[str] = "LLM_RESPONSE"
     DURABLE: ClassVar[bool] = True
@@ -183,7 +182,7 @@ class OutputRefused(Event, frozen=True):
 
 
 class ToolStatus(EventWithWords, frozen=True):
-    """A request's tool, and its path so far, while its block may still be coming."""
+    """A request's tool and path so far, while its block arrives."""
 
     TYPE: ClassVar[str] = "TOOL_STATUS"
 
@@ -195,10 +194,7 @@ class ToolStatus(EventWithWords, frozen=True):
 
 
 class ToolBlock(Event, frozen=True):
-    """A block is complete: its place in the text (-1: none), and passed, corrected or failed.
-
-    ``content`` is the block itself where it has no place.
-    """
+    """A complete block: its place in the text (-1: none, then ``content``), and passed, corrected or failed."""
 
     TYPE: ClassVar[str] = "TOOL_BLOCK"
 
@@ -234,7 +230,7 @@ class BlockIgnored(Event, frozen=True):
 
 
 class CorrectionEvent(Event, frozen=True):
-    """The model was asked to correct a block. ``why``: its answer was not taken; ``drift``: values it changed."""
+    """A block's correction was asked. ``why``: its answer was not taken; ``drift``: values it changed."""
 
     TYPE: ClassVar[str] = "CORRECTION"
 
@@ -253,9 +249,9 @@ class CorrectionEvent(Event, frozen=True):
 
 
 class FeedbackSent(EventWithWords, frozen=True):
-    """The exact text that the model gets next, and the message with it (``None``: unreadable).
+    """The exact text that the model gets next, and its message (``None``: unreadable).
 
-    ``codes`` are the kinds of failure; ``attempt`` of ``limit`` attempts are spent.
+    ``codes``: kinds of failure; ``attempt`` of ``limit`` attempts are spent.
     """
 
     TYPE: ClassVar[str] = "FEEDBACK_SENT"

@@ -15,7 +15,7 @@ from rails.core.verdict import Finding, Verdict
 
 
 class StoredText(str):
-    """The beginning of a text that the log keeps elsewhere. ``pointer`` is what the log has."""
+    """The beginning of a text kept elsewhere, by the log's ``pointer``."""
 
     __slots__ = ("pointer",)
     pointer: Mapping[str, Json]
