@@ -1,7 +1,6 @@
 """n8n workflows: a pass means that n8n imports, opens and runs the file.
 
-``check_workflow`` never raises on any JSON. n8n's own structural validator comes first, then ``rules`` judge the sound
-part (``model``); issues with JSON paths become findings with lines and columns.
+n8n's own structural validator comes first, then ``rules`` judge the sound part (``model``). Never raises on any JSON.
 """
 
 from __future__ import annotations
@@ -50,9 +49,8 @@ def at_offset(read: Unreadable, path: str) -> Finding:
 
 
 def placed_findings(read: WorkflowFile, path: str, issues: Iterable[Issue]) -> Iterator[Finding]:
-    """Yield a finding for each issue and each repeated key.
-
-    An issue about something missing is at the first character of its nearest parent.
+    """Yield a finding for each issue and repeated key; about something missing, at its nearest parent's first
+    character.
     """
     anchors = [(issue, _existing(read.value, issue.path)) for issue in issues]
     repeated = list(positions.repeated_keys(read.text)) if read.repeated_keys else []
@@ -121,11 +119,10 @@ def check_workflow(
     *,
     known: Catalogue | None = None,
 ) -> Iterable[Finding]:
-    """Return the findings on one workflow file, in order of place.
+    """Return a workflow file's findings, in order of place.
 
-    ``profile`` is one or several of ``PROFILES``, with commas: the strictest wins. ``known`` is the catalogue to judge
-    by (default: the user's, else the list that ships). Lines and columns are 1-based and count characters. Raises
-    UsageError for an unknown profile.
+    ``profile``: one or several of ``PROFILES``, with commas; the strictest wins. ``known``: the catalogue (default: the
+    user's, else what ships). Lines and columns count from 1, in characters. Raises UsageError for an unknown profile.
     """
     profiles = tuple(dict.fromkeys(profile.split(",")))
     if unknown := next((one for one in profiles if one not in PROFILES), None):
@@ -140,7 +137,7 @@ def check_workflow(
 
 
 def _joined(judged: list[Iterator[Issue]]) -> list[Issue]:
-    """Return the issues of all profiles, each once, as severe as the strictest has it."""
+    """Return all profiles' issues, each once, at its highest severity."""
     worst: dict[tuple[str, JsonPath, str, int], Issue] = {}
     for issue in chain.from_iterable(judged):
         key = (issue.rule, issue.path, issue.message, issue.start)
@@ -151,7 +148,7 @@ def _joined(judged: list[Iterator[Issue]]) -> list[Issue]:
 
 
 def version() -> str:
-    """Return the n8n version judged by, and how much is known: "2.30.7", or "2.30 names only"."""
+    """Return the n8n version judged by: "2.30.7", or "2.30 names only"."""
     known = catalogue.current()
     return known.n8n if known.is_full else f"{known.n8n} names only"
 
@@ -164,7 +161,6 @@ def unjudged() -> tuple[str, ...]:
 
 
 def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
-    """Yield the issues of one workflow, or a list of them as ``export:workflow`` writes."""
     if not isinstance(value, list):
         yield from _workflow_issues(value, profile, known)
         return
@@ -197,7 +193,6 @@ def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Is
 
 
 def _parameters(workflow: model.Workflow, known: Catalogue) -> tuple[dict[int, Mapping[str, Any]], list[Issue]]:
-    """Return each node's parameters as n8n holds them, by index, and all their issues."""
     held: dict[int, Mapping[str, Any]] = {}
     issues: list[Issue] = []
     for node in workflow.nodes:
@@ -213,7 +208,7 @@ def _parameters(workflow: model.Workflow, known: Catalogue) -> tuple[dict[int, M
 
 
 def _as_they_run(issues: Iterable[Issue], never: set[int]) -> Iterator[Issue]:
-    """Lower the errors of code that never runs: n8n accepts and runs such a workflow."""
+    """Lower the errors of code that never runs: n8n accepts it."""
     for issue in issues:
         idle = issue.severity == "error" and len(issue.path) > 1 and issue.path[1] in never
         yield replace(issue, severity="warning") if idle else issue

@@ -1,7 +1,6 @@
-"""Two versions of a workflow, node by node and wire by wire. Pure, linear, and for any JSON.
+"""Two versions of a workflow, node by node and wire by wire. Pure, linear, for any JSON.
 
-Nodes match by name and type, else by id, else by name; the rest is renamed where type and parameters, or type and
-place, agree.
+Nodes match by name and type, else id, else name; renamed ones by type with parameters or place.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ class WorkflowComparison(Struct, frozen=True):
 
 
 def compare_workflows(before: Json, after: Json) -> WorkflowComparison:
-    """Compare two workflows; ``None`` is no file. What is malformed is left out. Never raises."""
+    """Compare two workflows; ``None``: no file. Leaves out what is malformed. Never raises."""
     old, new = (model.build(value if isinstance(value, dict) else {}) for value in (before, after))
     pairs = _pairs(old.nodes, new.nodes)
     kept = {id(now): then for then, now in pairs}
@@ -190,7 +189,6 @@ def _member(old: object, new: object, path: _Path) -> Iterator[Detail]:
 
 
 def _lists(old: list[Json], new: list[Json], path: _Path) -> Iterator[Detail]:
-    """Compare what is between the common ends of both lists."""
     shortest = min(len(old), len(new))
     head = next((n for n in range(shortest) if not _equal(old[n], new[n])), shortest)
     tail = next((n for n in range(shortest - head) if not _equal(old[-1 - n], new[-1 - n])), shortest - head)
@@ -204,7 +202,7 @@ def _lists(old: list[Json], new: list[Json], path: _Path) -> Iterator[Detail]:
 
 
 def _equal(one: Json, other: Json) -> bool:
-    """Say whether two values are the same JSON; in Python ``True == 1``."""
+    """Say whether they are the same JSON; in Python ``True == 1``."""
     if one != other or isinstance(one, str) or one is None:
         return one == other
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True) or isinstance(one, float)

@@ -1,7 +1,7 @@
 """What n8n's packages of version 2.41 list, and our rules.
 
-Ids by tens: 00 file, 01 nodes, 02 connections, 03 ports, 04 node types, 05 parameters, 06 expressions, 07 code, 08
-triggers, 09 credentials and secrets, 10 the public API.
+Ids: 00 file, 01 nodes, 02 connections, 03 ports, 04 node types, 05 parameters, 06 expressions, 07 code, 08 triggers, 09
+credentials and secrets, 10 the public API.
 """
 
 from __future__ import annotations

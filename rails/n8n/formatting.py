@@ -1,7 +1,7 @@
-"""The canonical text of a workflow file, and what can be filled in without guessing.
+"""A workflow file's canonical text, and what can be filled in without guessing.
 
-The form of n8n's editor downloads: indentation of two, its order of a workflow's and a node's own keys, only necessary
-escapes. All else keeps order and values.
+As n8n's editor downloads it: indentation of two, its order of a workflow's and a node's own keys, only necessary
+escapes.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def tidied(data: bytes, path: str, known: Catalogue | None = None) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return a file repaired, completed and in n8n's form, and what was done.
+    """Return a file repaired, completed, in n8n's form, and what was done.
 
-    Values stay, but those that n8n would drop and that have one valid form by ``known``.
+    Only values that n8n would drop, with one valid form by ``known``, change.
     """
     sound, corrected = repaired_file(data, path, known)
     whole, filled = complete(sound, path)
@@ -44,7 +44,7 @@ def tidied(data: bytes, path: str, known: Catalogue | None = None) -> tuple[byte
 
 
 def repaired_file(data: bytes, path: str, known: Catalogue | None = None) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return the file with values that n8n would drop in their valid form, and each repair."""
+    """Return the file with what n8n would drop in its valid form, and each repair."""
     value = _workflows_in(data)
     done: list[repairs.WorkflowRepair] = []
 
@@ -63,9 +63,9 @@ def _told(repair: repairs.WorkflowRepair) -> str:
 
 
 def canonical(data: bytes) -> bytes:
-    """Return workflows in n8n's form; ``data`` itself if it is none or repeats a key.
+    """Return workflows in n8n's form; ``data`` if it is none or repeats a key.
 
-    Values, line ends, a last line end and a byte-order mark stay. Idempotent.
+    Values, line ends, last line end and byte-order mark stay. Idempotent.
     """
     value = _workflows_in(data)
     made = _as_before(data, value) if value is not None else None
@@ -75,8 +75,8 @@ def canonical(data: bytes) -> bytes:
 def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return the file with what is missing filled in, in n8n's form, and what was.
 
-    Node and webhook ids (from path and names: stable, and unique to the file), positions, ``settings``. Existing values
-    stay, even wrong ones; but of nodes with one id, which n8n refuses, all after the first get another.
+    Node and webhook ids (from path and names: stable, unique to the file), positions, ``settings``. Values stay, even
+    wrong ones; of nodes with one id, which n8n refuses, all but the first get another.
     """
     counts = dict.fromkeys(
         ("missing id", "missing webhookId", "missing position", "missing settings", "id given twice"), 0
@@ -89,7 +89,7 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
 
 
 def _workflows_in(data: bytes) -> Json:
-    """Return the file's workflow or list of them; ``None`` if none or a key repeats."""
+    """Return the file's workflow or list; ``None`` if none or a key repeats."""
     read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable) or read.repeated_keys:
         return None
@@ -104,9 +104,7 @@ def _each(value: Json, work: Callable[[Mapping[str, Json]], dict[str, Json]]) ->
 
 
 def _as_before(data: bytes, value: Json) -> bytes | None:
-    """Return ``value`` in n8n's form, with the mark and line ends of ``data``; ``None`` for a number too large for
-    JSON.
-    """
+    """Return ``value`` in n8n's form with the mark and line ends of ``data``; ``None``: a number exceeds JSON."""
     decoded = decode_text(data)
     try:
         text = _dump(_each(value, _ordered_workflow))
@@ -176,7 +174,7 @@ def _dump(value: Json) -> str:
 
 
 def _plain(value: Json) -> Json:
-    """Return whole floats as integers, as JavaScript prints them."""
+    """Return whole floats as integers, as JavaScript does."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
         return int(value)
     if isinstance(value, list):

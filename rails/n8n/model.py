@@ -1,7 +1,4 @@
-"""A workflow as the rules see it: its well-formed nodes and wires.
-
-``structure`` has reported the rest, so it is left out here.
-"""
+"""A workflow as the rules see it: the nodes and wires that ``structure`` found well-formed."""
 
 from __future__ import annotations
 
@@ -34,10 +31,10 @@ _SEPARATORS: Final = re.compile(r"[\W_]+")
 
 
 class Issue(Struct, frozen=True):
-    """One fault. ``code`` is n8n's own issue code, if it has one.
+    """One fault. ``code`` is n8n's own, if any.
 
-    ``on_key`` puts the finding on the last segment's key. ``start`` and ``end`` are character offsets in the string
-    value (``-1``: all of it).
+    ``on_key``: place it on the last segment's key. ``start`` and ``end`` are character offsets in the string value
+    (``-1``: all of it).
     """
 
     rule: str
@@ -52,7 +49,7 @@ class Issue(Struct, frozen=True):
 
 
 class _Words(string.Formatter):
-    """Fills in a text: ``!q`` quotes a value, ``!l`` lists names."""
+    """Fills in a text: ``!q`` quotes, ``!l`` lists names."""
 
     def convert_field(self, value: Any, conversion: Any) -> Any:  # noqa: ANN401 - any value
         how: Any = {"q": shown_value, "l": listed}.get(conversion)
@@ -76,8 +73,8 @@ def issue(
 ) -> Issue:
     """Return a rule's issue, ``words`` filled in.
 
-    ``text`` is the rule's id, and a letter where it has several (``texts.json``). The default ``severity`` is the
-    rule's on import.
+    ``text``: the rule's id, and a letter if it has several (``texts.json``). ``severity``: by default the rule's on
+    import.
     """
     rule = text[:6]
     message, remedy = (_FORMATTER.vformat(one, (), words) for one in RULE_TEXTS[text])
@@ -115,7 +112,7 @@ def listed(names: Iterable[str], limit: int = 12) -> str:
 
 
 def _near(name: str) -> float:
-    """Return the least likeness to offer: in a short name one letter differs much."""
+    """Return the least likeness: in short names a letter differs much."""
     return 0.6 if len(name) <= _SHORT_NAME else 0.7
 
 
@@ -136,7 +133,7 @@ class Names:
         return {plain_name(name): name for name in reversed(self._names)}
 
     def nearest(self, name: str) -> str | None:
-        """Return the most similar name; ``None`` if there is none or the budget is used up."""
+        """Return the most similar name; ``None`` if none or the budget is used up."""
         same = self._plain.get(plain_name(name))
         if same is not None and same != name:
             return same
@@ -196,7 +193,7 @@ class Node(Struct, frozen=True):
 
     @property
     def is_sticky(self) -> bool:
-        """Whether it is a note on the canvas, without ports or run."""
+        """Whether it is a note, without ports or run."""
         return self.type == STICKY
 
     @property
@@ -209,7 +206,7 @@ class Node(Struct, frozen=True):
 
 
 class Wire(Struct, frozen=True):
-    """A connection of existing nodes. ``position`` is its index in its output's list."""
+    """A connection of existing nodes. ``position``: its index in the output's list."""
 
     source: Node
     source_type: str
@@ -226,7 +223,7 @@ class Wire(Struct, frozen=True):
 
 
 class Workflow(Struct, frozen=True):
-    """Nodes, wires, and both indexed. Of nodes with one name, wires mean the first."""
+    """Nodes and wires, indexed. Of nodes with one name, wires mean the first."""
 
     raw: Mapping[str, Json]
     nodes: tuple[Node, ...]
@@ -236,7 +233,7 @@ class Workflow(Struct, frozen=True):
     incoming: Mapping[str, tuple[Wire, ...]]
 
     def names(self) -> Names:
-        """Return the names that code and connections may use: not sticky notes."""
+        """Return the names that code and connections may use: no sticky notes."""
         return Names(node.name for node in self.nodes if not node.is_sticky)
 
 

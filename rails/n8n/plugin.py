@@ -39,9 +39,9 @@ PLUGIN = KindPlugin(edit=workflow_edit, answer=answer, picture=svg, style=styles
 
 
 def tidied_change(before: bytes | None, after: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return a workflow repaired, completed and in n8n's form, and what was done.
+    """Return a workflow repaired, completed, in n8n's form, and what was done.
 
-    A file of another form keeps it: a small edit must not change every line.
+    A file of another form keeps it: small edits must stay small.
     """
     if before is not None and canonical(before) != before:
         return after, ()
@@ -49,7 +49,7 @@ def tidied_change(before: bytes | None, after: bytes, path: str) -> tuple[bytes,
 
 
 def workflow_outline(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
-    """Return a change's outline, or why there is none; None if neither side is a workflow."""
+    """Return a change's outline, or why none; None if neither side is a workflow."""
     try:
         return workflow_summary(before, after, path)
     except FAULT as error:  # what only helps to read must not keep the verdict from anybody

@@ -19,8 +19,8 @@ _OTHER_WIRES: Final = ("edges", "links")
 def looks_like_workflow(value: object, path: str = "") -> bool:
     """Say whether a JSON value is a workflow or a list of them, sound or broken.
 
-    One clear sign is enough: ``nodes`` with ``connections`` and a key of n8n's, or a node type of an n8n package; if
-    ``path`` names a flow, also empty ``nodes``.
+    One sign is enough: ``nodes`` with ``connections`` and a key of n8n's; a node type of its packages; empty ``nodes``
+    if ``path`` names a flow.
     """
     if isinstance(value, list):
         return any(looks_like_workflow(item, path) for item in value[:_NODES_LOOKED_AT] if isinstance(item, dict))

@@ -1,6 +1,6 @@
 """A comparison of two workflows in words, for a human.
 
-Nodes, then wires, then settings. Bounded: a value is shown around its difference, and what is left out is counted.
+Nodes, wires, settings. Bounded: values are shown around their difference, the rest counted.
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ _MARKS: Final[dict[DifferenceKind, str]] = {"add": "+ ", "remove": "- ", "change
 
 
 def workflow_summary(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
-    """Return what a change of a workflow file does; ``None`` if neither side is one. Never raises.
+    """Return what a change of a file (``None``: none) does; ``None`` if neither side is a workflow. Never raises.
 
-    ``before`` and ``after`` are bytes, ``None``: no file. Each workflow of a list is reported, the first that differs
-    drawn.
+    Each workflow of a list is reported, the first that differs drawn.
     """
     sides = [_workflows(data) for data in (before, after)]
     if not any(sides) or any(data is not None and not side for data, side in zip((before, after), sides, strict=True)):

@@ -1,7 +1,6 @@
-"""JavaScript's values in Python: comparison, texts, numbers.
+"""JavaScript's values in Python: ``null`` is ``None``, objects ``dict``, arrays ``list``, numbers ``int`` or ``float``.
 
-``null`` is ``None``, objects ``dict``, arrays ``list``, numbers ``int`` or ``float``. Places count characters, not
-UTF-16 units.
+Places count characters, not UTF-16 units.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The boxes of a picture, and where wires leave and enter. Pure; whole units of the canvas."""
+"""A picture's boxes, and where wires meet them. Pure; whole units of the canvas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FARTHEST: Final = 50_000
 
 
 class NodeBox(msgspec.Struct):
-    """A node on the canvas. ``inputs`` and ``outputs`` count main ports, ``below`` lists its AI inputs."""
+    """A node on the canvas. ``inputs`` and ``outputs`` count main ports; ``below``: its AI inputs."""
 
     node: DrawnNode
     x: int

@@ -1,4 +1,4 @@
-"""What is in a node's box: our own drawing (24 by 24), or two letters of its type."""
+"""What is in a node's box: our drawing (24 by 24), or two letters of its type."""
 
 from __future__ import annotations
 

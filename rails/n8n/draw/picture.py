@@ -1,7 +1,7 @@
 """A workflow drawn as n8n shows it: an SVG without scripts, styles or anything from elsewhere.
 
-Colours are classes of ``picture.css``, so a page whose policy forbids style attributes can show it. Every text is
-escaped. The input is plain JSON from ``scene``, possibly from a log: what is malformed is left out.
+Colours are classes of ``picture.css``, for pages that forbid style attributes. Texts are escaped; of ``scene``'s JSON,
+maybe logged, what is malformed is left out.
 """
 
 from __future__ import annotations
@@ -41,10 +41,7 @@ def stylesheet() -> str:
 
 
 def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
-    """Return the picture of ``value`` (from :func:`drawing`), or "" if there is nothing to draw.
-
-    ``alone``: with the style sheet inside.
-    """
+    """Return the picture of ``value`` (:func:`drawing`), ``alone`` with its styles; "" if nothing is to draw."""
     drawn = read_typed(Drawing, value)
     boxes, wires = boxes_of(drawn), drawn.wires[:MOST_WIRES]
     if not boxes:
@@ -169,7 +166,7 @@ def _labels(box: NodeBox) -> Iterator[str]:
 
 
 def _curve(start: tuple[int, int], end: tuple[int, int], low: int) -> str:
-    """Return a wire's path: a curve to the right, or around below at ``low`` when it leads back."""
+    """Return a wire's path: to the right, or around below at ``low`` if it leads back."""
     (x, y), (u, v) = start, end
     if u >= x + 24:
         bend = max(36, min((u - x) // 2, 160))
@@ -178,7 +175,7 @@ def _curve(start: tuple[int, int], end: tuple[int, int], low: int) -> str:
 
 
 def _lowest(source: NodeBox, target: NodeBox) -> int:
-    """Return how low a wire leading back runs: between two rows, or below both boxes and their names."""
+    """Return how low a wire leads back: between rows, or below both boxes and names."""
     if target.y - (source.y + source.height) > _BACK + 24:
         return target.y - 22
     return max(source.y + source.height, target.y + target.height) + _BACK

@@ -1,7 +1,6 @@
 """A workflow's picture as plain JSON: boxes and wires on a canvas. Pure and bounded.
 
-Made from a comparison, so that one form serves a workflow and a change; kept in the session log. Places are n8n's;
-``layout`` gives missing ones.
+Made from a comparison, so one form serves workflows and changes; kept in the log. ``layout`` gives missing places.
 """
 
 from __future__ import annotations
@@ -45,8 +44,9 @@ DrawnKind = Literal["same", "add", "remove", "change"]
 
 
 class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A node with its place. ``was`` is its former name, ``calls`` the workflow that it calls; only a sticky note has
-    ``note``, ``size`` and ``colour``.
+    """A placed node. ``was``: its former name; ``calls``: a workflow.
+
+    Only sticky notes have ``note``, ``size``, ``colour``.
     """
 
     name: str
@@ -113,7 +113,7 @@ def _node(change: NodeChange, place: Place) -> DrawnNode:
 
 
 def _called(node: Node) -> str:
-    """Return the name or id of the called workflow, "" if an expression or nothing says it."""
+    """Return the called workflow's name or id; "" if none or an expression."""
     value = node.parameters.get("workflowId") if node.type in _CALLERS else None
     chosen = value if isinstance(value, dict) else {"value": value}
     named = chosen.get("cachedResultName") or chosen.get("value")
@@ -159,7 +159,7 @@ def _rule_name(source: Node, output: int) -> str:
 
 
 def _places(changes: list[NodeChange], comparison: WorkflowComparison) -> list[Place]:
-    """Return each node's place, its own or the layout's; removed ones below the others."""
+    """Return each node's place, or the layout's; removed ones go below."""
     made, gone = (layout.missing(one) for one in (comparison.after, comparison.before))
     below = max((y for _, y in made.values()), default=0) + 200
     found: list[Place] = []

@@ -1,6 +1,6 @@
 """Positions for nodes that have none: the nearest free place beside a connected node.
 
-The flow goes right, sub-nodes are below their root, unconnected nodes at the bottom.
+Flow goes right, sub-nodes below their root, unconnected nodes to the bottom.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def missing(workflow: Workflow) -> dict[int, _Place]:
 
 
 def _in_order(workflow: Workflow) -> Iterator[Node]:
-    """Yield the nodes that nothing leads to, then the rest of the flow, then sub-nodes and notes."""
+    """Yield nodes that nothing leads to, the rest of the flow, then sub-nodes and notes."""
     fed = {wire.target.name for wire in workflow.wires if wire.source_type == "main"}
     below = {wire.source.name for wire in workflow.wires if wire.source_type != "main"}
     return iter(
@@ -60,7 +60,7 @@ def _in_order(workflow: Workflow) -> Iterator[Node]:
 
 
 class _Grid:
-    """The taken places, in cells of half a column and half a row."""
+    """Taken places, in cells of half a column and row."""
 
     def __init__(self) -> None:
         self._taken: set[_Place] = set()

@@ -1,7 +1,7 @@
-"""Structural edits of a workflow by operation instead of by text.
+"""Edits of a workflow by operation instead of by text.
 
-Each is an object with an ``op``; its class has the members. All are done or none: the first that cannot be is a
-:class:`~rails.core.errors.Refusal` that says what is there instead.
+Each is an object with an ``op`` and its class's members. All are done or none: the first that fails is a
+:class:`~rails.core.errors.Refusal` that says what is there.
 """
 
 from __future__ import annotations
@@ -41,12 +41,10 @@ _Workflow = dict[str, Any]
 
 
 class _CannotError(Exception):
-    """An operation that cannot be done: message and hint of the refusal to be."""
+    """Message and hint of an operation's refusal."""
 
 
 class _Operation(msgspec.Struct):
-    """One operation, which changes the given workflow."""
-
     def apply(self, workflow: _Workflow) -> None:
         raise NotImplementedError
 
@@ -81,7 +79,7 @@ class _Remove(_Operation):
 
 
 class _Rename(_Operation):
-    """Renames also in connections, pinned data, expressions and code."""
+    """Renames also in connections, pinned data, expressions, code."""
 
     name: _Text
     new_name: _Text
@@ -106,7 +104,7 @@ class _Rename(_Operation):
 
 
 class _Replace(_Operation):
-    """Puts another node in a node's place, with its name, id, position and connections."""
+    """Another node takes a node's name, id, position and connections."""
 
     name: _Text
     node: _Workflow
@@ -122,7 +120,7 @@ class _Replace(_Operation):
 
 
 class _SetNode(_Operation):
-    """Sets a node's members besides parameters; ``null`` removes one. Credentials are set one by one."""
+    """Sets members besides parameters; ``null`` removes one; credentials one by one."""
 
     name: _Text
     values: _Workflow
@@ -142,7 +140,7 @@ class _SetWorkflow(_Operation):
 
 
 class _SetParameter(_Operation):
-    """Sets the value at a path such as ``options.timeout`` or ``rules.values[0].key``; missing objects are made."""
+    """Sets the value at a path (``rules.values[0].key``); makes missing objects."""
 
     name: _Text
     path: _Text
@@ -274,7 +272,6 @@ def _node_named(workflow: _Workflow, name: str) -> _Workflow:
 
 
 def _check_free(workflow: _Workflow, name: str) -> None:
-    """Refuse a name that a node has already."""
     if any(node.get("name") == name for node in _objects(workflow)):
         raise _CannotError(f"there is a node {shown_value(name)} already.", "Choose another name.")
 
@@ -325,7 +322,7 @@ def _rename_references(workflow: _Workflow, old: str, new: str) -> None:
 
 
 def renamed(text: str, old: str, new: str, *, is_code: bool = False) -> str:
-    """Return a parameter's text with references to ``old`` renamed: in expressions, or all as code."""
+    """Return a text with references to ``old`` renamed: in expressions, or all as code."""
     if is_code:
         return _renamed_in(text, old, new)
     if not text.startswith("=") or old not in text:

@@ -60,9 +60,9 @@ def answer(parameters: Mapping[str, Json]) -> str:
 
 
 def describe_node(node_type: str, version: float | None = None, parameters: Mapping[str, Json] | None = None) -> str:
-    """Return a node type's versions, ports, credentials and parameters as text.
+    """Return a node type's versions, ports, credentials and parameters, or similar types, as text.
 
-    Only parameters that show with ``parameters`` (resource, operation) are listed. For an unknown type: similar types.
+    ``parameters`` (resource, operation): only what shows with them.
     """
     found = catalogue.current()
     versions = found.known_versions(node_type)

@@ -1,8 +1,8 @@
 """Errors that JavaScript has before it runs and the tolerant grammar misses.
 
-Anchor: ECMA-262, 17, "early errors", those that people and models write: a missing argument, a name declared twice,
-``await`` outside async, assignment to ``a?.b``, ``a ?? b || c``, ``1++``, ``-1 ** 2``. Those of a grammar query are in
-``forms.json``.
+Anchor: ECMA-262, 17, "early errors", those that people and models make: a missing argument, a name declared twice,
+``await`` outside async, ``a?.b = 1``, ``a ?? b || c``, ``1++``, ``-1 ** 2``. ``forms.json`` has those of a grammar
+query.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def error_at(node: Node, message: str) -> Early:
 
 
 def errors(code: str, tree: Tree) -> Iterator[Early]:
-    """Yield the early errors of code that parses; top-level ``await`` is allowed, as in n8n."""
+    """Yield the early errors of code that parses; top-level ``await`` is allowed."""
     yield from forms(tree, "everywhere")
     found = map(_waits, _nodes(tree, "(await_expression) @found")) if "await" in code else ()
     blocks = _nodes(tree, "[(program) (statement_block)] @found") if _names_twice(code) else ()
@@ -120,7 +120,7 @@ def outer_await(code: str, tree: Tree) -> Iterator[Early]:
 
 
 def _declared_twice(node: Node) -> Early | None:
-    """Return a name that a block declares by ``let``, ``const`` or ``class`` and again."""
+    """Return a name that a block declares twice (``let``, ``const``, ``class``)."""
     seen = dict.fromkeys(_parameters(node), True)
     for child in node.named_children:
         is_free = child.type in {"function_declaration", "generator_function_declaration", "variable_declaration"}

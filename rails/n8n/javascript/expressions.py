@@ -1,6 +1,6 @@
-"""n8n expressions: where the code in ``={{ … }}`` is, whether it parses, and which nodes it names.
+"""n8n expressions: where code in ``={{ … }}`` is, whether it parses, which nodes it names.
 
-n8n cuts at the first ``}}`` (even in a string), takes ``{…}`` as an object, and needs a leading expression. Anchors:
+n8n cuts at the first ``}}`` (even in a string), takes ``{…}`` as an object, needs a leading expression. Anchors:
 ``@n8n/tournament`` 1.x, ``ExpressionSplitter``, ``ExpressionBuilder``.
 """
 
@@ -50,9 +50,9 @@ class Segment(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """A node that code names, with character offsets.
+    """A node that code names, at character offsets.
 
-    ``may_not_fail``: a run can pass it by or go on without it (``||``, ``?``, a branch, ``try`` with ``catch``).
+    ``may_not_fail``: a run can do without (``||``, ``?``, a branch, ``try`` with ``catch``).
     """
 
     name: str
@@ -95,10 +95,7 @@ def constructor_fault(text: str) -> JavaScriptFault | None:
 
 
 def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
-    """Return why n8n cannot evaluate a segment, or ``None``.
-
-    ``alone``: it is the whole expression, so its value is not made a text.
-    """
+    """Return why n8n cannot evaluate a segment, or ``None``. ``alone``: its value is not made a text."""
     if _PLAIN.fullmatch(code) and not sandbox.is_suspicious(code):
         return None
     shift = 1 if code.lstrip().startswith("{") else 0
@@ -119,9 +116,9 @@ def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
 
 
 def node_references(code: str) -> Iterator[Reference]:
-    """Yield the nodes named by a literal: ``$('A')``, ``$items('A')``, ``$node['A']``, ``$node.A``.
+    """Yield nodes named by a literal: ``$('A')``, ``$items('A')``, ``$node['A']``, ``$node.A``.
 
-    Not in comments, strings or templates with ``${…}``, nor by a ``$`` of the code's own.
+    Not in comments, strings, templates with ``${…}``, nor by the code's own ``$``.
     """
     if "$" not in code:
         return

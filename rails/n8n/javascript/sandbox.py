@@ -1,8 +1,8 @@
 """What n8n's expression sandbox refuses although it is JavaScript.
 
-n8n checks each expression's tree for names that lead out and ``$`` without a call, and makes a plain function, where
-``await`` means nothing. Anchors: ``n8n-workflow`` 2.41, ``expression-sandboxing`` and
-``Expression.resolveSimpleParameterValue``; each form was run there (``tests/n8n/expression_verdicts.json``).
+Names that lead out, ``$`` without a call, and ``await``, for it makes a plain function. Anchors: ``n8n-workflow`` 2.41,
+``expression-sandboxing``, ``Expression.resolveSimpleParameterValue``; each form was run there
+(``tests/n8n/expression_verdicts.json``).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _is_called(node: Node) -> bool:
 
 
 def _function_value(root: Node) -> Iterator[Early]:
-    """Yield the error of a value that is a function or an ``async`` one's promise."""
+    """Yield the error of a value that is a function or a promise."""
     statements = [child for child in root.named_children if "comment" not in child.type]
     if len(statements) != 1 or statements[0].type != "expression_statement":
         return

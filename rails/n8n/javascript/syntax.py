@@ -1,4 +1,4 @@
-"""JavaScript syntax, by tree-sitter: the first error, and what is code, not string or comment."""
+"""JavaScript syntax, by tree-sitter: the first error, and what is code."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ParsedScript(Struct, frozen=True):
         return node is None or node.type == "identifier" or self.fault is not None
 
     def may_not_fail(self, offset: int) -> bool:
-        """Say whether a run can pass ``offset`` by or catches its failure. A function's body counts as run."""
+        """Say whether a run can pass ``offset`` by or catches its failure. Function bodies count as run."""
         node = self.node_at(offset, offset + 1)
         for _ in range(_MOST_PARENTS):
             parent = node.parent if node is not None else None
@@ -114,7 +114,7 @@ def _passes_by(parent: Node, node: Node) -> bool:
 
 
 def _is_unread(node: Node) -> bool:
-    """Say whether an expression is an unread ``$('A')``: n8n looks for the node only when read."""
+    """Say whether an expression is an unread ``$('A')``, which n8n never looks up."""
     bare = early_errors.inside_parentheses(node)
     function = bare.child_by_field_name("function") if bare is not None and bare.type == "call_expression" else None
     return function is not None and function.text == b"$"
@@ -173,7 +173,7 @@ def _early(code: str, data: bytes, tree: Tree) -> JavaScriptFault | None:
 
 
 def _curly_quote(parsed: ParsedScript) -> JavaScriptFault | None:
-    """Return the fault of a typographic quote, which the grammar takes for a letter."""
+    """Return the fault of a typographic quote: the grammar's letter."""
     for match in _CURLY.finditer(parsed.code):
         if parsed.is_code(match.start(), match.end()):
             return JavaScriptFault(match.start(), match.end(), f"{match.group()} is not a quote in code: write ' or \"")

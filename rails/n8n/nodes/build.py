@@ -1,8 +1,8 @@
 """Build the node catalogue from an n8n that the user has.
 
-Sources: the JSON of ``n8n export:nodes --output=nodes.json`` (with tool variants and community nodes); a
-``dist/types/nodes.json``; an npm package, unpacked or ``.tgz``; any folder with such packages. Only facts are kept:
-names, versions, types, flags, defaults, visibility, option values, ports. No prose.
+Sources: ``n8n export:nodes --output=nodes.json`` (with tool variants and community nodes); a ``dist/types/nodes.json``;
+an npm package, unpacked or ``.tgz``; a folder of such. Only facts are kept, no prose: names, versions, types, flags,
+defaults, visibility, option values, ports.
 """
 
 from __future__ import annotations
@@ -41,10 +41,7 @@ def catalogue_info() -> CatalogueInfo:
 
 
 def build_catalogue(source: Path) -> CatalogueInfo:
-    """Build the full catalogue into the user's cache folder.
-
-    Raises UsageError if ``source`` has no node description.
-    """
+    """Build the full catalogue into the user's cache. Raises UsageError if ``source`` describes no node."""
     compacted = compact(packages_with_nodes(source), str(source))
     file = catalogue.cache_file()
     _write(file, compacted)
@@ -106,7 +103,7 @@ def compact(packages: Iterable[Package], source: str) -> dict[str, Any]:
 
 
 class _Interned:
-    """Keeps equal properties once: two thirds occur several times."""
+    """Keeps equal properties once: two thirds repeat."""
 
     def __init__(self) -> None:
         self.values: list[Mapping[str, Any]] = []
@@ -214,7 +211,7 @@ def _modes(modes: Any) -> dict[str, list[str]] | None:  # noqa: ANN401
 
 
 def _as_tool(group: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
-    """Return a group as an agent's tool, as n8n makes it on loading."""
+    """Return a group as a tool, as n8n does on loading."""
     names = [interned.values[number]["name"] for number in group["properties"]]
     added: list[int] = []
     if "toolDescription" not in names:

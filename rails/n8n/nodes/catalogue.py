@@ -1,7 +1,7 @@
 """What n8n knows about its nodes: types, versions, ports, credentials, parameters.
 
-Names, versions and ports ship with AI-Rails. The full catalogue is built from the user's n8n (``catalogue_build``) into
-the cache folder: n8n's licence lets a user have the descriptions but not us hand them on.
+Names, versions and ports ship. The rest is built from the user's n8n (``catalogue_build``) into the cache: its licence
+forbids us to hand it on.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ class Credential:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """One node type at some versions. Ports are ``None`` if computed by code.
-
-    ``is_full``: parameters and credentials are known, not only ports.
+    """A node type at some versions. Ports: ``None`` if code computes them. ``is_full``: parameters and credentials are
+    known.
     """
 
     type: str
@@ -67,7 +66,7 @@ class Description:
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """Types and versions, and descriptions if full. ``tools`` are types that exist as ``…Tool`` too."""
+    """Types and versions; descriptions if full. ``tools``: types that exist as ``…Tool`` too."""
 
     n8n: str
     versions: Mapping[str, tuple[float, ...]]

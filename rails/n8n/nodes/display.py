@@ -1,8 +1,7 @@
 """Which parameters are visible: n8n's ``displayOptions``.
 
 Anchor: n8n-workflow 2.41, ``node-helpers`` (``displayParameter``, ``checkConditions``, ``getPropertyValues``). Every
-``show`` key must match, any ``hide`` key hides, an expression in a controlling value shows at once; keys in their
-order.
+``show`` key must match, any ``hide`` key hides, in order; an expression in a controlling value shows at once.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _Test = Callable[[Any], bool]
 
 
 class _Key(Struct, frozen=True):
-    """A key of ``show`` or ``hide``: its value's place, plain matches, other conditions."""
+    """A key of ``show`` or ``hide``: value's place, plain matches, conditions."""
 
     kind: str
     path: tuple[str, ...]

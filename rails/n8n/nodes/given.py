@@ -1,6 +1,6 @@
-"""What a file gives for a node's parameters beside what n8n keeps, and the filters in it.
+"""A file's parameters beside those that n8n keeps, and their filters.
 
-Comparisons are those of n8n-workflow's ``filter-parameter``; others are never true.
+Comparisons of n8n-workflow's ``filter-parameter``; others are never true.
 """
 
 from __future__ import annotations

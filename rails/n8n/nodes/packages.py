@@ -1,4 +1,4 @@
-"""The node descriptions of npm packages: in a folder, an archive or a JSON file."""
+"""The node descriptions of npm packages: folder, archive or JSON file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Package(Struct, frozen=True):
 
 
 def packages_at(source: Path) -> Iterator[Package]:
-    """Yield the packages at a folder, archive or JSON file. Raises UsageError for anything else."""
+    """Yield the packages at a folder, archive or JSON file. Raises UsageError otherwise."""
     if source.is_dir():
         yield from _in_folder(source)
     elif source.suffix in {".tgz", ".gz"}:
@@ -43,7 +43,7 @@ def packages_at(source: Path) -> Iterator[Package]:
 
 
 def _in_folder(folder: Path) -> Iterator[Package]:
-    """Yield each package once, the first copy found."""
+    """Yield each package's first copy."""
     seen: set[str] = set()
     archived = (package for archive in sorted(folder.glob("*.tgz")) for package in _in_archive(archive))
     for package in chain(map(_from_file, _nodes_files(folder)), archived):

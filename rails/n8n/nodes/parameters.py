@@ -1,7 +1,7 @@
 """A node's parameters as n8n holds them: defaults filled in, hidden and unknown ones dropped.
 
-Anchor: n8n-workflow 2.41, ``getNodeParameters`` with defaults, without hidden ones, as the ``Workflow`` constructor
-calls it. Where n8n throws for want of a list, :class:`Malformed` has the path.
+Anchor: n8n-workflow 2.41, ``getNodeParameters`` as the ``Workflow`` constructor calls it. Where n8n throws for want of
+a list, :class:`Malformed` has the path.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _property(raw: Mapping[str, Any]) -> Property:
 
 
 def _resolved(properties: Sequence[Property], by_name: Mapping[str, Sequence[Property]]) -> Iterator[Property]:
-    """Yield properties after those that their visibility depends on; cycles keep their order."""
+    """Yield properties after those that decide their visibility; cycles keep order."""
     depends: dict[str, set[str]] = {}
     for item in properties:
         names = item.display.depends_on if item.display else ()
@@ -159,7 +159,7 @@ class _Filler:
         self._context = context
 
     def simple(self, level: Level, values: Any, root: Any, parent: str) -> dict[str, Any]:  # noqa: ANN401
-        """Return a level's simple values, hidden ones too: visibility is judged by them."""
+        """Return a level's simple values, also hidden: visibility depends on them."""
         made: dict[str, Any] = {}
         if values in _JS_FALSE:
             return made

@@ -1,8 +1,7 @@
-"""A node's inputs and outputs, also where n8n computes them from the parameters.
+"""A node's inputs and outputs, also where n8n computes them from parameters.
 
-For types whose ports are code, ``ports.json`` has a row for each port: its conditions (a parameter, with "!" negated,
-or a bound of the version) and how often it is there. Where an expression decides, or the type is unknown, the answer is
-``None``: not judged.
+``ports.json`` then has a row for each port: conditions (a parameter, "!" negates, or a bound of the version) and how
+often. For an expression or unknown type the answer is ``None``: not judged.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ USUAL_SUB_NODES: Final[Mapping[str, str]] = _TABLE["usual"]
 
 
 class _Unknown(Exception):
-    """An expression decides; what it gives is only known when the workflow runs."""
+    """An expression decides, when the workflow runs."""
 
 
 def inputs(description: Description, values: ParameterValues, version: float) -> tuple[Port, ...] | None:
@@ -94,7 +93,7 @@ def _holds(name: str, wanted: Any, values: ParameterValues, version: float) -> b
 
 
 def _at(values: Any, path: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the value at a path or ``None``. Raises _Unknown for an expression."""
+    """Return the value at a path or ``None``. Raises _Unknown."""
     for part in path.split("."):
         values = values.get(part) if isinstance(values, dict) else None
     if isinstance(values, str) and values.startswith("="):
@@ -103,7 +102,7 @@ def _at(values: Any, path: str) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _number(value: Any) -> int:  # noqa: ANN401 - any JSON value
-    """Return a number, the length of a list, or of a text with commas; else 0."""
+    """Return a number, or the length of a list or comma-separated text; else 0."""
     if isinstance(value, list):
         return min(len(value), _MOST)
     if isinstance(value, str):

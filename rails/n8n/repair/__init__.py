@@ -1,1 +1,1 @@
-"""Repairs of what n8n would drop without a word, where exactly one form is valid, or, if asked for, likely."""
+"""Repairs of what n8n would silently drop, with one valid or, if asked for, likely form."""

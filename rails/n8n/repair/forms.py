@@ -94,7 +94,7 @@ def _is_open(item: Property) -> bool:
 
 
 def fits_group(item: Property, level: Level, entries: Json) -> bool:
-    """Say whether a value has a group's form: rows if several may be there, else one."""
+    """Say whether a value has a group's form: rows if several are allowed, else one."""
     if item.multiple is True:
         return isinstance(entries, list) and bool(entries) and all(_is_row(row, level) for row in entries)
     return _is_row(entries, level)
@@ -151,7 +151,7 @@ def _locator(item: Property, value: Mapping[str, Json], here: JsonPath) -> Itera
 
 
 def _modes_for(item: Property, value: Json) -> Iterable[str]:
-    """Yield the modes that n8n would accept; a list's choice may look like anything."""
+    """Yield the modes that n8n would accept; a list's choice may be anything."""
     for mode, rules in item.modes.items():
         patterns = [pattern_of(f"^{rule}$") for rule in rules]
         if (

@@ -1,6 +1,6 @@
-"""Values that n8n does not read, moved to where it does, by the user's own catalogue.
+"""Values moved to where n8n reads them, by the user's own catalogue, if one place is possible.
 
-Another spelling, a wrong level, rows without group, groups without list, half a locator: where one place is possible.
+Another spelling, a wrong level, rows without group, groups without list, half a locator.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Parameters in an older version's shape, converted to the node's version.
+"""An older version's parameters, converted to the node's version.
 
-The meaning stays. What has two readings, or is no constant of the old form, is left.
+The meaning stays: what has two readings, or is no constant, is left.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _old_fields(node: model.Node, parameters: dict[str, Json]) -> Repaired:
 
 
 def _kept_only(parameters: Mapping[str, Any]) -> dict[str, Json]:
-    """Return the rest; ``keepOnlySet`` is the negated ``includeOtherFields``."""
+    """Return the rest; ``keepOnlySet`` negates ``includeOtherFields``."""
     rest = {name: one for name, one in parameters.items() if name not in {"values", "keepOnlySet"}}
     if parameters.get("keepOnlySet") is not True and "includeOtherFields" not in rest:
         rest["includeOtherFields"] = True

@@ -51,7 +51,7 @@ def operator(kind: Json, written: str) -> dict[str, Json] | None:
 
 
 def sound_filter(value: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a filter with each condition in its one valid form; equal to ``value`` if all are."""
+    """Return a filter with each condition in its valid form; equal if all are."""
     given = value.get("conditions")
     conditions = [given] if isinstance(given, dict) else given
     if not isinstance(conditions, list):

@@ -1,6 +1,6 @@
-"""A workflow repaired where exactly one form is valid: what n8n would drop is where it reads it.
+"""A workflow repaired where exactly one form is valid, so that n8n reads what it would drop.
 
-A repair that leaves more errors, by the rules for parameters, is not made.
+No repair leaves more errors, by the rules for parameters.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _lifted(node: Node) -> tuple[Node, list[WorkflowRepair]]:
 
 
 def _is_setting(node: Node, name: str, value: Json) -> bool:
-    """Say whether a value can be a setting. No repair disables a node."""
+    """Say whether a value can be a setting; ``disabled`` never."""
     if name == "disabled" or (name == "executeOnce" and "Command" in node.type):
         return False
     try:
@@ -73,7 +73,7 @@ def _is_setting(node: Node, name: str, value: Json) -> bool:
 
 
 def _mended(node: Node, known: Catalogue | None) -> tuple[Node, list[WorkflowRepair]]:
-    """Return a node after all repairs. One may show faults that the next mends, so all are tried first."""
+    """Return a node after all repairs: one may show the next's faults."""
     sound, made = _stepped(node, known, strict=False)
     if made and not _is_better(_faults(sound, known), _faults(node, known)):
         return _stepped(node, known, strict=True)

@@ -99,7 +99,7 @@ def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
 
 
 def _result(node: Node, code: _Code) -> Iterator[Issue]:
-    """Yield what n8n stops at: no items, or none that are items."""
+    """Yield what n8n stops at: no items, or wrong ones."""
     if node.type != "n8n-nodes-base.code" or not code.text.strip():
         return
     each = node.parameters.get("mode") == "runOnceForEachItem"

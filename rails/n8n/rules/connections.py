@@ -25,7 +25,7 @@ _NOT_KNOWN = _Sides(None, None)
 
 
 def check(workflow: Workflow, known: Catalogue, held: Mapping[int, Mapping[str, Any]]) -> Iterator[Issue]:
-    """Yield the issues of wires and of required inputs. ``held`` are the filled parameters by index."""
+    """Yield the issues of wires and required inputs. ``held``: filled parameters by index."""
     sides = {node.name: _sides(node, known, held) for node in reversed(workflow.nodes)}
     told: set[tuple[object, ...]] = set()
     for wire in workflow.wires:

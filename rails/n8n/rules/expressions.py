@@ -44,7 +44,7 @@ _Upstream = Callable[[str], set[str]]
 
 
 def _upstream_in(workflow: Workflow) -> _Upstream:
-    """Return the nodes before a node; a sub-node has its root's, and the root's sub-nodes."""
+    """Return the nodes before a node; a sub-node has its root's."""
 
     def before(name: str) -> Iterator[str]:
         yield from (wire.source.name for wire in workflow.incoming.get(name, ()))
@@ -56,8 +56,8 @@ def _upstream_in(workflow: Workflow) -> _Upstream:
 def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: bool) -> Iterator[Issue]:
     """Yield the issues of expressions in enabled nodes.
 
-    ``held`` are the parameters that n8n keeps, by index, if known: others are never evaluated. ``whole``: the structure
-    is sound, so order is judged.
+    ``held``: the parameters that n8n keeps, and so evaluates, by index, if known. ``whole``: the structure is sound, so
+    order is judged.
     """
     names = workflow.names()
     ordered = whole and len(workflow.nodes) <= _MAX_NODES_FOR_ORDER
@@ -203,7 +203,7 @@ def outside_tool(node: Node, path: JsonPath, start: int) -> Issue:
 
 
 def _is_code(text: str) -> bool:
-    """Say whether a text that starts as a reference is one expression: ``$json.a + 1``."""
+    """Say whether what starts as a reference is one expression: ``$json.a + 1``."""
     if len(text) > 500 or "\n" in text:
         return False
     if text.startswith("="):

@@ -1,7 +1,6 @@
 """Filters of If, Filter and Switch, and lookalikes in any node.
 
-Anchors: n8n-workflow 2.41, ``executeFilter`` and ``getNodeParameters`` (which fills ``options`` and ``combinator``
-since 2.x; before, a run failed or took the false branch).
+Anchors: n8n-workflow 2.41, ``executeFilter``, ``getNodeParameters`` (fills ``options`` and ``combinator`` since 2.x).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _OLD_FILTER: Final = ("string", "number", "boolean", "dateTime")
 
 
 def check(node: Node, kept: Mapping[str, Any] | None) -> Iterator[Issue]:
-    """Yield the issues of a node's filters. ``kept`` are the parameters that n8n keeps, if known."""
+    """Yield the issues of a node's filters. ``kept``: what n8n keeps, if known."""
     for path, value in _filters(node).items():
         if kept is None or not value or is_kept(kept, path):
             yield from _filter(node, path, value)

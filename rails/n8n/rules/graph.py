@@ -1,6 +1,6 @@
 """The graph without a catalogue: ports by name, triggers, reach, cycles, webhooks.
 
-Loops, fan-out, ``null`` outputs, sub-nodes on ``ai_*``, disabled nodes and lone notes are normal.
+Normal: loops, fan-out, ``null`` outputs, sub-nodes on ``ai_*``, disabled nodes, lone notes.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def check_cycles(workflow: Workflow) -> Iterator[Issue]:
 
 
 def _passed_on(workflow: Workflow, node: Node) -> list[str]:
-    """Return the other nodes next on main that cannot hold items back."""
+    """Return other nodes next on main that cannot hold items back."""
     wires = [wire for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
     others = [wire.target for wire in wires if wire.target is not node]
     return [other.name for other in others if not _has_exit(workflow, other)]
 
 
 def _loops(workflow: Workflow) -> Iterator[Issue]:
-    """Yield a warning for Loop Over Items whose body is on the "done" output."""
+    """Yield a warning for Loop Over Items with its body on "done"."""
     for node in workflow.nodes:
         if node.type != "n8n-nodes-base.splitInBatches" or node.disabled:
             continue
@@ -66,7 +66,6 @@ def _reached_along(workflow: Workflow, wire: Wire) -> set[str]:
 
 
 def _has_exit(workflow: Workflow, node: Node) -> bool:
-    """Say whether a node uses several outputs or can hold items back."""
     outputs = [wire.output for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
     is_core = node.type.rpartition(".")[0] in CORE_PACKAGES
     return max(outputs, default=0) > 0 or node.disabled or node.type in _CAN_STOP or not is_core
@@ -90,8 +89,7 @@ def is_trigger(node: Node) -> bool:
 def check(workflow: Workflow, *, whole: bool, stuck: Severity = "warning") -> Iterator[Issue]:
     """Yield every issue of the graph. ``stuck``: the severity if nothing starts the workflow.
 
-    ``whole``: the structure is sound. Otherwise reach is not judged: a broken connection would be reported again for
-    every node behind it.
+    ``whole``: the structure is sound; else reach is not judged, or every node behind a broken connection would count.
     """
     yield from _ports(workflow)
     yield from _sticky_notes(workflow.wires)
@@ -179,7 +177,7 @@ def reached_from(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
 
 
 def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
-    """Yield a warning for each method and path of an earlier enabled webhook."""
+    """Yield a warning for each method and path used before."""
     served: dict[tuple[str, str], Node] = {}
     for node in nodes:
         if node.disabled:

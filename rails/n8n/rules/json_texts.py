@@ -48,7 +48,7 @@ def json_fault(text: str) -> str:
 
 
 def _made_fault(text: str) -> str:
-    """Return why a text with expressions can never be JSON, or ""."""
+    """Return why a text with expressions is never JSON, or ""."""
     if not _EXPRESSION.search(text) or not text.lstrip().startswith(("{", "[")) or text.lstrip().startswith("{{"):
         return ""
     # Behind a colon an expression gives a value; elsewhere a value, members, or nothing.

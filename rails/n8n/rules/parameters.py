@@ -44,10 +44,7 @@ _STILL_RUN: Final = frozenset(
 
 
 def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, list[Issue]]:
-    """Return the parameters as n8n holds them (``None``: it cannot) and their issues.
-
-    Disabled nodes are filled but not judged, as in n8n.
-    """
+    """Return the parameters as n8n holds them (``None``: it cannot) and, if enabled, their issues."""
     level = levels(description)
     context = context_of(description, node.version)
     try:

@@ -1,7 +1,7 @@
 """What n8n flags: empty required parameters, malformed locators and mapped fields.
 
-Anchor: n8n-workflow 2.41, ``getNodeParametersIssues`` on filled parameters, with its quirks: children of a collection
-are looked up beside it, and a fixedCollection inside another is skipped.
+Anchor: n8n-workflow 2.41, ``getNodeParametersIssues``, with its quirks: a collection's children are looked up beside
+it; a fixedCollection in another is skipped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Path = tuple[str | int, ...]
 
 
 class Lack(Struct, frozen=True):
-    """One flag of n8n's. ``kind`` is "required", "form" or "count"; ``said`` the message, ``hint`` what is allowed."""
+    """One flag. ``kind``: "required", "form" or "count"; ``said``: the message; ``hint``: what is allowed."""
 
     kind: str
     path: _Path
@@ -162,7 +162,7 @@ def _mapper(item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa
 
 
 def _type_fault(value: Any, kind: str, allowed: Any) -> str | None:  # noqa: ANN401
-    """Return why n8n's ``validateFieldType`` refuses a value. It reads nearly any date."""
+    """Return why n8n's ``validateFieldType`` refuses a value; most dates pass."""
     if value is UNDEFINED or value is None or to_text(value).startswith("="):
         return None
     check = _TYPES.get(kind.lower())

@@ -1,8 +1,7 @@
 """What a Code node returns, as far as written out: n8n takes items, or one item.
 
-Anchor: n8n-nodes-base 2.41, ``Code/result-validation``. Computed values are not judged, but results of well-known
-functions are (``returned_by`` of the facts). A shape is a text, a number (any), ``None``, a list or object of shapes,
-or ``_UNKNOWN``.
+Anchor: n8n-nodes-base 2.41, ``Code/result-validation``. Computed values are not judged but for well-known functions
+(``returned_by`` of the facts). A shape: a text, a number (any), ``None``, a list or object of shapes, or ``_UNKNOWN``.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def _own_returns(body: Node | None) -> Iterator[Node]:
 
 
 def _names(root: Node, code: str) -> Iterator[tuple[str, Node]]:
-    """Yield top-level names with their values: texts, and what is used only once."""
+    """Yield top-level names with values: texts, or used once."""
     for statement in root.named_children:
         for one in statement.named_children if statement.type.endswith("_declaration") else ():
             name, value = text_of(one.child_by_field_name("name")), one.child_by_field_name("value")
@@ -109,7 +108,7 @@ def _children(node: Node) -> list[Node]:
 
 
 def _shape(node: Node | None, names: dict[str, Node]) -> _Shape:
-    """Return a value's shape. Each of ``names`` is looked up once."""
+    """Return a value's shape; each of ``names`` is looked up once."""
     if node is None:
         return _UNKNOWN
     children = _children(node)
@@ -135,7 +134,7 @@ def _shape(node: Node | None, names: dict[str, Node]) -> _Shape:
 
 
 def _joined(operator: str, sides: list[_Shape]) -> _Shape:
-    """Return the shape of an operation: ``+`` is a text with a text, else a number of two."""
+    """Return an operation's shape: ``+`` gives a text with a text, a number of two."""
     if operator in ("&&", "||", "??"):
         return _UNKNOWN
     if operator != "+" or all(isinstance(side, int) for side in sides):
@@ -152,7 +151,7 @@ def _object(children: list[Node], names: dict[str, Node]) -> _Shape:
 
 
 def _called(call: Node, names: dict[str, Node]) -> _Shape:
-    """Return a call's shape; for ``.map`` a list of its function's."""
+    """Return a call's shape; ``.map`` lists its function's."""
     name, given = text_of(call.child_by_field_name("function")), call.child_by_field_name("arguments")
     maker = given.named_children[0] if name.endswith(".map") and given and given.named_children else None
     if maker is None or maker.type not in ("arrow_function", "function_expression"):

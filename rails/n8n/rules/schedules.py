@@ -1,6 +1,6 @@
 """Schedules that n8n refuses on activation, or that never come.
 
-Anchors: n8n-nodes-base 2.41, ``Schedule/GenericFunctions``; n8n-workflow, ``cron``; the package ``cron``, version 4.
+Anchors: n8n-nodes-base 2.41, ``Schedule/GenericFunctions``; n8n-workflow, ``cron``; package ``cron``, version 4.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _expression(node: Node, path: JsonPath, value: Json) -> Iterator[Issue]:
 
 
 def _number(node: Node, path: JsonPath, value: Json, bounds: tuple[int, int]) -> Iterator[Issue]:
-    """Yield a bad interval. Before 1.3 n8n takes any but seconds, which go into the expression."""
+    """Yield a bad interval. Before 1.3 n8n refuses only seconds' (in the expression)."""
     name, (low, high) = str(path[-1]), bounds
     if name.endswith("Interval") and (node.version or 1.3) < 1.3:
         if name != "secondsInterval":

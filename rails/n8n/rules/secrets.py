@@ -1,7 +1,4 @@
-"""Literal secrets in parameters: they belong in n8n's credentials.
-
-Only unmistakable forms are reported, no expressions or placeholders.
-"""
+"""Literal secrets in parameters: they belong in credentials. Only unmistakable forms; no expressions, placeholders."""
 
 from __future__ import annotations
 

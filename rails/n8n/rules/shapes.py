@@ -29,7 +29,7 @@ _TYPES: Final = {
 
 
 def check(node: Node, kept: Mapping[str, Any] | None) -> Iterator[Issue]:
-    """Yield the issues of a node's values. ``kept`` are the parameters that n8n keeps, if known."""
+    """Yield the issues of a node's values. ``kept``: what n8n keeps, if known."""
     if node.disabled:
         return
     yield from filters.check(node, kept)
@@ -72,7 +72,7 @@ def _assignments(node: Node) -> Iterator[Issue]:
 
 
 def _is_of_other_type(row: Mapping[str, Json]) -> bool:
-    """Say whether a text is not of its given type, as n8n reads it (``validateFieldType``)."""
+    """Say whether n8n reads no value of the given type (``validateFieldType``)."""
     value, fits = row.get("value"), _TYPES.get(str(row.get("type")))
     if fits is None or not isinstance(value, str) or not value.strip() or value.startswith("="):
         return False
@@ -80,7 +80,7 @@ def _is_of_other_type(row: Mapping[str, Json]) -> bool:
 
 
 def has_bare_workflow(node: Node, parameters: Mapping[str, Json]) -> bool:
-    """Say whether a node names its called workflow by a text where its version reads an object."""
+    """Say whether a called workflow is a text where the version reads an object."""
     value = parameters.get("workflowId")
     return _reads_locator(node, parameters) and isinstance(value, str) and bool(value) and not value.startswith("=")
 

@@ -1,7 +1,7 @@
 """n8n's structural validator, rule for rule.
 
-Anchor: n8n-workflow 2.41, ``safeParseWorkflowStructure`` (n8n pull request 29699, ids by 35129). Paths, codes and what
-is accepted are n8n's; the words are ours. n8n reports graph faults only when every shape is right; we report both.
+Anchor: n8n-workflow 2.41, ``safeParseWorkflowStructure`` (n8n pull request 29699, ids by 35129). Paths, codes and
+verdicts are n8n's, words ours. Unlike n8n, graph faults come beside wrong shapes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BUCKETS: Final = f"a list of outputs, each a list of targets: [[{_TARGET}]]"
 
 
 class _Member(NamedTuple):
-    """A member of an object: its wanted type, and the remedy."""
+    """An object's member: its wanted type, and the remedy."""
 
     rule: str
     name: str
@@ -132,7 +132,7 @@ def _duplicate(field: str, value: str, name: str, index: int, first: int) -> Iss
 
 
 class _Graph:
-    """Node names that connections may use, and ids often confused with them."""
+    """Names that connections may use, and ids confused with them."""
 
     def __init__(self, nodes: list[Json]) -> None:
         objects = [node for node in nodes if isinstance(node, dict)]

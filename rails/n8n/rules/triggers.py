@@ -44,7 +44,7 @@ def check(
 
 
 def has_webhook(workflow: Workflow, known: Catalogue) -> bool:
-    """Say whether an enabled node has its own webhook, as Wait has: n8n then publishes."""
+    """Say whether an enabled node has its own webhook, as Wait: n8n publishes."""
     return any(_has_webhook(node, known) for node in workflow.nodes if not node.disabled)
 
 
@@ -54,7 +54,7 @@ def _has_webhook(node: Node, known: Catalogue) -> bool:
 
 
 def _publishable(running: list[Node], *, waits: bool) -> Iterator[Issue]:
-    """Yield a start only by hand; n8n publishes it if another node has a webhook."""
+    """Yield a start only by hand, unless another node has a webhook."""
     triggers = [node for node in running if is_trigger(node)]
     if triggers and all(node.type in _ONLY_BY_HAND for node in triggers):
         message = "Only started by hand: " + (
@@ -83,7 +83,7 @@ def _responses(running: list[Node]) -> Iterator[Issue]:
 
 
 def _severity(workflow: Workflow, node: Node, description: Description) -> Severity:
-    """Return a missing credential's severity at publish: n8n ignores unconnected nodes."""
+    """Return a missing credential's severity: unconnected nodes are ignored."""
     is_connected = bool(workflow.incoming.get(node.name) or _has_outputs(workflow, node))
     starts = description.is_trigger or description.has_webhook or is_trigger(node)
     return "error" if is_connected or (starts and node.type not in _ONLY_BY_HAND) else "info"
@@ -95,7 +95,7 @@ def _has_outputs(workflow: Workflow, node: Node) -> bool:
 
 
 def _lacking(node: Node, used: list[Credential], severity: Severity, *, publishes: bool) -> Iterator[Issue]:
-    """Required credentials that are missing or that n8n takes for not configured."""
+    """Yield required credentials missing or, to n8n, not configured."""
     given = node.raw.get("credentials")
     names = dict(given) if isinstance(given, dict) else {}
     missing = [item.name for item in used if not _is_truthy(names.get(item.name))]
@@ -121,7 +121,7 @@ def _is_configured(entry: Mapping[str, Any]) -> bool:
 
 
 def _is_truthy(value: Any) -> bool:  # noqa: ANN401
-    """Say whether JavaScript takes a value for true: an empty object or list is."""
+    """Say whether JavaScript takes it for true: an empty object is."""
     return isinstance(value, dict | list) or bool(value)
 
 
