@@ -1,1 +1,1 @@
-"""Tools: definition files, the contract that a request must satisfy, and what runs a tool."""
+"""Tools: definition files, the contract of a request, and what runs a tool."""

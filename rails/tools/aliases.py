@@ -1,8 +1,7 @@
 """Other names that models use for parameters: moved to the real name, never guessed.
 
-An alias may be nested at the top: ``edits[].oldString`` or ``replacements[].search`` for ``edits[].old_string``,
-``search_replace.search`` for ``old_string``. Values stay; one parameter under two names with different values is a
-conflict.
+``edits[].oldString`` and ``replacements[].search`` can mean ``edits[].old_string``; ``search_replace.search``
+``old_string``. Values stay; one parameter twice with different values is a conflict.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _MISSING: Final = object()
 class Resolved(Struct):
     """Parameters under their real names. ``converted``: texts read as JSON.
 
-    ``conflicts``: (place of the alias, real name) with different values. ``leftovers``: meaningless keys in an alias's
-    object (place, nearest or "").
+    ``conflicts``: (alias's place, real name) with different values. ``leftovers``: an alias's object's meaningless keys
+    (place, nearest or "").
     """
 
     parameters: dict[str, Json]
@@ -35,16 +34,13 @@ class Resolved(Struct):
 
 
 def split_alias(path: str) -> tuple[str, str]:
-    """Return (holder, name) of a path; the holder is "" at the top, ``x[]`` for items of a list."""
+    """Return a path's (holder, name); the holder is "" at the top, ``x[]`` in a list."""
     holder, _, name = path.rpartition(".")
     return holder, name
 
 
 def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) -> Resolved:
-    """Return ``parameters`` (not changed) with every aliased value moved.
-
-    A list or object that an alias looks into may be JSON in a string.
-    """
+    """Return a copy of ``parameters`` with every aliased value moved, also out of JSON in a string."""
     resolved = Resolved({name: _copy(value) for name, value in parameters.items()})
     emptied: dict[str, list[str]] = {}
     for alias, target in aliases.items():

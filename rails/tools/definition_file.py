@@ -1,6 +1,6 @@
 """One definition file's value: its mistakes, or the :class:`~rails.tools.registry.Definition`.
 
-``definition.schema.json`` has the form; here is what a JSON Schema cannot say.
+Beyond ``definition.schema.json``: what a JSON Schema cannot say.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _form(value: dict[str, Json]) -> _Problems:
 
 
 def _unreadable(value: Json, place: JsonPlace) -> _Problems:
-    """Refuse text of which a person would not see all that a model reads."""
+    """Refuse text of which a model reads more than a person sees."""
     if isinstance(value, str) and value != printable(value, keep="\n\t"):
         message = "has control or invisible characters, which a person would not see"
         yield SchemaProblem(place, message, f"Remove them: {one_line(value, 80)}")
@@ -198,7 +198,7 @@ def _transport(value: Mapping[str, Any], definition: Definition, _roles: Collect
 
 
 def _filled_in(value: Mapping[str, Any], definition: Definition, _roles: Collection[str]) -> _Problems:
-    """Every placeholder must be a parameter: a misspelt one would be sent literally."""
+    """Refuse a placeholder without parameter: it would be sent literally."""
     properties: Any = definition.request_schema.get("properties", {})
     known: list[str] = list(properties)
     for place, text, fixed in filled_texts(definition.transport, value):

@@ -122,10 +122,7 @@ _STARTER = """{
 
 
 def starter(name: str) -> str:
-    """Return a new definition file: a working command tool.
-
-    Raises UsageError for an impossible ``name``.
-    """
+    """Return a new definition of a working command tool. Raises UsageError for an impossible ``name``."""
     text = _STARTER.replace("NAME", json.dumps(name, ensure_ascii=False))
     _, mistakes = read_definition(text, f"{one_line(name, 80)}.json")
     if mistakes:
@@ -137,7 +134,7 @@ def starter(name: str) -> str:
 
 
 class PendingDefinition(Struct, frozen=True):
-    """A definition that waits for a human: ``before`` is the last accepted text, or ""."""
+    """A definition that waits for a human; ``before``: the last accepted text, or ""."""
 
     definition: Definition
     before: str = ""

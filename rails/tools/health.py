@@ -1,7 +1,7 @@
 """Is what a tool needs there? No tool is run to find out.
 
-A program is looked for, a connection opened and closed, an MCP server asked for its tools. A project's definition must
-be trusted first: looking must not be a way to run something.
+A program is looked for, a connection opened and closed, an MCP server asked for its tools; a project's only if trusted,
+for looking must run nothing else.
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ _AT_ONCE: Final = 8
 
 
 class Reached(Struct, frozen=True):
-    """Whether a tool could be used now, why, the remedy, and the time it took.
-
-    ``asked`` is False if nothing was tried for want of trust.
-    """
+    """Whether a tool could be used, why, the remedy, the time taken. ``asked``: False for want of trust."""
 
     ok: bool
     text: str
@@ -39,7 +36,7 @@ class Reached(Struct, frozen=True):
 
 
 def check_health(definitions: Iterable[Definition], project: Path, *, seconds: float = 10.0) -> dict[str, Reached]:
-    """Return by name, in order, whether each tool that is not built in could be used now.
+    """Return by name, in order, whether each tool not built in could be used.
 
     Side by side, ``seconds`` each. For untrusted ones nothing is started or connected to.
     """

@@ -1,8 +1,8 @@
 """Definition files: read, judged, and made a registry.
 
-A file is one JSON object with the seven fields of the original AI-Rails (``tool_name``, ``description``,
-``api_endpoint``, ``request_schema``, ``response_format``, ``access_control``, ``agent_specific_guidance``), those of a
-Model Context Protocol ``Tool``, and ours. ``definition.schema.json`` is for editors; this module decides.
+Each is a JSON object with the original AI-Rails' fields (``tool_name``, ``description``, ``api_endpoint``,
+``request_schema``, ``response_format``, ``access_control``, ``agent_specific_guidance``), a Model Context Protocol
+``Tool``'s, and ours. This module decides; ``definition.schema.json`` is for editors.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def load_definitions(
 ) -> Registry:
     """Load every ``*.json`` of ``folders``; later folders replace tools by name.
 
-    ``roles`` are beyond the shipped ones and those of the ``agent_templates`` folder beside each folder. ``trusted``
-    are accepted digests (``rails.trust.record``), ``trusted_folders`` the user's own, where no agent can write. Others,
-    except the shipped, always ask and may not move a trusted tool elsewhere. A missing folder is skipped. A file with a
-    mistake is left out with every tool that it may have meant, and noted.
+    ``roles`` are beyond the shipped ones and those of ``agent_templates`` beside a folder. ``trusted`` are accepted
+    digests (``rails.trust.record``), ``trusted_folders`` the user's, where no agent writes. Others, except the shipped,
+    always ask and may not move a trusted tool elsewhere. Missing folders are skipped; a file with a mistake is left
+    out, with every tool that it may mean, and noted.
 
     Raises DefinitionError if a shipped file or a whole folder cannot be used.
     """
@@ -82,7 +82,7 @@ def load_definitions(
 
 
 def _without(registry: Registry, file: Path, wrong: Sequence[Mistake]) -> Registry:
-    """Leave out what a broken file may have meant: it might allow less of a tool than another file."""
+    """Leave out what a broken file may mean: it might allow less than another."""
     names = _claimed(file)
     kept = {name: one for name, one in registry.definitions.items() if name.casefold() not in names}
     gone = ", ".join(sorted(registry.definitions.keys() - kept.keys()))
@@ -102,10 +102,7 @@ def _claimed(file: Path) -> set[str]:
 
 
 def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple[Mistake, ...]:
-    """Return every mistake in these folders or files, in file and line order.
-
-    Unlike :func:`load_definitions`, also a missing path and a folder without definitions.
-    """
+    """Return every mistake in these folders or files, in file and line order; a missing or empty one, too."""
     mistakes = [
         Mistake(str(path), 0, "", "there is no such file or folder", "Correct the path.")
         for path in paths
@@ -202,7 +199,7 @@ def _is_shipped(folder: Path) -> bool:
 
 
 def _links(folder: Path) -> list[Path]:
-    """Return the links among definition files and folders: nobody reviews what they lead to."""
+    """Return links among definitions and folders: nobody reviews their targets."""
     return [file for file in _files(folder) if folder.is_symlink() or file.is_symlink()]
 
 
@@ -276,14 +273,14 @@ _REACHES: Final = (Command, Http, Mcp)
 
 
 def _seizes(new: Definition, old: Definition | None) -> bool:
-    """Say whether an untrusted definition would redirect a trusted tool's name."""
+    """Say whether an untrusted definition redirects a trusted tool's name."""
     if old is None or not old.trusted or new.trusted:
         return False
     return isinstance(new.transport, _REACHES) or new.transport != old.transport
 
 
 def _narrowed(new: Definition, old: Definition) -> Definition:
-    """Return an untrusted definition that gives no role more than the trusted one it replaces."""
+    """Return an untrusted definition with no more than the trusted one gives a role."""
     if new.trusted or not old.trusted:
         return new
     order: tuple[Access, ...] = ("none", "ask", "free")
@@ -311,7 +308,7 @@ def _notes(definition: Definition) -> Iterator[str]:
 
 
 def _collisions(loaded: Mapping[str, Definition]) -> Iterator[Mistake]:
-    """Yield each alias that is another tool's name or alias, in the later file."""
+    """Yield aliases that are another tool's name or alias, in the later file."""
     owners: dict[str, Definition] = {}
     for definition in loaded.values():
         for name in (definition.tool_name, *definition.tool_aliases):

@@ -1,8 +1,7 @@
 """From a Model Context Protocol server to definition files, one for each tool.
 
-Kept verbatim but, with notes: names that providers do not allow are changed, hidden characters made visible, schema
-keywords that our loader refuses left out (our check is looser; the server checks for itself). Every imported tool asks
-until its file says otherwise.
+Verbatim but, with notes: names that providers refuse are changed, hidden characters shown, schema keywords that our
+loader refuses left out (the server checks for itself). Imported tools ask until their file says otherwise.
 """
 
 from __future__ import annotations
@@ -63,9 +62,9 @@ def import_server(
     taken: Collection[str] = (),
     seconds: float = 60.0,
 ) -> Imported:
-    """Return a definition file's text for each tool of an ``mcpServers`` entry.
+    """Return a definition file's text for each tool of an ``mcpServers`` entry; ``taken``: names in use.
 
-    ``taken`` are tool names in use. The server is started or contacted. Raises UsageError when it cannot be used.
+    The server is started or contacted. Raises UsageError if unusable.
     """
     try:
         transport, secret_names = server_entry(entry)
@@ -82,7 +81,7 @@ def import_server(
 
 
 def _without_secrets(server: str, transport: Mcp) -> tuple[Mcp, list[str], list[str]]:
-    """Replace literal secrets by references, so that no definition file holds one."""
+    """Replace literal secrets by references."""
     moved: list[str] = []
     env = {name: _reference(name, name, text, moved) for name, text in transport.env.items()}
     prefix = re.sub(r"[^A-Za-z0-9]", "_", server)
@@ -173,7 +172,7 @@ def _transport(transport: Mcp, tool: str) -> dict[str, Json]:
 
 
 def _visible(text: str, what: str, notes: list[str]) -> str:
-    """Make hidden characters visible; emoji selectors are dropped."""
+    """Show hidden characters; drop emoji selectors."""
     plain = printable(_SELECTORS.sub("", text))
     if plain != text:
         notes.append(f"{what}: hidden characters were removed or made visible")
@@ -207,7 +206,7 @@ def _visible_all(value: Json, what: str, notes: list[str]) -> Json:
 
 
 def _remove(schema: dict[str, Json], place: JsonPlace) -> bool:
-    """Remove the keyword or sub-schema at ``place``. Say whether there was one."""
+    """Remove what is at ``place``. Say whether anything was."""
     try:
         node = resolve_reference(schema, "#" + "".join(f"/{_escaped(part)}" for part in place[:-1]))
     except KeyError:

@@ -48,9 +48,9 @@ class Builtin(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
-    """A program and its arguments; ``{name}`` is replaced by a parameter.
+    """A program and its arguments; parameters replace ``{name}``.
 
-    ``contained``: in the sandbox, where it may reach the hosts of ``network``.
+    ``contained``: in the sandbox, reaching only the hosts of ``network``.
     """
 
     command: tuple[str, ...]
@@ -72,7 +72,7 @@ class Http(Struct, frozen=True):
 
 
 class Mcp(Struct, frozen=True):
-    """A Model Context Protocol server: HTTP if ``endpoint`` is set, else stdio, ``contained`` as a :class:`Command`."""
+    """A Model Context Protocol server: HTTP if ``endpoint`` is set, else stdio, ``contained`` like :class:`Command`."""
 
     endpoint: str = ""
     command: tuple[str, ...] = ()
@@ -89,11 +89,11 @@ Transport = Builtin | Command | Http | Mcp
 
 
 class Definition(Struct, frozen=True, eq=False):
-    """One tool. Definitions with one digest are the same.
+    """One tool; the same if the digest is.
 
-    ``access`` and ``guidance`` are by role slug, ``"*"`` for all others. ``aliases`` maps a dotted path, ``[]`` for
-    items of a list, to its parameter. ``mistaken_names`` are refused with this tool's name. ``hidden_parameters`` are
-    accepted at any depth; only refusals name them to a model. ``text`` is the file's.
+    ``access`` and ``guidance`` are by role slug, ``"*"`` for all others. ``aliases``: dotted path (``[]``: items of a
+    list) to parameter. ``mistaken_names`` are refused with this tool's name. ``hidden_parameters`` are accepted at any
+    depth; models hear of them only in refusals. ``text`` is the file's.
     """
 
     tool_name: str
@@ -125,10 +125,7 @@ class Definition(Struct, frozen=True, eq=False):
         return _digest(self.text)
 
     def access_of(self, role: str) -> Access:
-        """Return what ``role`` may do; an unnamed role may do nothing.
-
-        An untrusted definition never runs without asking.
-        """
+        """Return what ``role`` may do: nothing if unnamed. Untrusted definitions always ask."""
         level = self.access.get(role_slug(role), self.access.get(ANY_ROLE, "none"))
         asks = self.always_asks or not self.trusted or self.effect == "edit"
         return "ask" if level == "free" and asks else level
@@ -145,10 +142,7 @@ class Definition(Struct, frozen=True, eq=False):
 
     @property
     def shown_schema(self) -> Mapping[str, Json]:
-        """The schema that a model is told.
-
-        Without hidden parameters and a built-in's limits, which only guard against abuse.
-        """
+        """What a model is told: no hidden parameters, no limits of built-ins (against abuse)."""
         limits = _LIMITS if isinstance(self.transport, Builtin) else ()
         return cast("dict[str, Json]", _shown(dict(self.request_schema), self.hidden_parameters, limits))
 
@@ -179,7 +173,7 @@ def _shown(schema: Json, hidden: Collection[str], limits: Collection[str]) -> Js
 
 
 def _arguments(schema: Mapping[str, Json]) -> str:
-    """Return the parameters in one line. Optional ones end in ``?`` or have ``=`` and a value."""
+    """Return the parameters in one line; optional ones with ``?`` or a default."""
     properties, required = schema.get("properties"), schema.get("required")
     listed = properties.items() if isinstance(properties, dict) else ()
     needed = required if isinstance(required, list) else []
@@ -207,9 +201,9 @@ def _digest(text: str) -> str:
 
 
 class Registry(Struct, frozen=True):
-    """A session's tools. ``notes`` are for the user: what was loaded or left out.
+    """A session's tools. ``notes`` tell the user what was loaded or left out.
 
-    ``runners`` run built-in tools, by name, from packages that this one may not import (:meth:`with_runners`).
+    ``runners``, by name, come from packages that this one may not import (:meth:`with_runners`).
     """
 
     definitions: Mapping[str, Definition]
@@ -244,10 +238,9 @@ class Registry(Struct, frozen=True):
         return tuple(one for one in found if one.access_of(role) != "none" and not one.like)
 
     def restricted(self, role: str, names: Collection[str]) -> Registry:
-        """Return the tools with ``role`` kept from all but ``names`` (names or aliases).
+        """Return the tools with ``role`` kept from all but ``names`` (or aliases).
 
-        A tool that is not built in and names the role in ``access_control`` stays: adding a tool needs no change to a
-        template.
+        Tools that are not built in and name the role in ``access_control`` stay, so adding one changes no template.
         """
         slug = role_slug(role)
         kept = {definition.tool_name for name in names if (definition := self.get(name)) is not None}
@@ -263,10 +256,9 @@ class Registry(Struct, frozen=True):
         )
 
     def shapes(self, role: str | None = None) -> Mapping[str, Mapping[str, Json]]:
-        """Return, by tool name and alias, the schema that intake recognises a request by.
+        """Return the schemas that intake recognises requests by, by tool name and alias.
 
-        Parameter aliases are properties. Without a role all tools are there: a forbidden request must be found to be
-        refused.
+        Parameter aliases are properties. Without a role all tools are there: to be refused, a request must be found.
         """
         chosen = self.for_role(role) if role is not None else tuple(self.definitions.values())
         shapes: dict[str, Mapping[str, Json]] = {}
@@ -279,7 +271,7 @@ class Registry(Struct, frozen=True):
 
 
 def _with_aliases(definition: Definition) -> Mapping[str, Json]:
-    """Return the schema with each alias as a property of its target's type, which satisfies ``required``."""
+    """Return the schema with aliases as properties of their target's type, which satisfy ``required``."""
     shape: dict[str, Any] = json.loads(json.dumps(definition.request_schema))
     for alias, target in definition.aliases.items():
         (holder, name), (into, real) = split_alias(alias), split_alias(target)

@@ -26,10 +26,7 @@ def fill(text: str, value_of: Callable[[str], str]) -> str:
 
 
 def variable_name(tool_name: str) -> str:
-    """Return the variable that overrides a tool's address.
-
-    ``CodebaseSummaryMCP``: ``CODEBASE_SUMMARY_MCP_URL``, as in the original AI-Rails.
-    """
+    """Return the variable that overrides a tool's address: ``CODEBASE_SUMMARY_MCP_URL`` for ``CodebaseSummaryMCP``."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", tool_name).replace("-", "_")
     return f"{words.upper()}_URL"
 

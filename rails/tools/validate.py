@@ -1,8 +1,8 @@
 """From a request as found to a valid one, or every reason why not.
 
 In order: the tool exists, the agent may use it, bounds, aliases, text converted where the schema excludes text, JSON
-Schema (2020-12). Objects are closed unless the schema has ``additionalProperties``; an unknown parameter is refused
-with the nearest. Nothing is fetched: definitions with remote references do not load.
+Schema (2020-12). Objects are closed without ``additionalProperties``; unknown parameters are refused with the nearest.
+Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tu
 
 
 def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are_absent: bool = False) -> Examined:
-    """Resolve names, convert, validate, fill in defaults. ``parameters`` is not changed.
+    """Resolve names, convert, validate, fill in defaults, in a copy.
 
     ``nulls_are_absent`` as in :mod:`rails.json_schema.coerce`.
     """
@@ -111,7 +111,7 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
 
 
 def _read_text(text: str, _schema: SchemaValue) -> ParsedJson | BrokenText | None:
-    """Read JSON as strictly as a file, without its fence."""
+    """Read JSON as strictly as files, unfenced."""
     body = unfenced(text)
     try:
         return ParsedJson(parse_document(body).value)
@@ -208,7 +208,7 @@ def _leftover(place: JsonPlace, near: str) -> SchemaFault:
 
 
 def _bounds(parameters: dict[str, Json]) -> Iterator[SchemaFault]:
-    """Refuse values too deep, too many, or not really JSON."""
+    """Refuse what is too deep, too much or no JSON."""
     count = 0
     waiting: list[tuple[Json, JsonPlace]] = [(parameters, ())]
     while waiting:
@@ -277,7 +277,7 @@ def _parts(definition: Definition) -> SchemaParts:
 
 @functools.lru_cache(maxsize=1024)
 def _validator(definition: Definition) -> SchemaValidator:
-    """Compile a definition's schema once, by identity. A schema without parameters allows none."""
+    """Compile a schema once, by identity; without parameters none is allowed."""
     from rails.json_schema.validator import IN_PLACE, validator_for
 
     schema = dict(definition.request_schema)

@@ -1,4 +1,1 @@
-"""What runs a validated request: file tools, commands, HTTP services, MCP servers.
-
-Edits are planned and applied by ``rails.edits``.
-"""
+"""What runs a validated request: file tools, commands, HTTP, MCP. Edits: ``rails.edits``."""

@@ -1,9 +1,9 @@
 """A tool that is a program: an argument array, never a shell.
 
-Covered: each parameter fills exactly one argument; a value with a leading dash cannot become an option; the environment
-is an allow-list; the working folder is the project; a timeout kills the process group; output is bounded. A contained
-definition, as each of a project is, runs in the sandbox. Not covered: what the user's own definitions do, and children
-that move to a session of their own: such a definition is trusted like a script.
+Covered: a parameter fills exactly one argument; a leading dash makes no option; the environment is an allow-list; the
+working folder is the project; a timeout kills the process group; output is bounded. Contained definitions, as a
+project's all are, run in the sandbox. Not covered: what the user's own definitions do, and children with a session of
+their own: trusted like scripts.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Contain = Callable[[ContainedCall], Result]
 
 
 def uncontained(name: str) -> str:
-    """Return why a contained command cannot run here, or "": no weaker way is taken."""
+    """Return why a contained command cannot run here, or ""."""
     found = probe.label()
     if found.level > NONE:
         return ""
@@ -77,9 +77,9 @@ def contain_alone(project: Path) -> Contain:
 def run_command_tool(
     request: ToolRequest, definition: Definition, project: Path, contain: Contain | None = None
 ) -> ToolResult:
-    """Run a command tool. Exit code 0 is success; anything else a failed result with the output.
+    """Run a command tool; any exit code but 0 is a failed result with the output.
 
-    ``contain`` runs contained commands; the default is a layer of its own.
+    ``contain`` runs contained ones, by default in a layer of its own.
     """
     transport = definition.transport
     if not isinstance(transport, Command):
@@ -134,8 +134,8 @@ def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolR
 def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] | str:
     """Return the filled arguments, or a sentence why not.
 
-    A list fills many arguments if the placeholder is a whole argument; without a value the argument is left out. After
-    ``--`` a value may begin with a dash.
+    A placeholder that is a whole argument takes a list as many, and is left out without a value. After ``--`` a value
+    may begin with a dash.
     """
     arguments: list[str] = []
     for template in command:
@@ -161,7 +161,7 @@ def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] 
 
 
 def _fill_part(template: str, parameters: Mapping[str, Json]) -> str | None:
-    """Fill a longer argument; ``None`` when a placeholder has no value."""
+    """Fill a longer argument; ``None`` without a value."""
     if any(parameters.get(name) is None for name in placeholders(template)):
         return None
     return transports.fill(template, lambda name: _text(parameters[name]))
@@ -181,7 +181,7 @@ def clean_environment(project: Path) -> dict[str, str]:
 
 
 def _is_outside(folder: str, project: Path) -> bool:
-    """The project's own virtual environment is outside: its owner installed it."""
+    """The project's own virtual environment is: its owner installed it."""
     path = Path(folder)
     if not path.is_absolute():
         return False
@@ -190,7 +190,7 @@ def _is_outside(folder: str, project: Path) -> bool:
 
 
 def find_program(name: str, path: str, project: Path) -> str | None:
-    """Return a program's absolute path: from ``path``, or in the project if named with a slash."""
+    """Return a program's absolute path: from ``path``, or in the project if it has a slash."""
     if "/" in name or os.sep in name:
         inside = Path(name) if Path(name).is_absolute() else project / name
         return str(inside) if inside.is_file() and os.access(inside, os.X_OK) else None

@@ -25,10 +25,10 @@ def run_request(
     *,
     contain: Contain | None = None,
 ) -> ToolResult:
-    """Run a validated, approved request. ``definition`` must be the one that validated it.
+    """Run a validated, approved request, by the ``definition`` that validated it.
 
-    ``runners`` are the registry's; ``keeps_back`` says why a file is not shown (""). ``contain`` is the session's
-    sandbox. Edit tools and a changed definition give a failed result.
+    ``runners``: the registry's; ``keeps_back``: why a file is not shown (""); ``contain``: the session's sandbox. Edit
+    tools and a changed definition give a failed result.
     """
     started = time.perf_counter()
     if definition.digest != request.definition_digest:
@@ -53,9 +53,9 @@ def _run(
     keeps_back: Callable[[str], str] | None,
     contain: Contain | None,
 ) -> ToolResult:
-    """Return a result, failures included; raises only for a bug of ours.
+    """Return a result, failures included; raises only for our bugs.
 
-    Nothing started is left running, and no secret is in the result.
+    Nothing started stays, no secret is in the result.
     """
     match definition.transport:
         case Builtin():

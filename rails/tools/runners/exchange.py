@@ -1,8 +1,8 @@
-"""One HTTP exchange with every bound that matters.
+"""One HTTP exchange, bounded in time and size as a whole.
 
-Redirects are never followed (a person approved the address); the environment's proxies are not used; private, loopback
-or link-local addresses are refused unless written as ``localhost``, as a number, or ``allow_private``; link-local ones
-(cloud metadata) always; the connection goes to the checked address. Time and size are bounded over the whole exchange.
+Redirects are never followed (a person approved the address), nor the environment's proxies used; private, loopback or
+link-local addresses are refused unless written as ``localhost``, a number, or ``allow_private``; link-local ones (cloud
+metadata) always; the connection goes to the checked address.
 """
 
 from __future__ import annotations
@@ -98,10 +98,7 @@ def in_event_loop(work: Callable[[], Awaitable[_T]]) -> _T:
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):
-    """Connects only to a checked address, and takes at most ``most`` bytes.
-
-    The name, resolved once, stays that of TLS.
-    """
+    """Connects only to a checked address (resolved once, TLS keeps the name); takes at most ``most`` bytes."""
 
     def __init__(self, most: int, *, allow_private: bool) -> None:
         self._most, self._allow_private = most, allow_private

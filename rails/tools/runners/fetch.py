@@ -1,7 +1,7 @@
 """``fetch_webpage``: pages of the hosts that the user allows, as text.
 
-Each address, also of a redirect, must be on the list with host and port, a private or loopback one literally. No
-cookie, key or proxy goes along.
+Each address, redirects' too, must be listed with host and port, a private or loopback one literally. No cookie, key or
+proxy.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ def page_fetcher(hosts: Sequence[str]) -> BuiltinRunner:
 
 
 def _get(url: str, hosts: Sequence[str], until: float) -> tuple[str, HttpResponse]:
-    """Return the final address and its answer."""
     for _ in range(_REDIRECTS + 1):
         _check(url, hosts)
         seconds = until - time.monotonic()
@@ -66,7 +65,7 @@ def _get(url: str, hosts: Sequence[str], until: float) -> tuple[str, HttpRespons
 
 
 def _without_advice(error: ExchangeError) -> str:
-    """Return an error without the advice for a definition's author."""
+    """Leave out the advice for a definition's author."""
     return str(error).partition('. Add "allow_private"')[0]
 
 
@@ -85,7 +84,7 @@ def _check(url: str, hosts: Sequence[str]) -> None:
 
 
 def _page(url: str, answer: HttpResponse, query: str, most: int) -> str:
-    """Return an answer as text under its address. Raises ExchangeError for no text."""
+    """Return an answer as text under its address. Raises ExchangeError."""
     if not 200 <= answer.status < 300:
         raise ExchangeError(f"it answered with status {answer.status}")
     kind = answer.media_type
@@ -112,7 +111,7 @@ def _decoded(answer: HttpResponse) -> str:
 
 
 def _near(text: str, query: str) -> tuple[str, str]:
-    """Return the lines near ``query``'s words, or all with a note."""
+    """Return lines near ``query``'s words; else all, noted."""
     words, lines = query.casefold().split(), text.split("\n")
     hits = [n for n, line in enumerate(lines) if any(word in line.casefold() for word in words)]
     if not hits:

@@ -1,8 +1,8 @@
 """The built-in read tools: show, outline, list and search files; and a project's map.
 
 Covered: folders are opened one by one without links, so no path leads out, not even one swapped meanwhile; devices and
-pipes are not opened; version control, our state, keys, ``.env`` and what is restricted or kept back are neither read,
-listed nor searched; binary files are only named; answers are bounded and in a fixed order. Not covered: secrets in
+pipes are not opened; version control, our state, keys, ``.env``, what is restricted or kept back is neither read,
+listed nor searched; binary files are only named; answers are bounded, in a fixed order. Not covered: secrets in
 ordinary files.
 """
 
@@ -52,11 +52,11 @@ _FILE_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O
 
 
 class _Unreadable(Exception):
-    """A path cannot be shown; the text says why, for the model."""
+    """Why a path cannot be shown, for the model."""
 
 
 class AgentView(Struct, frozen=True):
-    """A project as an agent may see it. ``keeps_back`` returns why a path is hidden, or ""."""
+    """A project as an agent sees it. ``keeps_back``: why a path is hidden, or ""."""
 
     project: Path
     keeps_back: Callable[[str], str]
@@ -187,7 +187,7 @@ def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
 
 
 def project_texts(project: Path) -> Iterator[tuple[str, str]]:
-    """Yield each file's path and text (lines end in ``\\n``), by name, up to 20 MB."""
+    """Yield files' paths and texts (lines end in ``\\n``), by name, up to 20 MB."""
     view, read = AgentView(project, lambda _: ""), 0
     for entry in _Walk().files(view, ""):
         read += entry.size
@@ -199,7 +199,7 @@ def project_texts(project: Path) -> Iterator[tuple[str, str]]:
 
 
 def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | None = None) -> str:
-    """Return the files by folder, and what the topmost define, in at most ``room`` bytes."""
+    """Return files by folder and what the topmost define, in ``room`` bytes."""
     view = _view_of(project, keeps_back)
     entries = list(islice(_Walk().files(view, ""), _MAPPED))
     entries = [entry for entry in entries if not entry.path.startswith(".")]
@@ -301,7 +301,7 @@ def _fit(lines: list[str]) -> str:
 
 
 def glob_matches(pattern: str, path: str) -> bool:
-    """Say whether a path matches: ``**`` is any folders; without ``/`` only the name counts."""
+    """Say whether a path matches: ``**`` spans folders; without ``/`` the name counts."""
     if "/" not in pattern:
         return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
     return glob_match(pattern, path, sets=True)
@@ -316,7 +316,7 @@ class _Entry(Struct, frozen=True):
 
 
 class _Walk:
-    """Goes through files in name order, and counts those left out."""
+    """Goes through files by name, and counts those left out."""
 
     def __init__(self) -> None:
         self.visited = self.links = self.unread = self.kept_back = 0
@@ -390,7 +390,7 @@ def _start(raw: str) -> str:
 
 
 def _open_folders(project: Path, parts: list[str]) -> int:
-    """Open the folder ``parts`` below the project, one by one, following no link."""
+    """Open the folder ``parts``, one by one, following no link."""
     try:
         folder = os.open(project, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         for part in parts:

@@ -1,8 +1,8 @@
 """A tool that is a plain HTTP service: parameters out, JSON or text back.
 
-``{name}`` in the address is a parameter, percent-encoded; the others are the query for GET and DELETE, else a JSON
-body. Failures have the original AI-Rails' form: ``{"status": "error", "message": …, "details": …}``. Only idempotent
-tools are retried, and only when the network failed.
+``{name}`` in the address is a percent-encoded parameter; others are the query of GET and DELETE, else a JSON body.
+Failures as in the original AI-Rails: ``{"status": "error", "message": …, "details": …}``. Only idempotent tools are
+retried, only when the network failed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def failed(message: str, details: Json, facts: Mapping[str, Json] | None = None)
 
 
 def _compose(endpoint: str, method: str, parameters: Mapping[str, Json]) -> tuple[str | None, bytes | str | None]:
-    """Return the filled address and the body; ``(None, name)`` when a placeholder has no value."""
+    """Return address and body, filled; ``(None, name)`` when a placeholder has no value."""
     used = set(placeholders(endpoint))
     for name in used:
         if parameters.get(name) is None:
@@ -78,7 +78,7 @@ def _compose(endpoint: str, method: str, parameters: Mapping[str, Json]) -> tupl
 
 
 def _encoded(value: Json) -> str:
-    """Percent-encode a value, ``.`` and ``..`` too, so that no path can be climbed."""
+    """Percent-encode a value, ``.`` and ``..`` too: no climbing."""
     text = quote(_plain(value), safe="")
     return text.replace(".", "%2E") if set(text) <= {"."} else text
 

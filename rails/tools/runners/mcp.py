@@ -1,7 +1,7 @@
-"""A tool of a Model Context Protocol server, through the official SDK (:mod:`~rails.tools.runners.mcp_client`).
+"""A tool of a Model Context Protocol server, by the official SDK (:mod:`~rails.tools.runners.mcp_client`).
 
-Each use is its own connection or process, ended afterwards. The server is not trusted: annotations can only make a tool
-ask, its requests to us (sampling, roots, elicitation) are declined, its answers bounded and checked.
+Each use is its own connection or process. The server is not trusted: annotations can only make a tool ask, its requests
+(sampling, roots, elicitation) are declined, answers bounded and checked.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 
 class McpError(RailsError):
-    """The server answered something unusable, or not at all. The text is for the model and the user."""
+    """The server gave no usable answer. Text for the model and the user."""
 
 
 def run_mcp_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
@@ -101,9 +101,9 @@ def _talk(
     *,
     changed: Callable[[ChangeSet], object] = lambda _: None,
 ) -> _T:
-    """Return ``work``'s result within ``seconds``; whatever was started is ended afterwards.
+    """Return ``work``'s result within ``seconds``; what was started is ended.
 
-    ``changed`` gets what a contained server changed in the project. Raises McpError.
+    ``changed`` gets a contained server's changes to the project. Raises McpError.
     """
     try:
         from rails.tools.runners import mcp_client
@@ -123,7 +123,7 @@ def _talk(
 def _started(
     transport: Mcp, project: Path, secrets: Secrets, changed: Callable[[ChangeSet], object]
 ) -> Iterator[PipedProcess]:
-    """Start a server; all it started is gone afterwards. Raises RailsError."""
+    """Start a server, all gone afterwards. Raises RailsError."""
     own = {**secrets.values, **secrets.fill(transport.env)}
     held = transport.contained
     if refused := uncontained("the server") if held else "":
@@ -164,7 +164,7 @@ def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets
 
 
 def _content_text(content: Json) -> str:
-    """Return an answer's text parts; others are named."""
+    """Return text parts; others are named."""
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     return "\n".join(_part_text(part) for part in parts)
 
@@ -182,9 +182,8 @@ def _part_text(part: Mapping[str, Json]) -> str:
 def server_entry(entry: Mapping[str, Json]) -> tuple[Mcp, Sequence[str]]:
     """Return an ``mcpServers`` entry's transport, and the secrets it names.
 
-    References: ``${NAME}``, ``${env:NAME}``, ``${NAME:-default}``. They stay in ``env`` and ``headers`` unless only the
-    default is there; an address is filled in now; in ``args``, visible to every program, they are refused. Raises
-    McpError.
+    ``${NAME}``, ``${env:NAME}``, ``${NAME:-default}`` stay in ``env`` and ``headers`` unless only the default is there;
+    are filled in now in an address; are refused in ``args``, which every program sees. Raises McpError.
     """
     env, headers = _texts(entry.get("env")), _texts(entry.get("headers"))
     names = [name for text in (*env.values(), *headers.values()) for name in secret_references(text)]

@@ -1,6 +1,6 @@
-"""The official SDK's MCP client, with our bounds: time, size, addresses, no redirects.
+"""The official SDK's MCP client, bounded: time, size, addresses, no redirects.
 
-Needs the extra ``mcp``: imported only where a server is talked to.
+Imported only to talk to a server: it needs the extra ``mcp``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 
 class TalkError(Exception):
-    """The server answered something unusable, or not at all. The text is for the model and the user."""
+    """The server gave no usable answer. Text for the model and the user."""
 
 
 def talk_http(
@@ -82,7 +82,7 @@ def _talk(
     seconds: float,
     ending: Callable[[MCPError | None], str],
 ) -> _T:
-    """Run ``work``. ``ending`` explains a protocol error or a time-out (None), or returns ""."""
+    """Run ``work``. ``ending`` explains a protocol error or time-out (None), or ""."""
     found: list[_T] = []
 
     async def talk() -> _T:
@@ -118,7 +118,7 @@ def _words(error: BaseException, seconds: float, ending: Callable[[MCPError | No
 
 
 class _Reached(CheckedTransport):
-    """Notes a failed answer's status, which the SDK does not give, and refuses redirects."""
+    """Notes a failed answer's status, unknown to the SDK; refuses redirects."""
 
     status = ""
 
@@ -132,7 +132,7 @@ class _Reached(CheckedTransport):
 
 @asynccontextmanager
 async def _over_pipes(process: PipedProcess, errors: Kept) -> AsyncIterator[Any]:
-    """Yield the streams to a server with a message on each line; others, such as logs, are left out."""
+    """Yield a server's streams, a message a line; other lines, such as logs, are left out."""
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     assert stdin
     assert stdout

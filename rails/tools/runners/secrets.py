@@ -1,8 +1,8 @@
 """A tool's secrets: looked up by name, given to the tool only, masked in what comes back.
 
 ``PROJECT__NAME``, then ``NAME``, as in the original AI-Rails: from the environment, and with ``AI_RAILS_KEYRING=1`` and
-the extra ``ai-rails[keyring]`` from the system's keyring (``keyring set ai-rails NAME``), which may open a window. A
-value is never in a definition, prompt, log or argument list.
+``ai-rails[keyring]`` from the keyring (``keyring set ai-rails NAME``), which may open a window. Never in a definition,
+prompt, log or argument list.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Secrets(Struct, frozen=True):
 
 
 def _from_keyring(variable: str) -> str:
-    """Return a keyring's value, or "", also if the keyring fails."""
+    """Return a keyring's value; "" also if it fails."""
     if os.environ.get("AI_RAILS_KEYRING") != "1":
         return ""
     import importlib
