@@ -71,8 +71,8 @@ def mark_new(
 ) -> list[Finding]:
     """Return the findings of ``new``, each with ``new`` set.
 
-    ``old_is_broken``: the old text did not parse; findings on unchanged lines count as old. ``moved`` are identities
-    from other files; a Counter loses those that explain one.
+    ``old_is_broken``: the old text did not parse; findings on unchanged lines are old. ``moved`` are identities from
+    other files; a Counter loses those that explain one.
     """
     verdicts = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
     return [with_new(finding, is_new) for finding, is_new in zip(new.findings, verdicts, strict=True)]
@@ -86,7 +86,7 @@ def with_new(finding: Finding, is_new: bool) -> Finding:
 def which_are_new(
     old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
 ) -> list[bool]:
-    """Return the same as :func:`mark_new`, as flags in order."""
+    """Return :func:`mark_new` as flags in order."""
     return _Comparison(old, new, old_is_broken, moved).run()
 
 
@@ -151,10 +151,7 @@ class _Comparison:
         return [found for found in self.old.findings if _taken(self.by_line, _placed(found))]
 
     def _lines_by_rule(self, left: Iterable[Finding], moved: Counter[tuple[str, str, str]]) -> _Lines:
-        """Return the lines, in order, of old findings in ``left`` that did not move, by :func:`nameless`.
-
-        Of equal ones the last stay.
-        """
+        """Of equal lines the last stay."""
         lines: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for found in reversed([*left]):
             if _taken(moved, identity(found, self.old.lines)) and found.line - 1 not in self.kept:
@@ -199,7 +196,7 @@ def _taken(counts: Counter[_Key], key: _Key) -> bool:
 
 
 def _is_part(before: str, after: str) -> bool:
-    """Say whether a line is, without spaces, part of the old one, as after a formatter."""
+    """Compare without spaces, as after a formatter."""
     part = "".join(after.split())
     return len(part) >= _PART and part in "".join(before.split())
 

@@ -35,7 +35,7 @@ _REPOSITORY: Final = "160000"
 
 
 class ChangedFiles(Struct, frozen=True):
-    """Files to check, deleted ones, and what cannot be checked, with reasons."""
+    """Files to check, deleted ones, and misses with reasons."""
 
     chosen: tuple[WorkspacePath, ...] = ()
     deleted: tuple[WorkspacePath, ...] = ()
@@ -43,8 +43,6 @@ class ChangedFiles(Struct, frozen=True):
 
 
 class _Reader(Struct):
-    """Sorts the paths of one run. ``compared``: there is a base."""
-
     project: Path
     compared: bool
     chosen: dict[WorkspacePath, None] = field(default_factory=dict)
@@ -72,7 +70,6 @@ class _Reader(Struct):
             self.deleted[parsed] = None
 
     def take(self, path: str, *, recorded: bool) -> None:
-        """Sort one path on disk. ``recorded``: git has it as a submodule."""
         mode = os.lstat(self.project / path).st_mode
         if stat.S_ISREG(mode):
             self.choose(path)
@@ -121,7 +118,7 @@ def _as_named(path: str) -> WorkspacePath | Refusal:
 def read_changed_files(
     project: Path, named: Sequence[str], *, base: str | None = None, staged: bool = False
 ) -> ChangedFiles:
-    """Return the files of a run. ``named`` are project files and folders; empty means all.
+    """Return the files of a run. ``named``: files and folders, empty means all.
 
     With ``base`` only differences from that revision; ``staged`` reads git's index. Raises UsageError for an unknown
     revision, CheckError if git cannot run.

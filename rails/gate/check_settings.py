@@ -131,7 +131,6 @@ def _is_changed(side: Side) -> bool:
 
 
 def _part(path: str, name: str, data: bytes | None) -> object:
-    """Return the comparable part of a file that configures checks, or None."""
     if not data or name == ".gitignore":
         return None
     if name == "pyproject.toml":

@@ -50,7 +50,7 @@ def findings_of_command(
     """Run ``command`` on the project ``after`` the change; mark what was there ``before``.
 
     Both map changed paths to bytes (``None``: no file). The old state runs only if ``compared`` and needed. Raises
-    CheckError if a run fails. No test run and too little coverage are always new.
+    CheckError. No test run and too little coverage are always new.
     """
     if probe.label().level == NONE and any(
         _content(project, path, {}) != (data or b"") for path, data in after.items()
@@ -188,7 +188,7 @@ def _sarif(command: CheckCommand, text: str) -> Iterator[ReportRow]:
 
 
 def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
-    """Read failures and errors of JUnit XML; a report without tests is a failure."""
+    """A report without tests is a failure."""
     from xml.etree import ElementTree
 
     if "<!DOCTYPE" in text or "<!ENTITY" in text:

@@ -67,7 +67,7 @@ class File(Struct):
         return True
 
     def take(self, outcome: CheckResult, ran: Iterable[str] = ()) -> None:
-        """Keep a check's result and tools; the next check sees its text."""
+        """Keep a result; the next check sees its text."""
         missed = {miss.check for miss in outcome.not_checked}
         self.looked.update((name, None) for name in outcome.ran or ran if name not in missed)
         self.after = outcome.after
@@ -106,10 +106,7 @@ _Counts = defaultdict[tuple[str, str, str], deque[Finding]]
 
 
 def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings, moved: _Counts) -> Iterator[Finding]:
-    """Yield findings; an old one whose count has grown counts as new.
-
-    The old count is the largest of the same line's, a moved one's or an edited one's.
-    """
+    """Yield findings, new where the count grew: old is the largest of the same line's, a moved or an edited one's."""
     counts: _Counts = defaultdict(deque)
     for found in old.findings:
         if _COUNTED.search(found.rule):

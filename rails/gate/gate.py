@@ -1,7 +1,7 @@
 """The gate itself: a change set in, a verdict out. Start reading here.
 
-Checks work on old and new bytes, not the workspace; only what the change introduced counts. A missing, crashed or
-hanging check, or a skipped file, makes the verdict "error", never "pass".
+Checks see old and new bytes, not the workspace; only what the change introduced counts. A missing, crashed or hanging
+check, or a skipped file, makes the verdict "error", never "pass".
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Gate:
 
     ``strict``: everything unchecked counts. ``keep_old`` keeps old findings (``new=False``), which never count.
     ``pool`` are shared workers, closed by their maker. ``trusted``: configuration programs run without a recorded
-    agreement. ``commands``, beside those of the settings, run on a copy if every file parses. ``profile`` is where n8n
-    workflows run: import, api, publish or strict. ``wait``: commands run even if the change goes back to the agent.
-    ``settings_agreed``: a person agreed to the change's configuration of the checks.
+    agreement. ``commands``, beside the settings', run on a copy if every file parses. ``profile`` is where n8n
+    workflows run: import, api, publish or strict. ``wait``: commands run even if the change goes back.
+    ``settings_agreed``: a person agreed to the change's configuration of checks.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class Gate:
         fix: bool = True,
         final: bool = True,
     ) -> Verdict:
-        """Judge proposed changes; safe fixes and formatting go into the proposal, or with ``fix=False`` are findings.
+        """Judge proposed changes; safe fixes go into the proposal, or with ``fix=False`` are findings.
 
-        ``agent`` is the proposing role; ``author`` what it was asked and shown. ``base`` is the revision whose
-        configuration counts (default: the disk's). ``final``: no further edit of the task follows; else unused code is
-        only noted.
+        ``agent`` is the proposing role; ``author`` what it was asked and shown. ``base``: the revision whose
+        configuration counts (default: the disk's). ``final``: no edit of the task follows; else unused code is only
+        noted.
         """
         files = [
             File(str(change.path), change, before, change.after, change.mode)
@@ -131,7 +131,7 @@ class Gate:
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
         """Judge files by proposed content (``None``: deleted); only what is new counts.
 
-        Nothing is written; the proposal holds safe fixes and formatting. Raises UsageError for an invalid path.
+        Nothing is written; the proposal holds safe fixes. Raises UsageError for an invalid path.
         """
         return self.judge(ChangeSet(tuple(self._change(name, content) for name, content in contents.items())))
 
@@ -160,8 +160,8 @@ class Gate:
 
         ``base`` is the revision to compare with; without it every finding counts, except suppressions and
         configuration. ``fix`` puts safe fixes into the proposal. ``deleted`` files of ``base`` are matched with new
-        ones. ``missed`` could not be checked; without ``executing`` no command runs (:meth:`run_commands`). Raises
-        UsageError for an unknown revision.
+        ones; ``missed`` could not be checked; without ``executing`` no command runs. Raises UsageError for an unknown
+        revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
@@ -259,7 +259,7 @@ class Gate:
                 self._turn.release()
 
     def __enter__(self) -> Self:
-        """Return this; the last of several exits closes it."""
+        """The last of several exits closes it."""
         self._entered += 1
         return self
 
@@ -388,7 +388,6 @@ class Gate:
         *,
         compared: bool = True,
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        """Run the commands for ``paths``; ``held`` is why none may run, if so."""
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
@@ -428,7 +427,7 @@ class Gate:
 
 
 def _why(error: BaseException) -> str:
-    """Say why there is no result; our own bug must not look like a clean file."""
+    """Our own bug must not look like a clean file."""
     return (
         str(error)
         if isinstance(error, CheckError)

@@ -148,7 +148,7 @@ def _schema(
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Replace by spaces, so that positions stay right."""
+    """Positions stay right."""
     text = found[0]
     return text if text.startswith('"') else re.sub(r"[^\n]", " ", text)
 

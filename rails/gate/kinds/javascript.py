@@ -10,7 +10,7 @@ from rails.gate.support.kind import Kind
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Check all files. Raises CheckError without Node.js or readable configuration."""
+    """Raises CheckError without Node.js or readable configuration."""
     from rails.gate.languages.javascript import config as jssettings
     from rails.gate.languages.javascript.biome import BiomeTools
     from rails.gate.languages.javascript.node_tools import NodeTools

@@ -95,7 +95,6 @@ def _headings(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _folded(heading: str) -> str:
-    """Return a heading without number, emphasis and case."""
     plain_text = heading.strip().strip("*_").strip()
     return re.sub(r"^[0-9]{1,3}[.)]\s+", "", plain_text).rstrip(":").strip("*_ ").casefold()
 

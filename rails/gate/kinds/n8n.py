@@ -38,7 +38,7 @@ def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
 
 
 def _findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
-    """Return n8n's and the user's schema's findings, else JSON's; a workflow's own schema is ignored."""
+    """A workflow's own schema is ignored."""
     from rails.n8n import plugin
 
     text = plain_text(data)

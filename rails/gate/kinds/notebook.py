@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Check all notebooks. Raises CheckError for unreadable configuration."""
+    """Raises CheckError for unreadable configuration."""
     from rails.gate.languages.python import config as settings
     from rails.gate.languages.python.ruff import RuffCli
     from rails.processes import programs

@@ -19,7 +19,7 @@ _THREADS: Final = 4
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
-    """Check all files. Raises CheckError for unreadable configuration."""
+    """Raises CheckError for unreadable configuration."""
     from rails.gate.languages.python import config as settings
 
     whole = settings.read_python_settings(context.project)

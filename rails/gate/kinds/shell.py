@@ -1,4 +1,4 @@
-"""Shell scripts: whether bash can parse them. ``bash -n`` runs nothing of it."""
+"""Shell scripts: whether ``bash -n`` can parse them; nothing of them runs."""
 
 from __future__ import annotations
 

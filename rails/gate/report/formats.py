@@ -107,7 +107,7 @@ def _uri(path: str) -> str:
 
 
 def github(verdict: Verdict) -> str:
-    """Return GitHub Actions workflow commands, one per line."""
+    """Return GitHub Actions workflow commands."""
     lines = [_annotation(finding) for finding in verdict.findings]
     for miss in verdict.not_checked:
         kind = "error" if miss.required else "notice"

@@ -43,7 +43,7 @@ _NAMED: Final = 3
 
 
 def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
-    """Return the object that ``ai-rails gate --format json`` prints."""
+    """Return what ``ai-rails gate --format json`` prints."""
     return {
         "verdict": verdict.status,
         "findings": [{name: getattr(f, name) for name in _SHOWN} for f in verdict.findings],
@@ -58,10 +58,7 @@ def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
 
 
 def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool = False) -> str:
-    """Return the verdict as one of :data:`FORMATS`; ``explain`` adds tools and rules to text.
-
-    Raises UsageError for an unknown form.
-    """
+    """Return the verdict in one of :data:`FORMATS`; ``explain`` adds tools and rules to text. Raises UsageError."""
     if form == "text":
         return verdict_as_text(verdict, colour) + (f"\n{as_explanation(verdict)}" if explain else "")
     if form == "json":

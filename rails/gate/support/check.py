@@ -37,11 +37,10 @@ class CheckJob(Struct, frozen=True):
 
 
 class CheckResult(Struct, frozen=True):
-    """A check's result for one file.
+    """``after`` is the repaired content, ``found`` its findings; ``before`` are those of the old content, which did not
+    parse if ``before_is_broken``.
 
-    ``after`` is the repaired content, ``found`` its findings; ``before`` are those of the old content, which did not
-    parse if ``before_is_broken``. A required ``not_checked`` prevents a pass. ``ran`` are its tools, if not the
-    report's.
+    A required ``not_checked`` prevents a pass. ``ran`` are its tools, if not the report's.
     """
 
     path: str
@@ -79,10 +78,10 @@ class CheckReport(Struct, frozen=True):
 class CheckContext(Struct):
     """What checks share: project, warm tools and known answers.
 
-    ``home`` is the project that ``project`` may replace. ``fix``: texts may change. ``final``: no further edit of the
-    task follows. ``trusted``: configuration programs may run. ``profile`` is where n8n workflows run. ``created`` and
-    ``gone`` are paths; ``overlay`` is an outside folder with empty stand-ins for added Python files, at ``modules``.
-    ``known`` caches results by tool, version, configuration, path, content.
+    ``home`` is the project that ``project`` may replace. ``final``: no edit of the task follows. ``trusted``:
+    configuration programs may run. ``profile`` is where n8n workflows run. ``created`` and ``gone`` are paths;
+    ``overlay`` is an outside folder with empty stand-ins for added Python files, at ``modules``. ``known`` caches by
+    tool, version, configuration, path, content.
     """
 
     project: Path

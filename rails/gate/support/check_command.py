@@ -23,8 +23,7 @@ class CheckCommand(Struct, frozen=True):
     codes outside ``ok_codes`` are crashes. ``endings`` limits it to such files ("": all). ``takes_paths``: changed
     paths come as JSON on standard input. ``blocking``: findings fail the verdict. ``measures``: it is pytest; coverage
     counts by the project's threshold or, with ``changed``, as percent ``coverage`` of changed lines. ``says`` is the
-    default message, ``both`` adds standard error, ``needs`` is visible in the sandbox, ``optional`` only notes a failed
-    run.
+    default message, ``both`` adds standard error, ``needs`` is visible in the sandbox, ``optional`` only notes failure.
     """
 
     name: str
@@ -72,7 +71,7 @@ def bandit(python: str) -> CheckCommand:
 
 
 def pytest(python: str) -> CheckCommand:
-    """Return the project's tests; running none is a finding."""
+    """Return the tests; running none is a finding."""
     argv = (python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=.rails-junit.xml")
     codes = frozenset({0, 1, 2, 5})
     return CheckCommand(
@@ -85,10 +84,9 @@ SHIPPED: Final[Mapping[str, Callable[[str], CheckCommand]]] = {"mypy": mypy, "ba
 
 
 def program(name: str, project: Path) -> str:
-    """Return a program's absolute path: "python" is the project's if it has one, else ours.
+    """Return a program's absolute path: "python" is the project's, else ours.
 
-    Others come from the user's ``PATH`` outside the project; an unknown name is returned unchanged and refused when
-    run.
+    Others come from ``PATH`` outside the project; an unknown name is returned unchanged and refused when run.
     """
     import shutil  # most changes ask for no program
 

@@ -36,7 +36,7 @@ class Diagnostic(Struct, frozen=True):
     severity: Severity = "error"
 
     def as_finding(self, path: str, tool: str) -> Finding:
-        """Return it as ``tool``'s finding in a file."""
+        """Return ``tool``'s finding in a file."""
         (line, column), (end_line, end_column) = self.start, self.end
         return Finding(
             path,

@@ -29,7 +29,7 @@ def known_rows() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def style_tools() -> frozenset[str]:
-    """Return the tools whose findings a person may accept."""
+    """Return tools with acceptable findings."""
     return frozenset(name for name, row in known_rows().items() if row["weight"] == "style")
 
 

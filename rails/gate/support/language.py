@@ -52,7 +52,7 @@ class Language(Protocol):
         """Return the syntax error, if any."""
 
     def excused(self, data: bytes) -> bool:
-        """Say whether a comment excuses the whole file from the linter."""
+        """Say whether a comment excuses the file."""
 
     def lint(self, path: str, data: bytes) -> Findings:
         """Return the linter's findings."""

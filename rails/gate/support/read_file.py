@@ -58,7 +58,7 @@ class Overlay:
         self.folder = ""
 
     def show(self, created: Iterable[str]) -> tuple[str, ...]:
-        """Make a stand-in for each created Python file; return their places."""
+        """Make stand-ins for created Python files; return their places."""
         places = sorted(path.removeprefix("src/") for path in created if path.endswith((".py", ".pyi")))
         if not places and not self.folder:
             return ()

@@ -1,7 +1,7 @@
 """The gate's own settings: modes, schemas, headings, commands (docs/gate.md).
 
-``[gate]`` in the project's ``.rails.toml`` (on disk: last approved), and the user's ``gate.toml``, whose entries may
-name a ``project``. A project's commands need a person's agreement (``rails.gate.support.executed_config``).
+``[gate]`` in the project's ``.rails.toml`` (last approved), and the user's ``gate.toml``, whose entries may name a
+``project``. A project's commands need a person's agreement.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def _pattern(text: str) -> str:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Match a glob: ``**`` is any folders, ``*`` stays in one; without a slash, the name anywhere."""
+    """Match a glob: ``**`` is any folders, ``*`` stays in one; without a slash, any name."""
     whole = path if "/" in pattern else path.rpartition("/")[2]
     return _glob(pattern.removeprefix("./")).fullmatch(whole) is not None
 

@@ -54,7 +54,7 @@ class Uncovered(NamedTuple):
 
 
 def uncovered(path: str, data: bytes) -> Uncovered:
-    """Return the text without line suppressions; all places stay."""
+    """Return the text without line suppressions; places stay."""
     pieces = _LINE_END.split(_text(path, data) or "")
     excused: dict[int, str] = {}
     for number, column, comment in _all(path, data):

@@ -35,10 +35,10 @@ R = TypeVar("R")
 
 
 class Pipe:
-    """A process asked on standard input that answers on standard output.
+    """A process that answers standard input on standard output.
 
     ``frame`` reads one message, ``None`` at the end. A thread reads, so neither side blocks. ``end`` stops a process
-    that needs more than a kill.
+    that a kill does not.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Biome of the project's ``node_modules``, on text that is not on disk.
 
-Its report excludes standard input, so texts go into a scratch folder with the configuration (data). The binary runs,
-not its Node script (seven times slower). The experimental JSON is read strictly; unknown shapes are "not checked".
+Its report excludes standard input, so texts go into a scratch folder with the configuration. The binary runs, not its
+Node script (seven times slower). Unknown shapes of the experimental JSON are "not checked".
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class BiomeTools(NodeTools):
         return replace(found, message=words, remedy=remedy).as_finding(path, "biome")
 
     def excused(self, data: bytes) -> bool:
-        """Say whether a comment excuses the whole file from the linter."""
+        """Say whether a comment excuses the file."""
         return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
 
     def lint(self, path: str, data: bytes) -> Findings:
@@ -192,7 +192,6 @@ class BiomeTools(NodeTools):
         return found
 
     def _laid_out(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        """Write the files; link packages, which configuration may extend."""
         for name, data in files.items():
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -43,7 +43,7 @@ class ScriptSettings(Struct, frozen=True):
     biome: bool
 
     def eslint_for(self, path: str) -> str:
-        """Return the ESLint configuration nearest to ``path``, or ``""``."""
+        """Return the nearest ESLint configuration, or ``""``."""
         for folder in reversed(folders_to(path)):
             try:
                 names = sorted(entry.name for entry in (self.project / folder).iterdir())
@@ -65,7 +65,7 @@ class ScriptSettings(Struct, frozen=True):
         return PrettierSettings()
 
     def prettier_options(self, path: str, nearest: PrettierSettings) -> dict[str, Json]:
-        """Return Prettier's options for ``path``, with those from EditorConfig."""
+        """Return ``path``'s options, with EditorConfig's."""
         options = {**_editorconfig(self.project, path), **_layout(nearest.config)}
         for fits, more in _overrides(nearest.config):
             if fits(path.removeprefix(nearest.folder)):
@@ -156,7 +156,7 @@ def _of_editorconfig(key: str, value: str) -> dict[str, Json]:
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """Match a glob of Prettier's: without a slash it is for names in any folder."""
+    """Without a slash the pattern is for names in any folder."""
     choices = re.search(r"\{([^{}]*)\}", pattern)
     if choices:
         return any(

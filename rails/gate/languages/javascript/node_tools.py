@@ -126,7 +126,7 @@ class NodeTools:
         return Finding(path, line, column, RULE, words, "node", end_line=line, end_column=column, remedy=remedy)
 
     def excused(self, data: bytes) -> bool:
-        """Say whether a comment excuses the whole file from ESLint."""
+        """Say whether a comment excuses the file."""
         return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
 
     def lint(self, path: str, data: bytes) -> Findings:
@@ -172,7 +172,7 @@ class NodeTools:
         return ()
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
-        """Report the project's ESLint configuration if it was not executed."""
+        """Report an ESLint configuration that was not executed."""
         config, own = self._eslint_config(path)
         if not config or own:
             return ()
@@ -186,7 +186,7 @@ class NodeTools:
         return self._eslint_config(path)[1]
 
     def _eslint_config(self, path: str) -> tuple[str, bool]:
-        """Return the ESLint configuration and whether it may run. Only ESLint 10 has nested ones."""
+        """Only ESLint 10 has nested configuration."""
         folder = path.rpartition("/")[0]
         if folder not in self._eslint_configs:
             found, own = self.config.eslint_code, self.context.trusted and self.config.eslint
@@ -223,7 +223,6 @@ class NodeTools:
         return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
 
     def _stamp(self, folder: str) -> str:
-        """The digest of what the folder's configuration executes."""
         if folder not in self._stamps:
             stamp = self._stamps[folder] = executed_config.digest_of(self.context.project / folder)
             if self.worker.stamps.setdefault(folder, stamp) != stamp:

@@ -57,7 +57,7 @@ class RuffSettings(Struct, frozen=True):
         return next((target for glob, target in self.targets if any(fnmatchcase(name, glob) for name in names)), None)
 
     def canary_of(self, path: str) -> str:
-        """Return a path that ruff treats like ``path``: itself, or one in its folder, or one anywhere."""
+        """Return a path that ruff treats like ``path``."""
         if any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
             return path
         folder, _, name = path.rpartition("/") if self.project else ("", "", path)
@@ -73,8 +73,8 @@ class RuffSettings(Struct, frozen=True):
 class PythonSettings(Struct, frozen=True):
     """A project's Python configuration, without ruff's per-folder settings.
 
-    ``flake8`` are arguments, ``None`` if unwanted. ``target`` is the oldest supported Python, if stated. ``digest``
-    identifies everything read.
+    ``flake8`` are arguments, ``None`` if unwanted. ``target``: the oldest supported Python. ``digest`` identifies
+    everything read.
     """
 
     formatter: Formatter
@@ -120,10 +120,9 @@ def _black(table_of_black: Mapping[str, Json], origin: str) -> dict[str, Any]:
 
 
 def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str = "") -> RuffSettings:
-    """Return how ruff runs on ``path``: by the nearest configuration in the project, or ours.
+    """Return how ruff runs on ``path``: by the nearest configuration, or ours.
 
-    ``more_src`` is a further first-party source folder (for import sorting). Raises CheckError for unreadable
-    configuration.
+    ``more_src`` is a further first-party source folder. Raises CheckError for unreadable configuration.
     """
     folder = project.joinpath(path).parent
     while True:
@@ -182,8 +181,6 @@ def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]
 
 
 class _Reader:
-    """Reads each file once and records it for the digest."""
-
     def __init__(self, project: Path) -> None:
         self.project = project
         self.seen: list[tuple[str, bytes]] = []
@@ -246,7 +243,6 @@ class _Reader:
 
 
 def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[str]) -> Formatter:
-    """Choose the configured formatter, then the commit hook's."""
     if "format" in ruff or "ruff-format" in hooks:
         return "ruff"
     if "black" in tool or hooks & {"black", "black-jupyter"}:
@@ -257,7 +253,6 @@ def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[st
 
 
 def _flake8_arguments(section: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return arguments for an isolated run, and what was left out."""
     arguments, notes = [], []
     for key, value in section.items():
         name = key.replace("_", "-")

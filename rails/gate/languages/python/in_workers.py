@@ -86,7 +86,7 @@ class InWorkers:
         return self._found(path, decoded.text)
 
     def left_out(self) -> tuple[tuple[str, str], ...]:
-        """Return what of flake8's configuration is ignored, and why."""
+        """Return ignored flake8 configuration."""
         return tuple(("flake8", reason) for reason in self._missing())
 
     def _missing(self) -> tuple[str, ...]:

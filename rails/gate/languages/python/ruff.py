@@ -34,11 +34,11 @@ class RuffCli(msgspec.Struct, frozen=True):
     ask: Callable[[list[str], bytes], programs.ToolRun] = msgspec.field(default=_started)
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
-        """Return ruff's findings in ``data`` as ``path``. Raises CheckError."""
+        """Return findings in ``data``. Raises CheckError."""
         return first_ones(found for _, found in self._found(path, data, settings))
 
     def lint_cells(self, path: str, data: bytes, settings: RuffSettings) -> list[tuple[int, Diagnostic]]:
-        """Return ruff's findings in a notebook, with 1-based cell numbers. Raises CheckError."""
+        """Return findings in a notebook, with 1-based cell numbers. Raises CheckError."""
         return list(islice(self._found(path, data, settings), limits.FINDINGS_LISTED))
 
     def _found(self, path: str, data: bytes, settings: RuffSettings) -> Iterator[tuple[int, Diagnostic]]:

@@ -164,7 +164,6 @@ def _registry(root: str) -> _Anything:
 
 
 def _error(error: _Anything) -> dict[str, Any]:
-    """Return the error; for a choice, that of the best branch."""
     from jsonschema.exceptions import best_match
 
     best = best_match([error]) or error
@@ -178,8 +177,6 @@ def _error(error: _Anything) -> dict[str, Any]:
 
 
 class _Collector:
-    """Replaces flake8's formatter: keeps what it would print."""
-
     def __init__(self) -> None:
         self.found: set[tuple[str, int, int, str]] = set()
 
@@ -212,7 +209,6 @@ def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, 
 
 @cache
 def _text_checker() -> _Anything:
-    """Return flake8's file checker, reading its ``text`` instead of the disk."""
     from flake8.checker import FileChecker
     from flake8.processor import FileProcessor
 
@@ -233,7 +229,6 @@ def _text_checker() -> _Anything:
 
 @cache
 def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str], Any, _Collector]:
-    """Return flake8, its plugins' code prefixes, its decider and its collector."""
     from flake8.main.application import Application
     from flake8.style_guide import StyleGuideManager
 
