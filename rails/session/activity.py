@@ -20,8 +20,8 @@ _TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
 class Deeds:
     """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
 
-    ``tested``: tests or a command passed since the last change; ``last_run``: its result ("": none ran). ``files`` were
-    written at any time in the session.
+    ``tested``: tests or a command passed since the last change; ``last_run``: its result ("": none); ``files``: written
+    at any time.
     """
 
     ran: set[str] = field(default_factory=set)
@@ -68,7 +68,7 @@ class Deeds:
         return any((tool := registry.get(name)) is None or tool.effect != "read" for name in self.ran)
 
     def nothing_done(self, registry: Registry) -> bool:
-        """Return whether all requests were refused or denied: nothing was written, run, or even read.
+        """Return whether nothing was written, run, or even read.
 
         Reading does not count where a change or a run was refused.
         """

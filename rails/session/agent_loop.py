@@ -53,7 +53,7 @@ class SessionState:
     """State that a session's agents share. ``human`` is ``None`` where the approver stands for the person.
 
     ``talk`` gets how an agent's part ended and returns the person's words. ``records`` are those since the last turn
-    began; ``tried`` and ``deeds`` fold all, so memory does not grow with the session.
+    began; ``tried`` and ``deeds`` fold all, so memory does not grow.
     """
 
     job: SessionJob
@@ -155,7 +155,7 @@ class AgentLoop:
             self.context = replace(self.context, model=stronger)
 
     def work(self) -> Ending:
-        """Take turns until it is over and the person says no more."""
+        """Take turns until the person says no more."""
         self.state.loop = self
         while True:
             try:

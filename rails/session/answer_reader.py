@@ -45,7 +45,7 @@ def _options(context: TurnContext, number: int, model: str) -> dict[str, Any]:
 
 
 class AnswerReader:
-    """One answer's requests; after an internal error the rest is kept unread."""
+    """One answer's requests; an internal error keeps the rest unread."""
 
     def __init__(self, context: TurnContext, number: int) -> None:
         self._context = context
@@ -84,6 +84,6 @@ class AnswerReader:
             self._aside("a request was announced", partial(announce, self._context, found))
 
     def _aside(self, doing: str, step: Callable[[], object]) -> None:
-        """Do what the answer does not depend on; what fails once is left out from then on."""
+        """What fails once is left out from then on."""
         if isinstance(attempted(self._context.publish, (), doing, step), RequestResult):
             self._live = False

@@ -87,7 +87,7 @@ NOTHING_FOUND = "No valid JSON code block found"
 
 
 class AppliedAnswer(Struct, frozen=True):
-    """The result of an answer: the ``changes`` written, the gate's ``verdict`` (``None``: not reached).
+    """The ``changes`` written, the gate's ``verdict`` (``None``: not reached).
 
     ``previous_tool_output`` is for the answer's author, "" when everything was done.
     """
@@ -137,10 +137,10 @@ def parse_answer(
     dialects: Collection[str] = (),
     finish: StopReason = "end_turn",
 ) -> ParsedAnswer:
-    """Find the tool requests in an answer. Nothing runs; only tool definitions are read.
+    """Find the tool requests in an answer; nothing runs.
 
     ``project`` adds its tools and names its files; ``dialects`` adds wire formats; ``finish`` is why the model stopped.
-    Raises DefinitionError for a wrong definition, UsageError for an unknown dialect.
+    Raises DefinitionError, and UsageError for an unknown dialect.
     """
     folder = _folder(project or Path.cwd())
     shapes = registry_of(folder).shapes()
@@ -162,7 +162,7 @@ def apply_answer(
     dialects: Sequence[str] = (),
     correction: Correction = "syntax",
 ) -> AppliedAnswer:
-    """Carry out a saved answer: find, validate, plan, gate, ask, and only then write; all or nothing, and undoable.
+    """Carry out a saved answer: all or nothing, and undoable.
 
     ``approve`` is asked about every change and run; only ``True`` or "approve" is a yes, and its exception ends the
     call with nothing written. Raises RailsError when the project, its settings or the log cannot be used.
@@ -185,8 +185,7 @@ def run_task(
 ) -> Ending:
     """Let an agent work on ``task``; return how it ended.
 
-    ``approve`` is as for :func:`apply_answer`. Raises RailsError when the project, its settings, the model or the log
-    cannot be used.
+    ``approve`` is as for :func:`apply_answer`. Raises RailsError where work cannot begin or be logged.
     """
     from rails.models.providers import open_model
     from rails.session.ask_user import Unattended
@@ -256,7 +255,7 @@ class Proposals(Struct):
 
     @property
     def session(self) -> OpenSession:
-        """The session; its log begins with the first use."""
+        """Its log begins with the first use."""
         if self._session is None:
             log_session_start(self.job, self.log, self.author)
             model_for = SavedAnswer(self.author).for_agent
@@ -267,7 +266,7 @@ class Proposals(Struct):
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Recover an interruption and start the gate; end both at exit."""
+        """Recover an interruption; start the gate until exit."""
         with self.session.open():
             yield
         outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover), wrote=self.wrote)
@@ -279,7 +278,7 @@ class Proposals(Struct):
         return self._carried_out(answer)[1]
 
     def call(self, calls: Sequence[tuple[str, Mapping[str, Json]]], why: str) -> tuple[Turn, AppliedAnswer]:
-        """Carry out another model's calls as those of one answer. Raises RailsError."""
+        """Carry out another model's calls as one answer. Raises RailsError."""
         number = next(self._numbers)
         raw = tuple(RawRequest(f"t{number}.{n}", name, given, why, "mcp") for n, (name, given) in enumerate(calls, 1))
         answer = ModelAnswer(Message("assistant", tuple(map(_native, raw))), "tool_use", model=self.author)
@@ -296,7 +295,7 @@ class Proposals(Struct):
         return verdict
 
     def undo(self) -> str:
-        """Undo this session's last step; return what was restored. Raises RailsError."""
+        """Undo this session's last step. Raises RailsError."""
         from rails.edits.checkpoints import History, in_effect
 
         history = History(self.job.project)
@@ -359,7 +358,7 @@ def _native(raw: RawRequest) -> NativeCall:
 
 
 def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str:
-    """Return the session's outcome: "changed" only when all of each answer was written."""
+    """Return "changed" only when all of each answer was written."""
     if set(became) <= {"applied"}:
         return "dry_run" if dry and became else "changed" if wrote else "unchanged"
     if "applied" in became or "partial" in became:
@@ -378,7 +377,7 @@ class Collector(Struct):
     edits: tuple[EditResult, ...] = ()
 
     def __call__(self, record: Record) -> None:
-        """Take note of a record."""
+        """Note a record."""
         match record.event:
             case ToolRequestValidationFailed(refusals=refusals):
                 self.refusals += refusals
@@ -413,9 +412,8 @@ class DryRunApprover(Struct):
 
 
 class AskFunction(Struct, frozen=True):
-    """Asks a function of the calling program; nothing but ``True`` is a yes.
-
-    Its exception ends the answer and is kept in ``failed``.
+    """Asks a caller's function; nothing but ``True`` is a yes. Its exception ends the answer and is kept in
+    ``failed``.
     """
 
     ask: Callable[[ApprovalRequest], bool]

@@ -30,7 +30,7 @@ class UserQuestion(Struct, frozen=True):
     """One question; ``choices`` map a letter to its word and meaning.
 
     ``otherwise`` is the word when nobody answers. "edit" opens the file ``edits``, then asks again; ``check`` says what
-    is wrong with it, and blocks every other word. ``sentence`` has to be typed in full. With ``free``, other words are
+    is wrong with it, and blocks other words. ``sentence`` has to be typed in full. With ``free``, other words are
     "feedback".
     """
 
@@ -74,7 +74,7 @@ def as_logged(question: UserQuestion, request_id: str = "", agent: str = "") -> 
 
 
 def answered(words: str, by: str) -> ToolResult:
-    """Return the asking tool's result, for the agent."""
+    """Return the asking tool's result."""
     return ToolResult(True, f"The user answers: {words}", facts={"by": by})
 
 
@@ -98,14 +98,11 @@ class AtTerminal:
         accept_pipe: bool = False,
         elsewhere: Callable[[], bool] | None = None,
     ) -> None:
-        """Read from ``stream_in``, a terminal unless ``accept_pipe`` (for tests).
-
-        ``elsewhere``: the question was answered elsewhere meanwhile.
-        """
+        """``accept_pipe`` is for tests; ``elsewhere``: answered elsewhere meanwhile."""
         self._console = Console(stream_in, out, quiet_s=quiet_s, accept_pipe=accept_pipe, elsewhere=elsewhere)
 
     def answer(self, question: UserQuestion) -> UserReply:
-        """Show the question and return the typed choice."""
+        """Return the typed choice."""
         started = time.monotonic()
         if not self._console.attended:
             return UserReply(question.otherwise, "default")
@@ -157,13 +154,13 @@ class AtTerminal:
 
 
 class AtBoth:
-    """Asks at the terminal, if any, and in the page; the first answer counts."""
+    """Asks at the terminal and in the page; the first answer counts."""
 
     def __init__(self, queue: ApprovalQueue, here: Person | None) -> None:
         self._queue, self._here = queue, here
 
     def answer(self, question: UserQuestion) -> UserReply:
-        """Return the first answer; the careful one where nobody answers."""
+        """Return the first answer, else the careful one."""
         started, here = time.monotonic(), self._here
         found = self._queue.pick(
             as_logged(question),

@@ -41,7 +41,7 @@ class Attempts:
 
     @property
     def most_spent(self) -> int:
-        """Return the highest count of a kind of failure."""
+        """Return the highest count of a kind."""
         return max(self.counts.values(), default=0)
 
 

@@ -32,7 +32,7 @@ LARGER: Final = "Go on with a model of a larger window (--resume with --model), 
 
 @dataclass
 class ModelWindow:
-    """The window of the model: ``tokens`` (0: unknown, so nothing is left out) and its measure."""
+    """The model's window: ``tokens`` (0: unknown, so nothing is left out) and its measure."""
 
     tokens: int = 0
     measured: Measured = field(default_factory=Measured)
@@ -78,7 +78,7 @@ class ModelWindow:
     def step(
         self, context: TurnContext, messages: Sequence[Message], over: int, tried: Tried, *, page: bool = False
     ) -> ContextReduced | None:
-        """Publish and return the step that saves ``over`` tokens; ``None`` where nothing can be left out."""
+        """Publish and return the step that saves ``over`` tokens; ``None`` where nothing can."""
         thought = window.estimate(context.system, context.tools, messages)
         now = self.measured.tokens(thought)
         over = over * thought // now

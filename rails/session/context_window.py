@@ -61,7 +61,7 @@ class Measured(Struct, frozen=True):
 
 
 def room(window: int, answer: int) -> int:
-    """Return the tokens of a prompt that leaves room for an answer."""
+    """Return the prompt tokens that leave room for an answer."""
     return window - min(answer, window // 4)
 
 
@@ -177,8 +177,7 @@ def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, i
 def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> ContextReduced | None:
     """Return the mildest step that saves ``over`` tokens, or ``None``.
 
-    At worst, or with ``page``, the answers before ``kept_from`` go; the caller writes their page, at most
-    :func:`page_chars` long.
+    At worst, or with ``page``, the answers before ``kept_from`` go; the caller writes their page (:func:`page_chars`).
     """
     last = _last_answer(messages)
     whole, step, left = sum(map(size, messages)), _NOTHING, tuple(messages)
@@ -209,7 +208,7 @@ def _last_answer(messages: Sequence[Message]) -> int:
 
 
 def page_chars(messages: Sequence[Message], over: int) -> int:
-    """Return the most characters of a step's page."""
+    """Return a page's most characters."""
     most = sum(map(size, messages)) - over - _tokens(original(messages))
     return max(_LEAST_CHARS, int(most * _PAGE) * _BYTES)
 

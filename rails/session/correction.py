@@ -112,7 +112,7 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
 
 
 def _invented(parameters: Mapping[str, Json], block: str) -> str:
-    """Return which value of a corrected request the broken block does not hold, or "".
+    """Return a value that the broken block does not hold, or "".
 
     Quotes and blanks do not count, except in a text of nothing else; a part of a word, path or number is another value.
     """

@@ -1,4 +1,4 @@
-"""Deleting sessions: the log, the stored values that only it points to, its checkpoints and its hand-offs.
+"""Deleting sessions: log, stored values that only it points to, checkpoints and hand-offs.
 
 Renaming its folder deletes a session; after a crash the next call does the rest. The locks of its log and of the
 project are held; no session begins meanwhile. Not covered: copies of ``.rails``.
@@ -51,7 +51,7 @@ def kept_bytes(project: Path) -> KeptBytes:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return the bytes of all files below a folder; 0 where it, or a file meanwhile, is gone."""
+    """Return the bytes of all files below a folder; 0 for what is gone."""
     total = 0
     for at, _, names in os.walk(folder):
         for name in names:
@@ -114,7 +114,7 @@ def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
 
 
 def _collect_values(state: Path) -> None:
-    """Remove the values that no log points to; while a session runs, the next deletion does it."""
+    """While a session runs, the next deletion does it."""
     with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
         logs = [state / "sessions" / name / LOG_NAME for name in session_ids(state)]
         if alone and not any(map(_is_held, logs)):

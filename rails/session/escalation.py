@@ -1,7 +1,7 @@
 """When attempts run out: an agent's failures on one page, for whoever continues.
 
-That is: a small model's other answers, the same model restarted, a stronger model (a human agrees first), the human.
-Pages are masked as the log is, and the same after a resume.
+That is: other answers of a small model, the same model restarted, a stronger one (a human agrees), the human. Pages are
+masked as the log is, and the same after a resume.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Tried:
 
 
 def answer_text(answer: LlmResponse) -> str:
-    """Return a logged answer as ``ai-rails apply`` reads it, native calls as blocks."""
+    """Return a logged answer for ``ai-rails apply``, native calls as blocks."""
     parts = [answer.text]
     for call in answer.calls:
         arguments = call.arguments.strip() or "{}"
@@ -116,9 +116,9 @@ def search_tool(tools: Sequence[ToolSpec]) -> str:
 
 
 def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
-    """Return a restarted conversation's first message: the task, and what failed.
+    """Return a restarted conversation's first message, of at most ``limits.PAGE_CHARS``.
 
-    It has at most ``limits.PAGE_CHARS``; ``advice`` is a human's, ``search`` a tool.
+    ``advice`` is a human's, ``search`` a tool.
     """
     parts = [
         HEADER,
@@ -174,7 +174,7 @@ def _failures(tried: Tried) -> list[str]:
 def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: str, stronger: str) -> str:
     """Return the page for the human who takes over, with the exact commands to go on.
 
-    ``answer`` is the last one's file, relative to the project; ``stronger`` a model, or "".
+    ``answer`` is the last one's file in the project; ``stronger`` a model, or "".
     """
     shown = _failures(tried)[-limits.FINDINGS_TOLD * 3 :]
     failures = "\n".join(f"{number}. {printable(text)}" for number, text in enumerate(shown, start=1))

@@ -218,7 +218,7 @@ def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
 def applied(
     ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str], closed: Collection[str] = ()
 ) -> RequestResult:
-    """Changes on disk, and their differences from the agent's, apart from ``closed`` files."""
+    """Changes on disk, and where they differ from the agent's, apart from ``closed`` files."""
     verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
     lines = [f"{verb[change.kind]} {change.path}" for change in written.changes]
     lines += [f"Note: {note}" for note in notes]
@@ -325,7 +325,7 @@ _MASKED: Final = (
 
 
 def without_secrets(outcome: RequestResult, mask: Callable[[str], str]) -> RequestResult:
-    """Return an outcome masked, noting who can allow the secrets."""
+    """Return an outcome masked, noting who can allow secrets."""
     text = outcome.text if outcome.shows_secrets else mask(outcome.text)
     return outcome if text == outcome.text else replace(outcome, text=f"{text}\n{_MASKED}")
 
@@ -333,7 +333,7 @@ def without_secrets(outcome: RequestResult, mask: Callable[[str], str]) -> Reque
 def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]) -> Message:
     """Put one answer's outcomes into one user message.
 
-    Each call in ``native`` (request id to the provider's call id) gets its own result, as providers demand.
+    Each call in ``native`` (request id to provider's call id) gets its own result, as providers demand.
     """
     parts: list[MessagePart] = []
     told: set[int] = set()
@@ -360,7 +360,7 @@ def _within_bounds(texts: Sequence[str]) -> Iterator[str]:
 
 
 def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
-    """The message after a fault in composing it; each native call needs a result."""
+    """Return the message after a fault in composing; each native call needs a result."""
     results = [NativeResult(call_id, outcome.text, is_error=True) for call_id in native.values()]
     return Message("user", (*results, TextPart(f"{HEADER}\n{outcome.text}")))
 

@@ -37,7 +37,7 @@ class Handoffs(Struct, frozen=True):
         return self.state / "handoffs" / self.session_id
 
     def relative(self, name: str) -> str:
-        """Return a file's place relative to the project."""
+        """Return the path in the project."""
         return f"{self.state.name}/handoffs/{self.session_id}/{name}"
 
     def write(self, name: str, text: str) -> str:
@@ -67,27 +67,27 @@ class Handoffs(Struct, frozen=True):
 
 
 def given_name(planned: bool) -> str:
-    """Return the file name of the first agent's input."""
+    """Return the first agent's input file."""
     return "00_planning_doc.md" if planned else "00_task.md"
 
 
 def output_name(step: int, agent: Agent) -> str:
-    """Return the file name of a result; ``step`` counts from 0."""
+    """Return a result's file name; ``step`` counts from 0."""
     return f"{2 * step + 1:02}_{agent.name}_output.{'json' if agent.schema is not None else 'md'}"
 
 
 def next_name(step: int, receiver: str) -> str:
-    """Return the file name of ``receiver``'s input after ``step``."""
+    """Return the file of ``receiver``'s input after ``step``."""
     return f"{2 * step + 2:02}_for_{receiver}.md"
 
 
 def final_name(steps: int) -> str:
-    """Return the folder name of the final files."""
+    """Return the final files' folder."""
     return f"{2 * steps:02}_final_approved"
 
 
 def answer_name(step: int, agent: str) -> str:
-    """Return the file name of the last answer before giving up."""
+    """Return the last answer's file before giving up."""
     return f"{2 * step + 1:02}_{agent}_answer.md"
 
 
@@ -111,7 +111,7 @@ def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, st
 
 
 def for_review(given: str, last_run: str) -> str:
-    """Return a reviewer's further input: the task, and its tests.
+    """Return a reviewer's further input, the task and its tests.
 
     Both are quoted: the hand-off's last JSON is the result.
     """
@@ -128,7 +128,7 @@ def _quoted(text: str) -> str:
 
 
 def sent_back(why: str, title: str, text: str, given: str) -> str:
-    """Return the words for an agent whose work comes back."""
+    """Return words for an agent whose work comes back."""
     shown, _ = head_and_tail(text.strip(), limits.HANDOFF_CHARS)
     before = f"\n\n## What you were given\n\n{given.strip()}" if given else ""
     return f"Human/System Feedback: {why}\n\n## {title}\n\n{shown}{before}\n"

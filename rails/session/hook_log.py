@@ -103,7 +103,7 @@ class HostedLog:
         self._log.append(event, self._host, self._model)
 
     def _open(self) -> SessionLog:
-        """Open the log, waiting for a process that is just leaving it."""
+        """Wait for a process that is just leaving it."""
         state = state_of(self._project)
         exists = (state / "sessions" / self._name).is_dir()
         until = time.monotonic() + _LOG_SECONDS

@@ -61,8 +61,6 @@ class FoundOnDisk(msgspec.Struct, frozen=True):
 
 
 class _State(msgspec.Struct):
-    """State between two calls of a host, on disk."""
-
     turns: int = 0
     start: ProjectSnapshot = msgspec.field(default_factory=ProjectSnapshot)
     #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
@@ -138,7 +136,7 @@ class HostedSession:
         return f"A rule of the policy denies it: {judgement.why}" if judgement.ruling == "deny" else ""
 
     def told(self, text: str, *, codes: Sequence[str] = ("gate",)) -> bool:
-        """Note words for the model; return whether they are new."""
+        """Note words for the model; return whether new."""
         if sha256(text.encode()) == self._state.told:
             return False
         self._state.told = sha256(text.encode())
@@ -147,7 +145,7 @@ class HostedSession:
         return True
 
     def is_first(self, text: str) -> bool:
-        """Return whether the session says this for the first time."""
+        """Return whether the session says this first."""
         digest = sha256(text.encode())
         known = digest in self._state.once
         self._state.once = [*self._state.once[-_MOST_ONCE:], digest]
@@ -160,8 +158,8 @@ class HostedSession:
     def look(self, call: HostCall | None = None) -> FoundOnDisk:
         """Record writes since the last look, and judge what differs from the session's start.
 
-        Unproposed writes are the turn of ``call``, which just ran; unused names are no findings then. ``None``: the
-        host's end. Contents that passed are not judged again.
+        Unproposed writes are the turn of ``call``; unused names are no findings then. ``None``: the host's end.
+        Contents that passed are not judged again.
         """
         found = self._without_others(self._disk.since(self._state.start))
         self._record(found, call)
@@ -192,11 +190,11 @@ class HostedSession:
         return self._state.stops - 1
 
     def end(self, why: str) -> None:
-        """End the session: contents are forgotten, the log stays."""
+        """Forget contents; the log stays."""
         self._opened().ended(why)
 
     def close(self) -> None:
-        """Close the log for other processes; the next event opens it."""
+        """Close the log; the next event opens it."""
         log, self._log = self._log, None
         if log is not None:
             log.close()
@@ -235,7 +233,7 @@ class HostedSession:
         return verdict
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
-        """Judge what is on disk, with configuration of the last commit: nothing excuses itself."""
+        """The last commit's configuration counts: nothing excuses itself."""
         digest = f"{changes.digest()} {final}"
         if self._judged_last is None or self._judged_last[0] != digest:
             from rails.gate.approved_state import is_configuration
@@ -280,7 +278,6 @@ class HostedSession:
         return None if before == change.after else FileChange(change.path, before, change.after, change.mode)
 
     def _without_others(self, found: Changed) -> Changed:
-        """Leave out exactly what other hosted sessions wrote."""
         others: dict[str, set[str | None]] = {}
         for file in self._folder.parent.glob("*/state.json"):
             known = _read_state(file) if file.parent != self._folder else None

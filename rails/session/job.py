@@ -31,11 +31,11 @@ HandoffMode = Literal["ask", "go"]
 
 
 class SessionJob(msgspec.Struct, frozen=True):
-    """The (agent, task) pairs of a session in order, and its budgets.
+    """The (agent, task) pairs of a session in order, and its budgets (``None``: no bound).
 
-    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` an agent's turns on one task (``None``: as
-    the template says); ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) the session (``None``: no bound).
-    ``handed`` is the first agent's document; ``handoffs``: a human is asked between agents.
+    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` an agent's turns on one task (``None``: the
+    template's); ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) the session. ``handed`` is the first agent's
+    document; ``handoffs``: a human is asked between agents.
     """
 
     project: Path

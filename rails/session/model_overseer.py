@@ -1,7 +1,7 @@
 """The overseer's look by a model: one question after a turn, one verdict of a fixed form.
 
-Only with ``--overseer-model``. It sees the turn's records as bounded lines of JSON and acts on nothing. No verdict
-(time-out, fault, another form) is an alert that stops, so silence means that it looked.
+Only with ``--overseer-model``. It sees the turn's records in bounded lines and acts on nothing. No verdict (time-out,
+fault, another form) is an alert that stops.
 """
 
 from __future__ import annotations
@@ -95,7 +95,6 @@ def _ask(model: Model, context: TurnContext, records: Sequence[Record]) -> Model
 
 
 def _shown(records: Sequence[Record]) -> str:
-    """Return each record as one line; of long ones, the beginning and the end."""
     told = [one for one in records if not isinstance(one.event, LlmCall | FeedbackSent | OverseerAlert)]
     share = max(500, min(_RECORD, _SHOWN // max(1, len(told))))
     lines = [json.dumps([one.seq, one.event.type, _details(one, share)]) for one in told]

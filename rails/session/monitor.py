@@ -54,7 +54,7 @@ class Monitor:
     modes: CheckModes | None = None
 
     def restore(self, records: Sequence[Record]) -> None:
-        """Look at earlier records; an alert without consequence is raised again."""
+        """Look at earlier records; an alert without consequence returns."""
         last = max((n for n, record in enumerate(records) if isinstance(record.event, _ACTED)), default=0)
         told = (event for record in records[:last] if isinstance(event := record.event, OverseerAlert))
         alerted = {(alert.seq, alert.description) for alert in told}

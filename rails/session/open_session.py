@@ -57,7 +57,7 @@ class OpenSession(Struct):
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Recover an interruption, start the gate, and close it at exit."""
+        """Recover an interruption; start the gate until exit."""
         for note in recover(self.job.project):
             self.publish(ErrorEvent(note, note, recovered=True))
         self.gate = self.gate or Gate(self.job.project)
@@ -69,7 +69,7 @@ class OpenSession(Struct):
                 self.contained.close()
 
     def publish(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
-        """Log an event, only then show it, so that nothing shown is lost by a kill; return the record."""
+        """Log an event, then show it, so that a kill loses nothing shown."""
         record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
         self._note(record)
         try:

@@ -60,7 +60,7 @@ class PlanFile(Struct, frozen=True):
 
 
 def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
-    """Write the first page of a piece of work, and return it; ``summary`` fills its first section.
+    """Write and return a work's first page; ``summary`` fills its first section.
 
     Raises NameTaken, UsageError for an invalid name, and WorkspaceError; nothing existing is changed.
     """
@@ -119,7 +119,7 @@ def find_plan(project: Path, name: str) -> PlanFile:
 
 
 def save_plan(found: PlanFile, text: str) -> Path:
-    """Put the plan beside ``found``: as the kind's first plan, or under its time if there is one."""
+    """Put the plan beside ``found``, as the kind's first or named by time."""
     assert found.kind is not None, "only a kick-off has a place for a plan"
     file = found.path.parent / PLACES[found.kind][2]
     if file.exists() or file.is_symlink():
@@ -144,7 +144,7 @@ def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
 
 
 def _write(file: Path, text: str, inside: Path) -> Path:
-    """Write a new file; nothing is overwritten, and no link leads out of ``inside``."""
+    """Nothing is overwritten, and no link leads out of ``inside``."""
     for folder in file.parents[: len(file.relative_to(inside).parts) - 1]:
         if folder.is_symlink():
             raise WorkspaceError(f"{folder} is a link. Nothing was written; remove it or choose another folder.")

@@ -34,7 +34,7 @@ _MOST_ENTRIES: Final = 500_000
 
 
 class ProjectSnapshot(Struct, frozen=True):
-    """A project's state: commit ``head`` ("" without git), digests of ``files`` and of git's ``ignores``.
+    """Commit ``head`` ("" without git), digests of ``files`` and of git's ``ignores``.
 
     A digest is ``None`` for a missing file, "" for one too large.
     """
@@ -117,7 +117,7 @@ class ProjectChanges:
         return Changed(tuple(changes), unknown)
 
     def now(self, path: WorkspacePath) -> bytes | None:
-        """Return a file's bytes, or ``None`` where unreadable."""
+        """Return a file's bytes, ``None`` if unreadable."""
         data = self._read(str(path))
         return data if isinstance(data, bytes) else None
 
@@ -130,7 +130,7 @@ class ProjectChanges:
         return digest
 
     def kept(self, digest: str) -> bytes | None:
-        """Return a kept content, or ``None`` where it is gone."""
+        """Return a kept content, ``None`` if gone."""
         try:
             return (self.store / digest).read_bytes()
         except OSError:

@@ -62,7 +62,7 @@ _WRITING: Final = "a change was written"
 
 
 def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> RequestResult:
-    """Carry out edits as one change; return the words for their author."""
+    """Carry out edits as one change."""
     ids = tuple(request.id for request in requests)
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
@@ -111,7 +111,7 @@ def carry_out_plan(
     *,
     by_hand: bool = False,
 ) -> RequestResult:
-    """Judge a planned change, ask and write. A person may overrule findings in what is ``by_hand``."""
+    """Judge a planned change, ask and write. ``by_hand``: a person may overrule findings."""
     ids = tuple(request.id for request in requests)
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
     context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
@@ -172,7 +172,7 @@ def attended(approver: Approver) -> bool:
 
 
 def _shows_style(context: TurnContext) -> bool:
-    """Return whether style findings are a person's choice: at once if nobody rewrites, else after two returns."""
+    """At once if nobody rewrites, else after two returns."""
     if not attended(context.approver):
         return False
     context.sent_back["style"] += 1
@@ -245,7 +245,7 @@ def _told(
 
 
 def _left_by_a_fault(context: TurnContext, changes: ChangeSet) -> Applied:
-    """Return what is on disk after a fault while writing: all of the change, or nothing."""
+    """All of the change, or nothing."""
     with suppress(*FAULT):  # the next start tries again
         recover(context.project)
     with suppress(WorkspaceError):

@@ -46,15 +46,15 @@ HashOf = Callable[[str], "str | None"]
 class ResumeState(Struct, frozen=True):
     """A session's state when its log ended.
 
-    ``finished`` of the (agent, task) pairs are over. ``pending`` is an answer not fully carried out, ``done`` its
-    results, ``begun`` its executions without one. ``seen`` maps path to SHA-256. On this step: ``codes``, each turn's
-    kinds of failure, oldest first; ``words``, the last if failed; ``rung``, the escalation step; ``taken``, all turns
-    on the task.
+    ``finished`` pairs (agent, task) are over. ``pending`` is an answer not fully carried out, ``done`` its results,
+    ``begun`` its executions without one. ``seen`` maps path to SHA-256. On this step: ``codes``, each turn's kinds of
+    failure, oldest first; ``words``, the last if failed; ``rung``, the escalation step; ``taken``, all turns on the
+    task.
 
     ``handed`` is the next agent's input; ``offered`` the last hand-off file, ``agreed`` whether it may go on.
-    ``stopped`` and ``why``: the last agent's end when not done; ``again``: a human wants it retried. ``answers`` count
-    by agent and model, ``seconds`` is time worked. ``talking``: the next message is a person's. ``measured`` and
-    ``asked_tokens``: the last answered and asked prompt's tokens.
+    ``stopped`` and ``why``: the last agent's end when not done; ``again``: a human wants a retry. ``answers`` count by
+    agent and model, ``seconds`` is time worked. ``talking``: a person speaks next. ``measured`` and ``asked_tokens``:
+    the last answered and asked prompt's tokens.
     """
 
     tasks: tuple[tuple[str, str], ...]
@@ -205,7 +205,7 @@ def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
 
 
 def answer_words(answer: Message) -> str:
-    """Return all of an answer, to detect a repeated failing one."""
+    """Return an answer's words, to detect repeats."""
     return "\n".join((answer.text, *(call.arguments for call in answer.calls)))
 
 
@@ -215,7 +215,7 @@ def _restarted(state: ResumeState, first_message: str, stands_for: int) -> Resum
 
 
 def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestResult]:
-    """Return what has no result: writing is checked against the disk, running is in doubt."""
+    """Writing is checked against the disk, running is in doubt."""
     ids, changes = begun.ids, begun.changes
     if not changes:
         return dict.fromkeys(ids, feedback.in_doubt(ids, begun.tool))

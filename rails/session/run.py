@@ -51,10 +51,9 @@ _SHOWN_LINES = 12
 
 
 class Session(OpenSession):
-    """One run over one project.
+    """One run over one project. ``human`` answers between turns; ``None``: the approver stands for the person.
 
-    ``human`` answers between turns; ``None``: the approver stands for the person. ``stronger_for`` gives a role's
-    escalation model, ``overseer`` looks at every turn.
+    ``stronger_for`` gives a role's escalation model, ``overseer`` looks at every turn.
     """
 
     wait: Callable[[float], object] = time.sleep
@@ -191,14 +190,13 @@ class Session(OpenSession):
         return self._steered(HumanSteered("handoff", "back", reviewer, text=text))
 
     def _steered(self, event: HumanSteered) -> str:
-        """Publish the next agent's input; return it masked, as logged."""
         kept = self.publish(event).event
         return kept.text or "" if isinstance(kept, HumanSteered) else ""
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
     def _result(self) -> str:
-        """Return the last agent's result as logged, so that files are masked too."""
+        """As logged, so that files are masked too."""
         last = self._last(AgentFinished)
         return (last.result if last else "") or ""
 

@@ -44,7 +44,7 @@ _NO_TESTS: Final = (
 class ContainedRuns(Struct):
     """Runs commands for one session. ``label`` is found when first needed, and logged.
 
-    ``tests_agreed`` is a human's yes to tests of proposals (``None``: not asked). No command outlasts ``time_left``, in
+    ``tests_agreed``: a human's yes to tests of proposals (``None``: not asked). No command outlasts ``time_left``, in
     seconds.
     """
 
@@ -73,13 +73,13 @@ class ContainedRuns(Struct):
         return tool in (RUN_COMMAND.name, RUN_TESTS.name)
 
     def holds(self, definition: Definition | None) -> bool:
-        """Return whether the tool's program runs in the sandbox."""
+        """Return whether the sandbox has the tool's program."""
         transport = definition.transport if definition else None
         own = isinstance(transport, Command | Mcp) and transport.contained
         return own or bool(definition and self.is_one(definition.tool_name))
 
     def notes(self, definition: Definition | None) -> tuple[str, ...]:
-        """Return the sandbox lines of a command's card."""
+        """Return a card's sandbox lines."""
         if definition is None or not self.holds(definition):
             return ()
         from rails.sandbox.places import named_on_card
@@ -156,7 +156,7 @@ class ContainedRuns(Struct):
         return result
 
     def finds_tests(self) -> bool:
-        """Return whether the project's tests can run contained."""
+        """Return whether tests can run contained."""
         from rails.sandbox.values import NONE
         from rails.tools.project_tests import command_for_tests
 

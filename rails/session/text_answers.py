@@ -40,7 +40,7 @@ def _wished(prose: str, verb: str) -> tuple[str, ...]:
 def with_deletions(
     context: TurnContext, found: ParsedAnswer | RequestResult, turn: int
 ) -> ParsedAnswer | RequestResult:
-    """Return the answer with its ``DELETE`` lines as requests."""
+    """Return the answer with ``DELETE`` lines as requests."""
     if context.protocol not in IN_TEXT or isinstance(found, RequestResult):
         return found
     more = [
@@ -53,9 +53,8 @@ def with_deletions(
 def wishes_granted(
     context: TurnContext, prose: str, requests: Sequence[ToolRequest], outcomes: tuple[RequestResult, ...]
 ) -> tuple[tuple[RequestResult, ...], bool]:
-    """Return the outcomes with the files asked for, and whether the work is complete.
-
-    It is, where its edits were made and it asked besides only to see them.
+    """Return the outcomes with the files asked for, and whether the work is complete: its edits were made and it
+    asked besides only to see them.
     """
     if context.protocol not in IN_TEXT:
         return outcomes, False

@@ -94,9 +94,9 @@ def _held_back(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -
 
 
 def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
-    """Publish the status of requests with known tool and path, perhaps before their block ends.
+    """Publish requests whose tool and path are known, perhaps before their block ends.
 
-    Paths inside a list (``edits[]``) follow once the block is complete, as the first file and a count.
+    Paths inside a list (``edits[]``) follow once the block is complete, as first file and count.
     """
     for signal in signals:
         if isinstance(signal, CallStarted):

@@ -88,10 +88,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
 
 
 def _asked(context: TurnContext, request: ToolRequest) -> ToolResult:
-    """Put an agent's question to the person, and return the answer, or the agent's default.
-
-    Raises UnansweredError without one; the question stays open in the log until the session resumes.
-    """
+    """Raises UnansweredError; the question stays open in the log until the session resumes."""
     from rails.session.ask_user import Unattended, UserQuestion, answered, as_logged  # most turns ask nothing
 
     given, agent = request.parameters, context.agent.name

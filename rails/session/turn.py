@@ -31,10 +31,7 @@ from rails.session.turn_context import TurnContext, ms_since
 
 
 class Turn(Struct, frozen=True):
-    """A finished turn: the answer, the results, and the next message.
-
-    Without a ``reply``, or where ``complete``, the agent is done.
-    """
+    """A finished turn. Without a ``reply``, or where ``complete``, the agent is done."""
 
     answer: ModelAnswer
     outcomes: tuple[RequestResult, ...]
@@ -43,7 +40,7 @@ class Turn(Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Return whether nothing is left to do: all is done, or was so already."""
+        """Return whether all is done, or was so already."""
         return self.complete or {outcome.kind for outcome in self.outcomes} == {"same"}
 
     @property
@@ -121,7 +118,7 @@ def _carried_out(
     before: Sequence[RequestResult],
     done: Mapping[str, RequestResult],
 ) -> list[RequestResult]:
-    """Look, change, run: a failure holds back what follows, apart from looking."""
+    """A failure holds back what follows, apart from looking."""
     read, edits, runs = ([r for r in requests if r.effect == effect] for effect in ("read", "edit", "run"))
     outcomes = [done.get(r.id) or _guarded(context, (r,), partial(_carry_out_tool, context, r)) for r in read]
     if edits:

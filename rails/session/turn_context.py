@@ -38,15 +38,15 @@ TestsMode = Literal["ask", "on", "off"]
 
 
 class TurnContext(Struct, frozen=True):
-    """The context of a turn: the agent and its tools, the project, the approver, and where events go.
+    """The agent and its tools, the project, the approver, and where events go.
 
     ``seen`` maps path to SHA-256 as the agent last saw it, so that others' later work is not overwritten; ``contents``
-    keeps those bytes for a merge. ``from_project`` are the project's own tools: their approval says so. ``returned``
-    are tools' texts, ``given`` the SHA-256 and count by tool and parameters, to detect repeats.
+    keeps those bytes for a merge. ``from_project`` are the project's own tools. ``returned`` are tools' texts,
+    ``given`` the SHA-256 and count by tool and parameters, to detect repeats.
 
-    ``mask`` hides keys and passwords; ``denied`` are digests. ``sent_back`` counts returns for tests and style.
-    ``time_left`` is in seconds. ``goes_on``: the agent may follow up its writes. ``talks``: a person converses, so what
-    they interrupt is kept.
+    ``mask`` hides secrets; ``denied`` are digests. ``sent_back`` counts returns for tests and style. ``time_left`` is
+    in seconds. ``goes_on``: the agent may follow up its writes. ``talks``: a person converses, so what they interrupt
+    is kept.
     """
 
     project: Path
@@ -81,7 +81,7 @@ class TurnContext(Struct, frozen=True):
     returned: ReturnedTexts = field(default_factory=ReturnedTexts)
 
     def publish(self, event: Event) -> object:
-        """Publish an event of this agent and model; return its record."""
+        """Publish this agent's event; return its record."""
         return self.publish_as(event, self.agent.name, self.model.name)
 
     @property
@@ -114,7 +114,7 @@ class TurnContext(Struct, frozen=True):
 
     @property
     def author(self) -> Author:
-        """Return the author of the agent's changes, for the gate."""
+        """Return the author for the gate."""
         return Author(self.task, self.agent.given_tests_only)
 
     def _content(self, name: str) -> bytes | None:

@@ -43,8 +43,7 @@ def unattended_session(
 ) -> Session:
     """Return a session whose approvals are the policy in ``config`` (none: no) and whose log has begun.
 
-    The project's own agents and tools, which need a human's trust, are left out. Raises UsageError for an unknown agent
-    or an unusable policy.
+    The project's own agents and tools are left out. Raises UsageError for an unknown agent or an unusable policy.
     """
     own = config / TEMPLATES
     agents = {**_shipped_agents(), **load_agents([own], trusted_folders=[own])}
