@@ -1,11 +1,10 @@
 """Write a change set, undoably: all of it or none of it, even if the power fails.
 
-Order: lock; check every file; sync the journal; write and sync each new file beside its target; swap them in; read
-back; remove the displaced; rename the journal to "applied" (from here on the change stays); record the step; close the
-journal. A history that cannot be written leaves the applied journal to the next write or start. Bytes that are neither
-old nor new are never overwritten.
+Order: lock; check every file; sync the journal; write and sync new files beside their targets; swap them in; read back;
+remove the displaced; rename the journal to "applied" (now the change stays); record the step; close the journal. If the
+history cannot be written, the next write or start does it. Bytes neither old nor new are never overwritten.
 
-Not covered: disks that lie about ``fsync``; a program that goes on writing into a file it opened before.
+Not covered: disks that lie about ``fsync``; a program that writes on into a file it opened before.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ _UNFINISHED: Final = lazy(r"\..+\.[0-9a-f]{12}")
 
 
 class Applied(Struct, frozen=True):
-    """What is on disk now, synced and read back, and the folders made for it.
+    """What is on disk now, synced and read back, and the folders made.
 
-    ``step``: its number in the session's history; 0 if not asked for, or if ``unrecorded`` says why not.
+    ``step``: its number in the session's history; 0 if not asked for, or ``unrecorded`` says why.
     """
 
     changes: ChangeSet
@@ -61,9 +60,8 @@ def apply(
 ) -> Applied:
     """Write an approved change set, and record it as ``step``.
 
-    ``on_intent`` is called once the journal is durable, before the first byte changes; if it raises, nothing is
-    written. Raises StaleError for what is not as approved, WorkspaceError if the disk refuses; nothing is changed
-    then.
+    ``on_intent`` is called once the journal is durable; if it raises, nothing is written. Raises StaleError for what is
+    not as approved, WorkspaceError if the disk refuses; nothing is changed then.
     """
     if approved.value.digest() != approved.digest:
         raise StaleError("The change set differs from the approved one. Nothing was changed; ask again.")
@@ -133,7 +131,6 @@ def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: 
 
 
 def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:
-    """Return ``changes`` with the files' current permission bits."""
     kept = []
     for change in changes.changes:
         found = workspace.read(change.path)
@@ -262,7 +259,7 @@ class _Transaction:
         return states
 
     def _undo(self, error: BaseException) -> None:
-        """Roll back; if even that fails, the journal stays for the next start."""
+        """Roll back; if that fails, the journal stays for the next start."""
         try:
             _, kept = roll_back(self.workspace, self.journal)
             close_journal(self.workspace, self.journal)
@@ -285,7 +282,7 @@ class _Transaction:
 
 
 def _finish(workspace: Workspace, journal: Journal, *, again: bool = False) -> tuple[int, str]:
-    """Complete what is entirely on disk. Return the step's number, or 0 and why there is none."""
+    """Return the step's number, or 0 and why there is none."""
     journal = mark_applied(workspace, journal)
     for parts in reversed(journal.empty):
         with suppress(OSError, WorkspaceError):
@@ -342,7 +339,6 @@ def _recover(workspace: Workspace) -> list[str]:
 
 
 def _settle(workspace: Workspace, journal: Journal) -> list[str]:
-    """Complete or roll back one change set. Return what a person should know."""
     tidy(workspace, journal)
     found = file_states(workspace, journal)
     if not (journal.applied or is_complete(found)):

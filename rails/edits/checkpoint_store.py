@@ -69,7 +69,6 @@ class CheckpointStore:
         return step
 
     def _next(self, journal: Journal) -> tuple[Checkpoint, str]:
-        """Return the next step and its parent's commit."""
         facts = journal.step
         assert facts is not None, "the caller has looked"
         tips = self._tips()
@@ -91,7 +90,6 @@ class CheckpointStore:
         return step, last.commit if last else ""
 
     def _tips(self) -> list[Checkpoint]:
-        """Return each session's newest step."""
         if not any((self.folder / "refs/rails").rglob("*")) and not (self.folder / "packed-refs").exists():
             return []  # the first step of all
         out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
@@ -100,7 +98,7 @@ class CheckpointStore:
         return [step for item in items if (step := parse_checkpoint(item))]
 
     def steps(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        """Return the steps of one session, or of all, in order."""
+        """Return a session's steps, or all, in order."""
         if not (self.folder / "HEAD").is_file():
             return ()
         name = "refs/rails/" + (ref_name(session) if session is not None else "")
@@ -132,7 +130,6 @@ class CheckpointStore:
         return read_objects(data, len(names))
 
     def _open(self, workspace: Workspace) -> None:
-        """Make the repository, and remove what a killed git left."""
         state_folder(workspace)
         workspace.make_folders((".rails", "history.git", *parts) for parts in _FOLDERS)
         self._own()
@@ -143,7 +140,7 @@ class CheckpointStore:
                         file.unlink()
 
     def _own(self) -> None:
-        """Set the repository's settings to ours: the project may have come with it."""
+        """Set ours: the repository may have come with the project."""
         with opened(self.project) as workspace:
             for parts in _FOLDERS:
                 workspace.folder((".rails", "history.git", *parts))  # raises for a link
@@ -161,7 +158,7 @@ class CheckpointStore:
         return out
 
     def _run(self, arguments: Sequence[str], data: bytes = b"", keep: Sequence[int] = ()) -> tuple[int, bytes, str]:
-        """Run git on our repository; a model's text goes in through ``data`` only."""
+        """A model's text goes in through ``data`` only."""
         self._own()
         return run_git(
             [f"--git-dir={self.folder}", *arguments], self.folder, _environment(self.folder), data, keep=keep

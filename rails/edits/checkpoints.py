@@ -55,7 +55,7 @@ class History:
         self.store = CheckpointStore(project)
 
     def steps(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        """Return the steps of one session, or of all, in order."""
+        """Return a session's steps, or all, in order."""
         return self.store.steps(session)
 
     def restore_point(self, step: Checkpoint) -> ChangeSet:
@@ -93,7 +93,6 @@ class History:
         return found, *self._onto_now(workspace, sides, found, "undo")
 
     def _step_of(self, path: str, session: str | None, number: int | None) -> Checkpoint:
-        """Return the next step to undo for a file, without those undone for it alone."""
         gone: set[tuple[str, str]] = set()
         for step in reversed(in_effect(self.steps(session), undone=False)):
             if path not in map(str, step.files) or number not in (None, step.step):
@@ -112,12 +111,12 @@ class History:
         return self._go(session, step, "redo")
 
     def undo_session(self, session: str) -> tuple[Undone, ...]:
-        """Undo a session's steps in effect, last first. Stop at the first refusal."""
+        """Undo a session's steps, last first, until the first refusal."""
         active = in_effect(self.steps(session), undone=False)
         return tuple(self.undo(session, step.step) for step in reversed(active))
 
     def redo_session(self, session: str) -> tuple[Undone, ...]:
-        """Redo a session's undone steps, in order. Stop at the first refusal."""
+        """Redo a session's undone steps until the first refusal."""
         undone = in_effect(self.steps(session), undone=True)
         return tuple(self.redo(session, step.step) for step in reversed(undone))
 
@@ -157,7 +156,6 @@ class History:
     def _onto_now(
         self, workspace: Workspace, sides: Sequence[_Side], step: Checkpoint, kind: CheckpointKind
     ) -> tuple[ChangeSet, list[WorkspacePath]]:
-        """Apply a change to the current bytes, keeping later work."""
         changes, merged, in_the_way = [], [], []
         for side in sides:
             try:
@@ -189,10 +187,7 @@ class History:
 
 
 def _merged(base: bytes | None, now: bytes | None, wanted: bytes | None) -> bytes | None:
-    """Merge two changes of ``base``; None where they touch, or a text is missing.
-
-    What follows the last line ending is a line too.
-    """
+    """Return None where changes touch, or a text is missing; what follows the last line ending is a line too."""
     if base is None or now is None or wanted is None:
         return None
     found = merge3(base + b"\n", now + b"\n", wanted + b"\n")

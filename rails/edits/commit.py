@@ -78,7 +78,6 @@ def backup_branch(project: Path) -> str:
 
 
 def _net_changes(project: Path, session: str) -> list[FileChange]:
-    """Return each file before the session's first step and after its last."""
     history = History(project)
     net: dict[str, FileChange] = {}
     for step in history.steps(session):
@@ -139,12 +138,11 @@ class _Repository(Struct, frozen=True):
         return {name for name in os.fsdecode(out).split("\0") if name}
 
     def head(self) -> str:
-        """Return the current commit, or "" before the first one."""
         status, out = self.git(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
         return out.decode().strip() if status == 0 else ""
 
     def entries(self, kept: Sequence[tuple[str, FileChange]]) -> bytes:
-        """Write blobs and return index lines. Raises if others' changes would go in."""
+        """Return index lines. Raises if others' changes would go in."""
         head = self.head()
         staged = self._listed(["ls-files", "-s", "-z"])
         committed = self._listed(["ls-tree", "-r", "-z", head]) if head else {}
@@ -169,7 +167,6 @@ class _Repository(Struct, frozen=True):
         return found
 
     def _content(self, name: str, change: FileChange, blob: str | None) -> bytes | None:
-        """Return the bytes on disk, with the repository's line endings."""
         kept = None if blob is None else self.must(["cat-file", "blob", blob])
         if kept == change.before:
             if blob is None and self._filtered(name):
@@ -187,7 +184,6 @@ class _Repository(Struct, frozen=True):
         return len(words) > 2 and words[2] not in ("unspecified", "unset")
 
     def commit(self, entries: bytes, message: str) -> str:
-        """Commit, move the branch, and update the index for these files."""
         head = self.head()
         with scratch_folder("commit") as folder:
             index = Path(folder) / "index"
@@ -200,7 +196,6 @@ class _Repository(Struct, frozen=True):
         return commit
 
     def commit_tree(self, tree: str, head: str, message: str) -> str:
-        """Make a commit object on no branch."""
         git = git_library()
         own = git.Repo(self.folder, expand_vars=False)
         own.odb = git.GitCmdObjectDB(str(self.common / "objects"), own.git)  # whatever the environment says
@@ -213,7 +208,7 @@ class _Repository(Struct, frozen=True):
         return str(made.hexsha)
 
     def all_entries(self) -> bytes:
-        """Write the work tree as blobs, without filters; return index lines."""
+        """No filters run."""
         tracked = self._listed(["ls-files", "-s", "-z"])
         others = os.fsdecode(self.must(["ls-files", "-o", "--exclude-standard", "-z"]))
         lines, wanted = [], []

@@ -81,7 +81,6 @@ class Draft:
         return replace(found, notes=(*found.notes, *self._changed_note(base)))
 
     def _check_whole_search(self, miss: Miss, old: str) -> None:
-        """Refuse a search text in which a line stands for others."""
         dots = ((n, line.strip()) for n, line in enumerate(old.splitlines(), 1) if line.strip() in ("...", "…"))
         if line := placeholders.placeholder(old, "", str(self.path)) or next(dots, None):
             said = f"Line {line[0]} of old_string is a placeholder for omitted lines: {one_line(line[1])!r}."
@@ -89,7 +88,7 @@ class Draft:
             raise EditError(miss.code, said, hint, miss)
 
     def chain(self) -> None:
-        """Let the next edits see the result of those so far."""
+        """Let later edits see earlier ones' result."""
         if self._stage is not None:
             self._flush()
 
@@ -231,7 +230,7 @@ class Draft:
         return self.before if self._base is None else self._base
 
     def _check_base(self, base: str, wanted: EditRequest | None = None, *, mergeable: bool = True) -> None:
-        """Refuse a request if the file is not what the agent read; if that version is known, merge in the end."""
+        """Refuse if the file is not what the agent read; if that version is known, merge in the end."""
         if not base:
             return
         now = "" if self.before is None else sha256(self.before)
@@ -274,7 +273,7 @@ class Draft:
             )
 
     def _check_all_is_clear(self, stage: Stage, wanted: EditRequest) -> None:
-        """Refuse "every place" where an earlier edit writes one more: before or after it?"""
+        """Refuse "every place" where an earlier edit writes one more."""
         if not wanted.regex and any(flatten(wanted.old) in flatten(span.text) for span in stage.spans):
             raise EditError(
                 "overlap",
@@ -283,13 +282,12 @@ class Draft:
             )
 
     def link_note(self) -> Sequence[str]:
-        """Say when the file has other names, which keep the old bytes."""
+        """Say when other names keep the old bytes."""
         if self.found is None or self.found.links < 2:
             return ()
         return (f"it has {self.found.links} names (hard links); only this one will change",)
 
     def _check_complete(self, what: str, new: str, old: str, hint: str, *, keep: bool) -> None:
-        """Refuse placeholders; with ``keep``, a human decides."""
         line = placeholders.placeholder(new, old, str(self.path))
         if line is None:
             return
@@ -353,7 +351,6 @@ _ONE_WRITE: Final = "Send either the whole file or the edits, once."
 
 
 def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
-    """Refuse what the encoding lacks, and control characters not in ``known``."""
     if control := control_in(text, known):
         raise EditError(
             "format",
@@ -399,7 +396,7 @@ def _check_omission(old: str, new: str) -> None:
 
 
 def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
-    """Say whether the place reads as ``new`` already: a repeated request must not add twice."""
+    """A repeated request must not add twice."""
     span = found.spans[0]
     if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
         return False

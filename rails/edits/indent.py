@@ -20,9 +20,8 @@ _USUAL = frozenset({"\t", "  ", "    ", "        "})
 class IndentMap(Struct, frozen=True):
     """Search indentation to file indentation, and the step of each for unseen depths.
 
-    ``shifted``: moved sideways as a whole. ``bare``: the indentation that only the first line lacks. ``file_blanks``:
-    the file's characters. ``slips``: wrongly copied indentation to the file's. ``spelled``: depths in a file with tabs
-    and spaces.
+    ``shifted``: moved sideways as a whole. ``bare``: what only the first line lacks. ``file_blanks``: the file's
+    characters. ``slips``: wrongly copied indentation to the file's. ``spelled``: depths in a file with tabs and spaces.
     """
 
     known: dict[str, str]
@@ -82,7 +81,7 @@ class IndentMap(Struct, frozen=True):
         return _scale(blanks, self.search_unit, self.file_unit)
 
     def _is_even(self) -> bool:
-        """Say whether all depths are equally wide on both sides (a tab is eight)."""
+        """A tab is eight wide."""
         return all(_width(wanted) == _width(found) for wanted, found in self.known.items())
 
     def _is_level(self, blanks: str) -> bool:
@@ -92,12 +91,10 @@ class IndentMap(Struct, frozen=True):
         return len(blanks) >= len(self.search_unit) and not self._differs()
 
     def _differs(self) -> bool:
-        """Say whether the level widths are usual and different."""
         units = {self.search_unit, self.file_unit}
         return len(units) > 1 and units <= _USUAL
 
     def _steps(self) -> dict[str, str]:
-        """Return the differences between neighbouring depths, without contradictions."""
         ordered = sorted(self.known, key=_width)
         steps: dict[str, str] = {}
         unclear = set()
@@ -131,9 +128,9 @@ def first_bare(search: Sequence[str], found: Sequence[str]) -> str | None:
 
 
 def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
-    """Return search indentation to file indentation, or None.
+    """Return search indentation to file indentation.
 
-    None if one stands for two in the file, or deeper in the search is shallower there: another structure.
+    None if one stands for two in the file, or deeper is shallower there: another structure.
     """
     known: dict[str, str] = {}
     if first_bare(search, found) is not None:
@@ -153,9 +150,7 @@ def is_same_structure(search: Sequence[str], found: Sequence[str]) -> bool:
 
 
 def slipped(search: Sequence[str], found: Sequence[str]) -> int | None:
-    """Return the one line that differs in structure, if it is deeper than one that opens nothing: a slip, not a
-    nesting.
-    """
+    """Return the one line that differs in structure, if deeper than one that opens nothing: a slip."""
     differ = _differing(search, found)
     if len(differ) != 1 or len(search) < 3:
         return None
@@ -179,7 +174,6 @@ def _differing(search: Sequence[str], found: Sequence[str]) -> list[int]:
 
 
 def _explained(known: dict[str, str] | None, *units: str) -> bool:
-    """Say whether a map is moved sideways, or has another level width."""
     return known is not None and (_is_shift(known) or _is_scale(known, *units))
 
 
@@ -210,9 +204,8 @@ def learn_indent(
 
 
 def unit(lines: Sequence[str], settled: Sequence[str]) -> str:
-    """Return one level of indentation, "" if unknown.
-
-    It is seen after a line that opens a block, else in any step between ``settled`` lines.
+    """Return one level of indentation, "" if unknown: after a line that opens a block, else any step between
+    ``settled`` lines.
     """
     indented = [line for line in lines if line[:1] in " \t" and line.strip()]
     if sum(line[0] == "\t" for line in indented) * 2 > len(indented):

@@ -79,7 +79,7 @@ class Journal(msgspec.Struct, frozen=True):
 
 
 def next_id(names: Iterable[str]) -> str:
-    """Return a new id that sorts after those of the journals in ``names``."""
+    """Return an id that sorts after ``names``."""
     known = [int(name[:4], 16) for name in names if name.endswith(APPLIED) and _is_id(name.removesuffix(APPLIED))]
     return f"{min(max(known, default=-1) + 1, 0xFFFF):04x}{os.urandom(6).hex()}"
 

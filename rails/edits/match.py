@@ -1,8 +1,7 @@
 """Match strategies: where an edit's search text is, and what exactly to write there.
 
 The first strategy that finds the text must find it once (or as often as requested). Loose ones only locate: unchanged
-lines stay the file's own, new ones get its indentation. No edit distance: a stale name must not overwrite a living
-one.
+lines stay the file's, new ones get its indentation. No edit distance: a stale name must not overwrite a living one.
 
     1  exact, anywhere in a line            5  lines at another indentation (learned map)
     2  the same with other line ends        6  lines with equal tokens, four of them at least
@@ -73,7 +72,6 @@ def locate(view: View, wanted: EditRequest) -> Match | Miss:
 
 
 def _below(view: View, named: Sequence[str], found: FoundPlaces) -> FoundPlaces | Miss:
-    """Keep the first place at or below each place of the outermost line that a patch names."""
     starts = {-1}
     for depth, words in enumerate(named):
         places = _named_lines(view, words)
@@ -91,13 +89,11 @@ def _below(view: View, named: Sequence[str], found: FoundPlaces) -> FoundPlaces 
 
 
 def _named_lines(view: View, words: str) -> list[int]:
-    """Return the lines equal to these words, else those that begin with them."""
     lines = [(n, line.strip()) for n, line in enumerate(view.lines)]
     return [n for n, line in lines if line == words] or [n for n, line in lines if line.startswith(words)]
 
 
 def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, str]]:
-    """Yield the request as sent, then without a copied fence or line numbers."""
     yield wanted, ""
     if wanted.old.startswith("\ufeff") and len(wanted.old) > 1:
         unmarked = replace(wanted, old=wanted.old[1:], new=wanted.new.removeprefix("\ufeff"))
@@ -256,7 +252,6 @@ def _stale_handle(wanted: EditRequest) -> Miss:
 
 
 def _accepted(view: View, wanted: EditRequest) -> Match | Miss | None:
-    """Return the place that was accepted by its handle."""
     if not wanted.handle:
         return None
     for candidate in nearest_places(view, flatten(wanted.old), flatten(wanted.new)):

@@ -16,7 +16,7 @@ from rails.core.diff import line_diff
 
 
 class Merged(Struct, frozen=True):
-    """Both sides' changes. ``kept``: the (first, last) lines of ``ours``, from 1, that differ from the base.
+    """``kept``: the (first, last) lines of ``ours``, from 1, that differ from the base.
 
     Where ours only lacks lines, ``last`` is ``first`` - 1.
     """
@@ -63,13 +63,11 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _apart(old: list[bytes], one: list[bytes], other: list[bytes]) -> list[bytes]:
-    """Return both changes if a base line lies between them."""
     end, start = _extent(old, one)[1], _extent(old, other)[0]
     return one[: len(one) - len(old) + end] + old[end:start] + other[start:] if end < start else []
 
 
 def _extent(old: Sequence[bytes], new: Sequence[bytes]) -> list[int]:
-    """Return the range that may have changed, as far as repeated lines let it slide."""
     return sorted((_alike(old, new), len(old) - _alike(old[::-1], new[::-1])))
 
 
@@ -85,7 +83,6 @@ def _changed(old: Sequence[bytes], our: Sequence[bytes], start: int) -> tuple[in
 
 
 def _anchors(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    """Return as many as possible places of lines unique in each text, in the same order."""
     counts = [Counter(lines) for lines in (base, ours, theirs)]
     single = {line for line, count in counts[0].items() if count == 1 and counts[1][line] == counts[2][line] == 1}
     kept = [line for line in base if line in single]

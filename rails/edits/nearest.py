@@ -27,8 +27,8 @@ _LINE_CHARS: Final = 400
 class Candidate(Struct, frozen=True):
     """A possible place. Lines are 1-based; ``likeness`` is 0 to 1.
 
-    ``line``, ``column``: the first difference between the texts, blanks visible (``·``, tab ``→``). ``handle``: valid
-    until the file changes.
+    ``line``, ``column``: the first difference, blanks visible (``·``, tab ``→``). ``handle``: valid until the file
+    changes.
     """
 
     handle: str
@@ -49,7 +49,7 @@ def handle_for(view: View, first_line: int, last_line: int, old: str, new: str) 
 
 
 def visible(line: str) -> str:
-    """Return a line with visible leading and trailing blanks."""
+    """Return a line with visible outer blanks."""
     body = line.strip()
     if not body:
         return one_line(line.replace("\t", "→").replace(" ", "·"), 120)
@@ -81,7 +81,6 @@ def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Find the lines most like the longest one, in a bounded number."""
     offset, probe = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
     probe = probe.strip()[:_LINE_CHARS]
     words, scored = set(tokens(probe)), []

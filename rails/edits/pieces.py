@@ -42,7 +42,6 @@ def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
 
 
 def _is_shown(before: str, old: str, new: str) -> bool:
-    """Say whether each new line below the first is at least as deep as one of the search text's."""
     were, lines = old.split("\n"), new.split("\n")
     shown = (before + indent(were[0]), *(indent(line) for line in were[1:] if line.strip()))
     added = (n for block in line_diff(were, lines).changed for n in range(max(1, block.new_start), block.new_end))
@@ -79,6 +78,6 @@ def _shifted(view: View, block: LinePlaces, at: int) -> list[str] | None:
 
 
 def _faults(lines: Sequence[str]) -> int:
-    """Count lines deeper than the one above without need, or not deeper below one that opens a block."""
+    """Count lines needlessly deeper than the one above, or not deeper below one that opens a block."""
     full = [line for line in lines if line.strip()]
     return sum((len(indent(low)) < len(indent(high))) != low.rstrip().endswith(OPENERS) for low, high in pairwise(full))

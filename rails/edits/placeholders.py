@@ -1,9 +1,9 @@
 """Lazy rewrites: "rest of the code unchanged" in place of the code, and files that lost their lines.
 
-Judged by the file's language: ``...rest`` is code in JavaScript, ``# Unchanged`` a heading in Markdown. Covered: a
-line with only such a sentence, in any common comment syntax or between dots or brackets, in English, German, French,
-Spanish, Portuguese, Italian, Dutch, Polish, Russian, Chinese, Japanese or Korean; a comment of dots; a rewrite that
-drops more than 30 % of ten lines or more.
+Judged by language: ``...rest`` is code in JavaScript, ``# Unchanged`` a heading in Markdown. Covered: a line of only
+such a sentence, in any common comment syntax or between dots or brackets, in English, German, French, Spanish,
+Portuguese, Italian, Dutch, Polish, Russian, Chinese, Japanese or Korean; a comment of dots; a rewrite that drops more
+than 30 % of ten lines or more.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | None = None) -> Plan:
     """Plan all edit requests of one answer against the current files. Nothing is written.
 
-    ``known`` is what the agent has read: a request about a file that changed since is merged if that is certain
-    (:mod:`rails.edits.merge`), else refused as stale.
+    ``known`` is what the agent has read: a file that changed since is merged if certain (:mod:`rails.edits.merge`),
+    else the request is stale.
     """
     restrictions = Restrictions.of(project)
     with opened(project) as workspace:
@@ -73,7 +73,6 @@ def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | 
 
 
 def _parts(request: ToolRequest) -> Sequence[ToolRequest]:
-    """Split a request into those that may be left out one by one."""
     edits = request.parameters.get("edits")
     if request.parameters.get("partial") is not True or not isinstance(edits, list):
         return (request,)
@@ -108,17 +107,14 @@ class _Planner:
         self.results: list[tuple[ToolRequest, EditResult]] = []
 
     def fails(self, request: ToolRequest) -> bool:
-        """Plan one request, and say whether something of it is refused."""
         before = len(self.refusals)
         self.take(request)
         return len(self.refusals) > before
 
     def results_of(self, requests: Sequence[ToolRequest]) -> list[EditResult]:
-        """Return the results of these requests' refused edits."""
         return [one for request, one in self.results if request in requests and not one.success]
 
     def take(self, request: ToolRequest) -> None:
-        """Plan one request; refusals are collected, not raised."""
         handler = _HANDLERS.get(request.tool_name)
         if handler is None:
             self.refuse(request, EditError("unknown_tool", f"{request.tool_name} is not an edit tool."), "")
@@ -151,7 +147,6 @@ class _Planner:
             self.misses.append(replace(problem.miss, request_id=request.id, path=where))
 
     def draft(self, request: ToolRequest, raw: Json) -> Draft | None:
-        """Return the draft of the file that ``raw`` names, or refuse."""
         path = paths.parse_path(raw)
         if isinstance(path, Refusal):
             self.refusals.append(replace(path, request_id=request.id))
@@ -218,7 +213,6 @@ class _Planner:
             self.refuse(request, problem, str(draft.path))
 
     def result(self) -> Plan:
-        """Return the plan, or only the refusals."""
         changes = []
         for draft in self.drafts.values():
             try:
@@ -371,7 +365,7 @@ def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
 
 
 def _losses(change: FileChange) -> Sequence[str]:
-    """Say when a file is emptied, loses many lines or has an odd name: a large diff hides that."""
+    """A large diff hides these."""
     if change.before is None and (why := paths.not_on_windows(change.path)):
         return (f"Windows cannot have a file of this name: {why}",)
     if not change.before or change.after is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Plan(Struct, frozen=True):
-    """The plan of the requests. If there are refusals, ``changes`` is empty.
+    """With refusals, ``changes`` is empty.
 
     ``notes``: what the diff does not show. ``misses``: details of refusals. ``fuzzy``: files with an edit accepted by
     handle. ``merged``: files merged with changes made since the agent read them.

@@ -57,7 +57,6 @@ def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement | None
 
 
 def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
-    """Keep each line's ending where they differ."""
     index = view.line_of(start) - 1
     old, new = found.old.split("\n"), found.new.split("\n")
     real = [(text, view.real_line(index + n)[1]) for n, text in enumerate(old)]

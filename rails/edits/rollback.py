@@ -55,7 +55,7 @@ def roll_back(workspace: Workspace, journal: Journal) -> tuple[list[str], list[s
 
 
 def left_alone(states: Sequence[State]) -> list[str]:
-    """Return a sentence for each file that somebody else wrote or deleted."""
+    """Return a sentence for each file that somebody else changed."""
     names = [state.entry.path for state in states if state.is_foreign]
     return [f"{name} was changed by someone else meanwhile and was not touched." for name in names]
 

@@ -2,7 +2,7 @@
 
 Also refused: devices, pipes, sockets, over-large files, a parent folder swapped for a link. Not covered: the same
 user's process with an open descriptor; network file systems that lie about ``fsync``. All changes go through one
-:class:`Disk`, which tests replace; :mod:`rails.core.atomic_file` does not look at what it displaces.
+:class:`Disk`; :mod:`rails.core.atomic_file` does not look at what it displaces.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Workspace:
         return descriptor
 
     def make_folder(self, parts: tuple[str, ...]) -> int:
-        """Return a folder's descriptor; make it and its parents if missing. Raises OSError."""
+        """Return a folder's descriptor; make what is missing. Raises OSError."""
         return self.make_folders((parts,))[0]
 
     def make_folders(self, every: Iterable[tuple[str, ...]]) -> list[int]:
@@ -188,7 +188,7 @@ class Workspace:
                 os.close(self._folders.pop(parts))
 
     def still_there(self, parts: tuple[str, ...]) -> bool:
-        """Say whether the path still leads to the held folder."""
+        """Say whether the path leads to the held folder."""
         again = Workspace(self.project, self.disk)
         again._folders[()] = os.dup(self._folders[()])
         try:

@@ -61,7 +61,7 @@ def kept_note(kept: Sequence[tuple[int, int]]) -> str:
 
 
 def as_it_is_now(data: bytes, wanted: EditRequest) -> str:
-    """Say where the text to replace is now, or which lines come nearest."""
+    """Say where the text is now, or what comes nearest."""
     coded = decode_text(data)
     if coded is None:
         return ""

@@ -74,7 +74,6 @@ def _whole_line(view: View, wanted: EditRequest, old: str, at: Sequence[int]) ->
 
 
 def _is_lines(flat: str, start: int, old: str, *, indented: bool = False) -> bool:
-    """Say whether ``old`` is whole lines; ``indented``: apart from its first indentation."""
     before, end = flat[flat.rfind("\n", 0, start) + 1 : start], start + len(old)
     begins = not before or (indented and not before.strip() and old[0] != "\n")
     return begins and (old[-1] == "\n" or flat[end : end + 1] in ("\n", ""))
@@ -118,7 +117,6 @@ def _climb_lines(view: View, block: LinePlaces) -> FoundPlaces | None:
 
 
 def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
-    """Try strategy 7, dropping the same blank lines from the replacement."""
     lines = block.old
     head = next(n for n, line in enumerate(lines) if line.strip())
     tail = next(n for n, line in enumerate(reversed(lines)) if line.strip())

@@ -3,9 +3,9 @@
 A file and its slot, a name beside it that is ours, are exchanged in one system call; a save that came out is exchanged
 back. Only slots are removed, and only if the journal has their bytes.
 
-Not covered: a program that goes on writing into a file it opened before. Where the system cannot exchange (macOS, some
-network disks), a replaced file is away for an instant; without exclusive rename and hard links too, a file made at
-that instant is overwritten.
+Not covered: a program that writes on into a file it opened before. Where the system cannot exchange (macOS, some
+network disks), a replaced file is away for an instant; without exclusive rename and hard links too, a file made then is
+overwritten.
 """
 
 from __future__ import annotations
@@ -100,7 +100,6 @@ def put_back(workspace: Workspace, entry: Entry) -> State:
 
 
 def _bring(workspace: Workspace, entry: Entry, wanted: str) -> State:
-    """Exchange while the slot's content belongs in the file; return the last state."""
     for _ in range(_TRIES):
         state = look(workspace, entry)
         if wanted == BEFORE:
@@ -113,7 +112,6 @@ def _bring(workspace: Workspace, entry: Entry, wanted: str) -> State:
 
 
 def _belongs(state: State, wanted: str) -> bool:
-    """Say whether the slot holds somebody's save over ours, or what is wanted."""
     if state.slot == OTHER:
         return state.now != OTHER
     if state.is_foreign or state.now == wanted:

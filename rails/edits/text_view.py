@@ -151,7 +151,7 @@ def folded_line(text: str) -> str:
 
 
 def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """Return :func:`folded_line`, and each character's (and the end's) offset in ``text``."""
+    """Return :func:`folded_line` and each character's (and the end's) offset."""
     if text.isascii():
         return text, range(len(text) + 1)
     pieces: list[str] = []
