@@ -33,7 +33,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the agents, show one with its prompt, or accept a project's own."""
+    """Carry out one action."""
     common.refuse_more(f"agents {options.name}", (options.which,), int(options.name in ("show", "trust")))
     project = common.project_of(options)
     agents, registry = agents_of(project), registry_of(project)
@@ -131,9 +131,7 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
 
 
 def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *, ask: bool = True) -> dict[str, Agent]:
-    """Return ``agents`` with those of ``roles`` accepted, asking for a project's own. Raises UsageError before anything
-    starts.
-    """
+    """Return ``agents`` with those of ``roles`` accepted, asking for a project's own. Raises UsageError."""
     accepted, trust = dict(agents), trust_of(project)
     for role in dict.fromkeys(roles):
         agent = named(agents, role)
@@ -145,6 +143,6 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 
 
 def _accepted(agent: Agent, trust: TrustRecord) -> bool:
-    """Show a template whole and have the word typed; without a terminal, no."""
+    """Without a terminal, no."""
     what, accept = f"let agents work as this {agent.name}", partial(acceptance.accept_agent, agent, trust)
     return common.accepted(acceptance.trust_question(agent, trust), what, accept)

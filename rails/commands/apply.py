@@ -45,7 +45,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Apply one answer, or one per line; return the exit code."""
+    """Return the exit code."""
     from rails.commands import agents as trust
     from rails.commands.live import ProgressScreen
     from rails.gate.gate import Gate

@@ -1,5 +1,5 @@
-"""``ai-rails run --attempts N``: N agents in separate work trees of the last commit; the best that passes gate and
-tests is proposed. Best: fewest findings, then smallest diff, or a person's choice.
+"""``ai-rails run --attempts N``: N agents in work trees of the last commit; the best that passes gate and tests is
+proposed: fewest findings, then smallest diff, or a person's choice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KEYS: Final = tuple({name for one in PROVIDERS.values() for name in (one.key, o
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the attempts, pick one, propose it; return the exit code."""
+    """Return the exit code."""
     project = common.project_of(options)
     specs = _specs(options, project)
     results = []

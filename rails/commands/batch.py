@@ -62,7 +62,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run jobs, report on them or export them; return the exit code."""
+    """Return the exit code."""
     if options.action == "run":
         return _run(options)
     if options.action == "report":
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSpec]) -> int:
-    """Run the jobs without a result, showing progress; return the exit code."""
+    """Run the jobs without a result; return the exit code."""
     from rails.batch.run_set import run_set, unfinished
 
     left, over = unfinished(store, specs, options.retry)
@@ -137,7 +137,7 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
 
 
 def _rows(place: str) -> list[JobResult]:
-    """Return the results in a store. Raises UsageError if there are none."""
+    """Raises UsageError without results."""
     from rails.batch.store import JobStore
 
     if rows := JobStore(place).rows():
@@ -170,13 +170,10 @@ def _report(options: argparse.Namespace) -> int:
 
 
 class _ProgressLines:
-    """Prints progress when it changed, at most every ten seconds."""
-
     def __init__(self) -> None:
         self._said, self._at = -1, time.monotonic()
 
     def __call__(self, progress: SetProgress) -> None:
-        """Print a line if it is time."""
         if len(progress.done) != self._said and time.monotonic() - self._at > 10:
             self._said, self._at = len(progress.done), time.monotonic()
             print(f"  {_far(progress)}", flush=True)
@@ -200,7 +197,7 @@ def _money_text(progress: SetProgress) -> str:
 
 
 def _variants(options: argparse.Namespace) -> Variants:
-    """Return what is varied. Raises UsageError."""
+    """Raises UsageError."""
     from rails.batch.tasks import Variants
 
     gates = _list(options.gate)
@@ -237,7 +234,7 @@ def _list(words: str) -> list[str]:
 
 
 def _absolute(model: str) -> str:
-    """Return a model with an absolute path of its recording: workers have another folder."""
+    """Workers have another folder."""
     kind, _, file = model.partition(":")
     return f"recorded:{Path(file).absolute()}" if kind == "recorded" else model
 
@@ -270,7 +267,7 @@ def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _policy(given: str | None) -> str:
-    """Return the policy's text. Raises UsageError without one: all would be denied."""
+    """Raises UsageError without a policy: all would be denied."""
     from rails.approval.policy.places import POLICY_NAME
     from rails.batch.run_job import POLICIES
     from rails.core.app_dirs import config_folder

@@ -56,14 +56,14 @@ _FILES: Final = 5_000
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``run``; the task is the first message."""
+    """Add ``run``'s options."""
     run_options(parser)
     words = "plan: talk without changes until you type go (default: edit)"
     parser.add_argument("--mode", choices=("edit", "plan"), default="edit", help=words)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Talk until the person leaves; return the exit code."""
+    """Talk; return the exit code."""
     from rails.commands.job import run_words
 
     exit.tell_of_threads()
@@ -124,11 +124,11 @@ class Talk:
         self._began = time.time()
 
     def first(self) -> str:
-        """Return the first words, "" if the person leaves."""
+        """Return the first words, "" to leave."""
         return self._words(None)
 
     def follow_up(self, session: Session, screen: ProgressScreen, ending: Ending) -> str:
-        """Return the person's next words, "" if they leave or begin anew."""
+        """Return the next words, "" to leave or begin anew."""
         screen.rest()
         self.screen = screen
         if ending.outcome == "model_failed":  # what failed was shown when it did
@@ -325,7 +325,6 @@ def _rewind(talk: Talk, session: Session) -> None:
 
 
 def _context_left(loop: AgentLoop) -> str:
-    """Return the free share of the model's window, "" if its size is unknown."""
     window = loop.window
     if not window.tokens:
         return ""
@@ -380,7 +379,6 @@ Heard = Callable[[], str]
 
 
 def _lines(project: Path, talk: Talk) -> Callable[[Heard | None], str | None]:
-    """Return what reads the next line (``None``: end), from terminal or argument."""
     if sys.stdin is None or not sys.stdin.isatty():
         return _read_line
     prompt = _prompt(project)
@@ -448,7 +446,7 @@ def _prompt(project: Path) -> PromptSession[str]:
     masker = Masker(b"", (*of_environment(os.environ), *env_secrets(project)))
 
     class Masked(FileHistory):
-        """A masked history that only its user can read."""
+        """Only its user can read it."""
 
         def load_history_strings(self) -> Iterable[str]:
             with suppress(OSError):
@@ -460,7 +458,7 @@ def _prompt(project: Path) -> PromptSession[str]:
                 file.chmod(0o600)
 
     class Words(Completer):
-        """Completes commands at the start of a line and project files after ``@``."""
+        """Completes commands at a line's start and files after ``@``."""
 
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
             del complete_event

@@ -60,7 +60,7 @@ def project_of(options: argparse.Namespace) -> Path:
 
 
 def untrusted(registry: Registry) -> frozenset[str]:
-    """Return the project's tools that no human accepted."""
+    """Return the project's unaccepted tools."""
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
 
 
@@ -180,7 +180,7 @@ def answers_of(state: Path, session_id: str) -> PendingAnswers:
 
 
 def listen(approver: Approver, log: SessionLog, publish: Callable[[Event, str], Record]) -> None:
-    """Let any process's page answer what ``approver`` asks."""
+    """Let any process's page answer ``approver``."""
     queue = _queue_behind(approver)
     if queue is None:
         return
@@ -212,7 +212,6 @@ def views_of(state: Path) -> list[SessionView]:
 
 
 def _keyboard() -> TextIO | None:
-    """Return where a person types, also if standard input is redirected."""
     if sys.stdin is not None and sys.stdin.isatty():
         return sys.stdin
     try:
@@ -222,7 +221,7 @@ def _keyboard() -> TextIO | None:
 
 
 def colour_wanted(stream: TextIO) -> bool:
-    """Say whether ``stream`` is a terminal that wants colours."""
+    """Say whether ``stream`` wants colours."""
     return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
@@ -234,7 +233,7 @@ def width_of(stream: TextIO) -> int:
 
 
 def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
-    """Show a text from the project, accept it if a person agrees; return whether."""
+    """Show a project's text; accept it if a person agrees."""
     print(question)
     agreed = typed("trust", what)
     if agreed:
@@ -243,7 +242,7 @@ def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
 
 
 def typed(word: str, what: str) -> bool:
-    """Whether a person types ``word`` to ``what``; False without a terminal."""
+    """Say whether a person types ``word``; False without a terminal."""
     sys.stdout.flush()
     if not sys.stdin.isatty():
         return False
@@ -284,8 +283,7 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
 def write_output(name: str | Path, parts: Iterable[str], mark: str = "") -> None:
     """Write output into a file, following links, and say where.
 
-    Raises UsageError for an existing file that does not begin with text containing ``mark`` (``""``: any), RailsError
-    if unwritable.
+    Raises UsageError for an existing file whose beginning lacks ``mark`` (``""``: any), RailsError if unwritable.
     """
     from rails.core.user_files import UserFile
 
@@ -303,7 +301,7 @@ def write_output(name: str | Path, parts: Iterable[str], mark: str = "") -> None
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:
-    """Print JSON to standard output: stable order, ASCII, one line if ``indent`` is ``None``."""
+    """Print JSON: stable order, ASCII, one line if ``indent`` is ``None``."""
     print(json.dumps(value, indent=indent))
 
 
@@ -353,7 +351,7 @@ def _option_for(project: Path) -> str:
 
 
 def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str, *, talks: bool) -> int:
-    """Print where a session stopped and how to go on; return the exit code."""
+    """Print how to go on; return the exit code."""
     screen.rest()
     screen.line()
     screen.line(f"Stopped by {by}. What was approved and written stays; nothing is half done.", "yellow")
@@ -381,6 +379,6 @@ def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: b
 
 
 def refuse_more(command: str, words: Sequence[str | None], room: int) -> None:
-    """Raise UsageError if a command got more words than it takes."""
+    """Raise UsageError for superfluous words."""
     if surplus := [one_line(word) for word in words if word is not None][room:]:
         raise UsageError(f"{command} does not take {' '.join(surplus)!r}. Nothing was done.")

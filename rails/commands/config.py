@@ -82,7 +82,6 @@ def _value(one: Setting) -> str:
 
 
 def _beyond_shape(project: Path) -> Iterator[str]:
-    """Yield mistakes in files whose every value is valid."""
     for read in (load_policy, read_gate_settings):
         try:
             read(project)

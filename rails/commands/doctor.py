@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _install(folder: Path) -> int:
-    """Install the pinned JavaScript tools, out of reach of any project's configuration."""
+    """Out of reach of any project's configuration."""
     npm = shutil.which("npm")
     if npm is None:
         raise UsageError("npm was not found. Install Node.js, then run this again; nothing was changed.")
@@ -170,7 +170,6 @@ def _keys() -> Probe:
 
 
 def _local_servers() -> Iterator[Probe]:
-    """Yield the model servers on the usual ports of this machine, with their models."""
     from rails.models.http import ModelServer
 
     for port in _PORTS:

@@ -17,17 +17,16 @@ Form = Literal["sse", "jsonl"]
 
 
 class EventStream:
-    """Writes records as events to ``out``; call it, then ``close``."""
+    """Writes records as events to ``out``; ``close`` it."""
 
     def __init__(
         self, out: TextIO, form: Form, cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None
     ) -> None:
-        """Take ``cost`` as :class:`~rails.projections.live.Live` does."""
         self._out, self._form = out, form
         self._live, self._seq, self._partial = Live(cost), 0, ""
 
     def __call__(self, record: Record) -> None:
-        """Write what ``record`` means for a listener, if anything."""
+        """Write a record."""
         self._seq = record.seq
         for signal in self._live.add(record):
             self._write(signal)

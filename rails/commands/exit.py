@@ -36,7 +36,7 @@ def interrupted(number: int, _frame: object) -> None:
 
 
 def take_interrupts() -> None:
-    """Handle termination signals; two in quick succession count once, ignored ones stay ignored."""
+    """Handle termination signals; two in quick succession count once, ignored ones stay so."""
     for number in _ENDS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):  # else: nohup
             signal.signal(number, interrupted)

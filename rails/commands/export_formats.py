@@ -1,4 +1,4 @@
-"""A session in other formats: pure functions of whole records (``read_strict``, or ``full``), masked as the log."""
+"""A session in other formats: pure functions of whole records, masked as the log."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the page, say where it is and what comes next."""
+    """Write the page."""
     project, summary = common.project_of(options), " ".join(options.summary)
     page, name = page_with_free_name(options.name, lambda name: plan_files.begin("feature", project, name, summary))
     return say_next(page, name, project)

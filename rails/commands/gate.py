@@ -70,7 +70,7 @@ def _profile(text: str) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check, print the report; return 0 (pass), 1 (findings) or 3 (could not check)."""
+    """Return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave out --diff, --staged and the paths.")
     if options.format != "text":
@@ -125,7 +125,6 @@ def _project(options: argparse.Namespace) -> Path:
 
 
 def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[str]) -> None:
-    """Judge pre-commit's files: since its --from-ref, or on disk if partly staged."""
     if not (options.staged and options.paths and not options.diff):
         return
     since = os.environ.get("PRE_COMMIT_FROM_REF")
@@ -140,7 +139,7 @@ def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[
 
 
 def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str | None]:
-    """Return the revisions that choose files and that to compare with; None: all new."""
+    """Return the revisions for choosing files and for comparing; None: all new."""
     from rails.git import listing
     from rails.git.revisions import EMPTY_TREE
 
@@ -188,7 +187,6 @@ def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int
 
 
 def _judge_lines(gate: Gate) -> int:
-    """Answer each line with a verdict at once; a malformed line gets an error."""
     worst = EXIT_OK
     while line := sys.stdin.buffer.readline(_LINE_BYTES + 1):
         if line.strip():
@@ -260,7 +258,6 @@ def _trust(project: Path) -> None:
 
 
 def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:
-    """Repair and write in bounded steps; return the remaining verdict without contents."""
     from rails.core.verdict import Verdict
     from rails.edits.checkpoint_commits import fix_run
     from rails.gate.verdicts import merged
@@ -278,7 +275,7 @@ def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotC
 
 
 def _write(project: Path, proposal: ChangeSet, run: str) -> None:
-    """Write fixes as steps to undo, each within one change's bounds. ``--fix`` is the consent."""
+    """Each step is within one change's bounds; ``--fix`` is the consent."""
     if proposal:
         from rails.approval.decision import Decision, request_for_changes, sign_changes
         from rails.core.verdict import Verdict
@@ -307,9 +304,7 @@ def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
 
 
 def _named(project: Path, options: argparse.Namespace) -> list[str]:
-    """Return the named files and folders, links unresolved; by default what is staged or differs, else the current
-    folder.
-    """
+    """Return paths with links unresolved; by default what is staged or differs, else the current folder."""
     names = []
     inside = Path.cwd() != project and Path.cwd().is_relative_to(project)
     if not options.paths and inside and options.project == "." and not options.all:

@@ -61,7 +61,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Carry out one action and return the exit code."""
+    """Return the exit code."""
     if options.action == "status":
         return _status()
     if options.action == "test":
@@ -111,7 +111,6 @@ def _status() -> int:
 
 
 def _test(host: str) -> int:
-    """Send a good and a bad edit in the host's JSON through a gate."""
     from pathlib import Path
 
     from rails.core.scratch import scratch_folder

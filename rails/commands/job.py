@@ -55,7 +55,7 @@ _NEXT: Final = "Others have worked on this before you; their results are below. 
 
 
 def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScreen, Ending], str] | None = None) -> int:
-    """Run the job and return the exit code. ``talk`` makes it a conversation."""
+    """Return the exit code; ``talk`` makes it a conversation."""
     project = common.project_of(options)
     registry, loaded = registry_of(project), agents_of(project)
     # Standard output belongs to the protocol when another program listens.
@@ -136,9 +136,8 @@ def _listeners(
 
 
 def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
-    """Fill in the settings files' values; return a sentence about them.
-
-    Not a resumed session's bounds and models (in its log), nor models: template and environment precede.
+    """Return a sentence about the settings taken. A resumed session's bounds and models are in its log; for models,
+    template and environment precede.
     """
     names = (
         _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model", "temperature"}
@@ -157,7 +156,6 @@ def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
 
 
 def _too_old(project: Path, session_id: str) -> str:
-    """Delete sessions older than the user's file allows; return a sentence about it."""
     if not (days := keep_days(config_folder())):
         return ""
     from rails.commands.session_actions import deleted_words
@@ -187,7 +185,6 @@ def _say(screen: ProgressScreen, sentences: Mapping[str, Iterable[str]]) -> None
 
 
 def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
-    """Run the session; a str is the error that stopped it."""
     try:
         return session.run(resumed)
     except KeyboardInterrupt as stopped:
@@ -241,7 +238,6 @@ def serving(project: Path, screen: ProgressScreen, log: SessionLog, *, wanted: b
 
 
 def _plan(project: Path, name: str, *, needed: bool) -> PlanFile | None:
-    """Return the plan; a resumed session's is in its log."""
     try:
         return plan_files.find_plan(project, name)
     except UsageError:
@@ -258,7 +254,6 @@ def _job(
     *,
     attended: bool,
 ) -> SessionJob:
-    """Return the job. Bounds not given are those the session began with (``before``)."""
     asks = before.handoffs == "ask" if before else options.approve == "ask"
     before = before or SessionLimits(None, None)
     escalate = options.escalate or before.escalate or ("model" if attended else "again")
@@ -324,7 +319,7 @@ def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeSta
 def _tasks(
     options: argparse.Namespace, agents: Mapping[str, Agent], plan: PlanFile | None
 ) -> tuple[tuple[str, str], ...]:
-    """Return who does what, in order. ``--then`` takes names with commas, or one AGENT=TASK."""
+    """``--then`` takes names with commas, or one AGENT=TASK."""
     first = named(agents, options.agent).name
     if not (options.task or "").strip() and plan is None:
         raise UsageError(

@@ -28,7 +28,7 @@ def page_with_free_name(name: str, make: Callable[[str], Path]) -> tuple[Path, s
 
 
 def say_next(page: Path, name: str, project: Path) -> int:
-    """Print the page's place and the next commands; return the exit code."""
+    """Print place and next commands; return the exit code."""
     print(f"Wrote {page}")
     print("Fill it in, then:")
     if project != Path.cwd():

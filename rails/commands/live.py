@@ -82,9 +82,7 @@ class ProgressScreen:
     def __init__(
         self, out: TextIO | None = None, *, colour: bool | None = None, debug: bool = False, plain: bool = False
     ) -> None:
-        """Write to ``out``, default standard output; ``colour`` by default on terminals; ``plain``: no movement, for
-        screen readers.
-        """
+        """Write to ``out``, default standard output; ``plain``: no movement, for screen readers."""
         self.out = out or sys.stdout
         self.plain = plain
         self.colour = (self.out.isatty() if colour is None else colour) and not plain
@@ -104,7 +102,7 @@ class ProgressScreen:
         self._actions: dict[str, str] = {}
 
     def __call__(self, record: Record) -> None:
-        """Show one record."""
+        """Show a record."""
         match record.event:
             case AgentEngage(task=task, system=system, first_message=first):
                 self.line()
@@ -247,7 +245,7 @@ class ProgressScreen:
         return f"\x1b[{codes}m{text}\x1b[0m"
 
     def _debug(self, key: MessageKey, **values: str) -> None:
-        """Print a line of ``--debug``. Records come masked."""
+        """Records come masked."""
         if self.debug:
             self.line(f"  {one_line(say(key, None, **values), 400)}", "dim")
 

@@ -47,7 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do what the action says and return the exit code."""
+    """Return the exit code."""
     project = common.project_of(options)
     state = state_of(project)
     if len(options.words) > (options.action != "sizes") and options.action not in ("search", "delete"):
@@ -82,7 +82,7 @@ def _records(state: Path, named: Sequence[str]) -> int:
 
 
 def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
-    """Write each answer into a file of its own; existing files are kept."""
+    """Existing files are kept."""
     from rails.review.export.answers import answer_files
 
     records, _ = read_lenient(chosen.path)
@@ -170,7 +170,7 @@ def _search(state: Path, line: str, limit: int) -> int:
 
 
 def chosen_session(state: Path, wanted: str) -> SessionSummary:
-    """Return the session that is, begins or ends with ``wanted``, or is "last". Raises UsageError."""
+    """Return the session that begins or ends with ``wanted``, or is "last". Raises UsageError."""
     known = sessions(state)
     if not known:
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")

@@ -100,7 +100,7 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured
 
 
 def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:
-    """Return the words that a resumed session keeps, with seal; none without the user's key. No address with a
+    """Return the words that a resumed session keeps, with seal; none without the user's key, no address with a
     password.
     """
     given = {name: getattr(options, name) for name in _KEPT}
@@ -118,8 +118,8 @@ def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str 
 
 
 def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) -> str:
-    """Restore a session's original words where none are given; return a sentence. Only with this user's seal: anybody
-    may write a project's log.
+    """Restore a session's words where none are given; return a sentence. Only with this user's seal: anybody may
+    write a project's log.
     """
     words = {name: value for name in _KEPT if (value := getattr(before, name))}
     if not words:
@@ -147,7 +147,7 @@ def _seal(session_id: str, words: Mapping[str, object]) -> str:
 
 
 def known_prices() -> Prices:
-    """Return the user's prices, then shipped ones of the same currency. Raises UsageError."""
+    """Return the user's prices, then shipped ones of that currency. Raises UsageError."""
     own, shipped = load_price_file(config_folder() / PRICES_NAME), load_price_file(_SHIPPED)
     if own.currency not in ("", "USD"):
         return own

@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the rules, build or show the catalogue, draw or compare workflows."""
+    """Carry out one action."""
     return _ACTIONS[options.action](options, options.words)
 
 
@@ -105,7 +105,6 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _diff(options: argparse.Namespace, words: list[str]) -> int:
-    """Print the differences of two workflows; return 1 if there are any."""
     from rails.render.lines import draw_summary
 
     if len(words) != 2:

@@ -70,7 +70,6 @@ setattr(argparse, "_", str)  # noqa: B010 - nobody has its words in another lang
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Print usage and error; exit with the code of a wrong command line."""
         message = message.removeprefix("argument command: ")
         head, _, wrong = message.partition("unrecognized arguments: ")
         if wrong and not head:
@@ -95,7 +94,6 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         return fitted(super()._fill_text(text, width, indent), sys.stdout)
 
     def format_help(self) -> str:
-        """Return the help; a long usage is broken between options."""
         text = super().format_help()
         usage, blank, rest = text.partition("\n\n")
         if usage.startswith("usage:") and max(map(len, usage.split("\n"))) > columns():

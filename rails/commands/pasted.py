@@ -1,5 +1,5 @@
 """Settles what a pasted answer leaves open: a block's file (what it fits, or a person names), single functions as
-diffs, one of two blocks for a place. The result is an ordinary answer.
+diffs, one of two blocks for a place.
 """
 
 from __future__ import annotations
@@ -125,7 +125,6 @@ class Settling(Struct):
         return self._named(path, body, line) if path and not found else f"\n{path}\n{span.raw}"
 
     def _fits(self, text: str, path: str, *, patch: bool) -> bool:
-        """Whether a block fits a file: a patch by searched lines, code by definitions."""
         old = self.files.get(path, "")
         if not patch:
             return bool(with_definitions(old, text, language_of(path))[1])
@@ -133,7 +132,6 @@ class Settling(Struct):
         return isinstance(found, RawRequest) and str(found.parameters.get("old_string")) in old
 
     def _nearest(self, above: str, label: str) -> list[str]:
-        """Return the files named above the block, the last first, or all."""
         wanted = language_of(f"x.{_SUFFIXES.get(label, label)}")
         paths = {*self.files, *filter(is_surely_file, _NAMED.findall(above))}
         said = {

@@ -54,7 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what the log says; return the exit code."""
+    """Return the exit code."""
     state = Path(options.library).resolve() if options.library else state_of(common.project_of(options))
     if options.library and not state.is_dir():
         raise UsageError(
@@ -130,7 +130,7 @@ def _report(options: argparse.Namespace, state: Path) -> int:
 
 
 def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -> int:
-    """Print a report in the form asked for."""
+    """Print a report in its form."""
     if options.html:
         from rails.review.html import PAGE_MARK, report_file
 

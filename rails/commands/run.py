@@ -98,7 +98,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the job and return the exit code."""
+    """Return the exit code."""
     if options.attempt_model and not options.attempts:
         raise UsageError("--attempt-model goes with --attempts N. Nothing was started.")
     if options.attempts:

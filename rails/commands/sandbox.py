@@ -34,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command contained and return its exit code."""
+    """Return the command's exit code."""
     from rails.commands.live import ProgressScreen
     from rails.core.events.changes import ToolExecutionResult
     from rails.gate.gate import Gate
@@ -84,7 +84,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(out: TextIO) -> Callable[[bytes], object]:
-    """Return what shows the command's output, with escapes made visible."""
     from rails.core.text import printable
 
     def show(chunk: bytes) -> None:

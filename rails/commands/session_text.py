@@ -43,7 +43,7 @@ def _result(view: SessionView) -> Iterator[Block]:
 
 
 def session_as_markdown(view: SessionView) -> str:
-    """Return a session as Markdown, for a pull request."""
+    """Return Markdown for a pull request."""
     ended = ending_badge(view.ending)
     lines = ["# AI-Rails session", "", f"{ended.words}{f': {inline(view.message)}' if view.message else ''}", ""]
     parts: list[Block] = [session_facts(view), *session_figures(view), *session_warnings(view)]

@@ -47,7 +47,7 @@ def options(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Do what the action says and return the exit code."""
+    """Return the exit code."""
     room = {"list": 0, "test": 2}.get(options.action, 1)
     common.refuse_more(f"tools {options.action}", (options.name, options.parameters), room)
     return _ACTIONS[options.action](options, common.project_of(options))
@@ -120,7 +120,6 @@ def _new(options: Namespace, project: Path) -> int:
 
 
 def _trust(options: Namespace, project: Path) -> int:
-    """Show the definitions not accepted yet; a typed "trust" accepts them."""
     trust = trust_of(project)
     pending = pending_definitions(registry_of(project), trust)
     waiting = [item for item in pending if options.name in (None, item.definition.tool_name)]

@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Undo the named step, the session, one of its files, or the last step."""
+    """Undo what is named, else the last step."""
     return _one_file(options) if options.file else move(options, redo=False)
 
 

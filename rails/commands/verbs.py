@@ -51,9 +51,7 @@ VERBS: Final[Mapping[str, str]] = {verb: words for group in GROUPS.values() for 
 
 
 def with_verb(words: Sequence[str]) -> Sequence[str]:
-    """Return a command line with its verb; default: a conversation, if a model is first or it is empty at a project's
-    terminal.
-    """
+    """Return a command line with its verb; by default a conversation, if a model is first or a terminal's is empty."""
     if words:
         talks = words[0].startswith(("-m", "--model"))
     else:
