@@ -16,7 +16,7 @@ _CHOSEN: Final[ContextVar[Path | None]] = ContextVar("config folder", default=No
 
 
 def builtin_folder(name: Shipped | str) -> Path:
-    """Return the shipped folder ``name``. Raises FileNotFoundError when the installation lacks it."""
+    """Return the shipped folder ``name``. Raises FileNotFoundError."""
     for folder in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
         if folder.is_dir():
             return folder
@@ -24,7 +24,7 @@ def builtin_folder(name: Shipped | str) -> Path:
 
 
 def config_folder() -> Path:
-    """Return the user's configuration folder: ``AI_RAILS_CONFIG_DIR``, or the platform's own place."""
+    """Return the user's configuration folder: ``AI_RAILS_CONFIG_DIR``, or the platform's."""
     if (chosen := _CHOSEN.get()) is not None:
         return chosen
     if override := os.environ.get("AI_RAILS_CONFIG_DIR"):

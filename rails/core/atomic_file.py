@@ -83,7 +83,7 @@ def create(folder: int, name: str, data: bytes, *, durable: bool = True, begun_i
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of ``data``, even where the kernel takes less at once."""
+    """Write all of ``data``, however little the kernel takes."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -108,7 +108,7 @@ def _beside(folder: int, stem: str, data: bytes, *, durable: bool) -> Iterator[s
 
 
 def rename_free(old: str | Path, new: str | Path, folder: int = _HERE) -> None:
-    """Rename within the open ``folder``. Raises OSError, FileExistsError if ``new`` is taken."""
+    """Rename in the open ``folder``. Raises OSError; FileExistsError if ``new`` exists."""
     try:
         os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         os.unlink(old, dir_fd=folder)

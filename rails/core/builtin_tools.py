@@ -57,6 +57,6 @@ BUILTIN_TOOLS: Final[Mapping[str, BuiltinTool]] = {tool.name: tool for tool in _
 
 
 def status_verb(name: str) -> str:
-    """Return the verb of the status line for ``name``, built-in or not."""
+    """Return the status line's verb."""
     tool = BUILTIN_TOOLS.get(name)
     return tool.status_verb if tool else "Processing"

@@ -1,4 +1,4 @@
-"""Where an edit without a certain place could go: a human chooses."""
+"""Where an unplaced edit could go: a human chooses."""
 
 from __future__ import annotations
 

@@ -30,19 +30,19 @@ class FileChange(Struct, frozen=True):
 
     @property
     def kind(self) -> ChangeKind:
-        """Whether the file is created, modified or deleted."""
+        """Created, modified or deleted."""
         if self.before is None:
             return "create"
         return "delete" if self.after is None else "modify"
 
     @property
     def before_sha256(self) -> str | None:
-        """SHA-256 of the bytes before, ``None`` for a new file."""
+        """Hash of the bytes before, ``None`` if new."""
         return None if self.before is None else sha256(self.before)
 
     @property
     def after_sha256(self) -> str | None:
-        """SHA-256 of the bytes after, ``None`` for a deleted file."""
+        """Hash of the bytes after, ``None`` if deleted."""
         return None if self.after is None else sha256(self.after)
 
 
@@ -68,7 +68,7 @@ class EditResult(Struct, frozen=True):
 
 
 class ChangeSet(Struct, frozen=True):
-    """Changes written together or not at all; at most one for each path."""
+    """Changes made together or not at all; one for each path."""
 
     changes: tuple[FileChange, ...] = ()
 
@@ -76,7 +76,7 @@ class ChangeSet(Struct, frozen=True):
         return bool(self.changes)
 
     def digest(self) -> str:
-        """Return a SHA-256 over every path, mode and both hashes, in path order."""
+        """Return a SHA-256 over paths, modes and hashes, in path order."""
         lines = sorted(f"{c.path}\0{c.mode:o}\0{c.before_sha256}\0{c.after_sha256}" for c in self.changes)
         return sha256("\n".join(lines).encode())
 
@@ -89,7 +89,7 @@ class ChangeSet(Struct, frozen=True):
         return "\n".join(line for c in self.changes for line in unified_diff(c.before, c.after, str(c.path)))
 
     def get(self, path: WorkspacePath) -> FileChange | None:
-        """Return the change of ``path``, if there is one."""
+        """Return the change of ``path``, if any."""
         return next((change for change in self.changes if change.path == path), None)
 
 

@@ -28,7 +28,7 @@ class TextPart(Struct, frozen=True):
 
 
 class NativeCall(Struct, frozen=True):
-    """A provider's own tool call. ``arguments`` is unparsed JSON text."""
+    """A provider's own tool call; ``arguments``: unparsed JSON."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class NativeCall(Struct, frozen=True):
 
 
 class NativeResult(Struct, frozen=True):
-    """The answer to one :class:`NativeCall`; every call gets one, run or not."""
+    """A :class:`NativeCall`'s answer; every call gets one."""
 
     id: str
     text: str
@@ -85,7 +85,7 @@ class EachOnce(Generic[T]):
         self._kept: tuple[list[Message], list[T]] = [], []
 
     def of(self, messages: Sequence[Message]) -> list[T]:
-        """Return the converted ``messages``: a shared list, not to be changed."""
+        """Return the converted ``messages``: shared, not to be changed."""
         known, made = self._kept
         if len(messages) < len(known) or any(map(operator.is_not, known, messages)):
             known, made = [], []
@@ -104,7 +104,7 @@ class Usage(Struct, frozen=True):
 
     @property
     def prompt_tokens(self) -> int:
-        """All input: fresh, from the cache, and into it."""
+        """All input: fresh, from and into the cache."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
 
@@ -115,7 +115,7 @@ class TextDelta(Struct, frozen=True):
 
 
 class ModelAnswer(Struct, frozen=True):
-    """A complete model answer: the last item of a stream."""
+    """A complete answer: a stream's last item."""
 
     message: Message
     stop_reason: StopReason
@@ -129,7 +129,7 @@ Delta: TypeAlias = TextDelta | ModelAnswer
 
 
 class ToolSpec(Struct, frozen=True):
-    """A tool as a provider receives it; ``parameters`` are a JSON Schema."""
+    """A tool for a provider; ``parameters``: a JSON Schema."""
 
     name: str
     description: str
@@ -160,7 +160,7 @@ def message_from_json(value: Json) -> Message:
 
 
 def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:
-    """Return an answer as JSON: message, stop reason, usage, model."""
+    """Return message, stop reason, usage, model."""
     return {
         **message_to_json(answer.message),
         "stop_reason": answer.stop_reason,
@@ -171,7 +171,7 @@ def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:
 
 
 def answer_from_json(value: Json) -> ModelAnswer:
-    """Read what :func:`answer_to_json` wrote; only the message is required. Raises ValueError."""
+    """Read what :func:`answer_to_json` wrote, at least a message. Raises ValueError."""
     message = message_from_json(value)
     if message.role != "assistant" or not isinstance(value, Mapping):
         raise ValueError('the "role" of an answer must be "assistant"')

@@ -27,7 +27,7 @@ _Lines: TypeAlias = Sequence[str | bytes]
 
 
 class DiffBlock(NamedTuple):
-    """Lines ``old_start:old_end`` that are or become lines ``new_start:new_end``."""
+    """Lines ``old_start:old_end`` become ``new_start:new_end``."""
 
     equal: bool
     old_start: int
@@ -49,12 +49,12 @@ class LineDiff(NamedTuple):
 
     @property
     def added(self) -> int:
-        """Number of lines only on the new side."""
+        """Number of new lines."""
         return sum(block.new_end - block.new_start for block in self.changed)
 
     @property
     def removed(self) -> int:
-        """Number of lines only on the old side."""
+        """Number of removed lines."""
         return sum(block.old_end - block.old_start for block in self.changed)
 
     def old_lines(self) -> list[int]:
@@ -195,7 +195,6 @@ def _settled(gaps: Sequence[_Gap], old: _Lines, new: _Lines) -> Iterator[_Gap]:
 
 
 def _only_side(gap: _Gap, old: _Lines, new: _Lines) -> tuple[_Lines, int, int]:
-    """Return the side that has lines, and their range, if exactly one has."""
     if gap[0] == gap[1]:
         return new, gap[2], gap[3]
     return (old, gap[0], gap[1]) if gap[2] == gap[3] else (old, 0, 0)
@@ -215,7 +214,6 @@ def _again_below(side: _Lines, start: int, end: int, most: int) -> int:
 
 
 def _where_a_block_begins(lines: _Lines) -> int:
-    """Return the least indented line, blank ones last; of several, the last."""
     ranks = [(not line.strip(), len(line) - len(line.lstrip()), -at) for at, line in enumerate(lines)]
     return -min(ranks)[2]
 

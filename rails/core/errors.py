@@ -53,13 +53,13 @@ class Refusal(Struct, frozen=True):
 
 
 class UsageError(RailsError):
-    """The command line, a user's file or a setting is wrong."""
+    """A command line, user's file or setting is wrong."""
 
     exit_code = EXIT_USAGE
 
 
 class DefinitionError(UsageError):
-    """A tool definition or an agent template cannot be used."""
+    """A tool definition or agent template is unusable."""
 
 
 class WorkspaceError(RailsError):
@@ -79,11 +79,11 @@ class LogBusyError(LogError):
 
 
 class CheckError(RailsError):
-    """A required check crashed, timed out or is missing. Not the agent's fault."""
+    """A required check crashed, timed out or is missing; not the agent's fault."""
 
 
 class TimeUpError(RailsError):
-    """The session's time is used up, in the middle of something: it is abandoned."""
+    """The session's time is used up; what was going on is abandoned."""
 
     exit_code = EXIT_FINDINGS
 
@@ -95,7 +95,7 @@ class UnansweredError(RailsError):
 
 
 class ModelError(RailsError):
-    """The model could not be reached, or its answer cannot be used."""
+    """The model is unreachable, or its answer unusable."""
 
 
 class ModelTooLongError(ModelError):

@@ -1,4 +1,4 @@
-"""Exit codes of every command, and the exception that ends one."""
+"""Exit codes, and the exception that ends a command."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The packages to install for an optional part of AI-Rails."""
+"""The packages of optional parts."""
 
 from __future__ import annotations
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra's packages: ``pip install 'mcp<3,>=2.3'``."""
+    """Return an extra's command: ``pip install 'mcp<3,>=2.3'``."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:

@@ -1,4 +1,4 @@
-"""From frozen values to JSON, for the log, the reports and the contracts."""
+"""Frozen values as JSON, for log, reports and contracts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def json_object(value: object) -> dict[str, Json]:
 
 
 def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield every leaf with its place below ``place``, such as ``edits[0].old_string``."""
+    """Yield leaves with places below ``place``: ``edits[0].old_string``."""
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from json_leaves(item, f"{place}.{key}" if place else key)
@@ -63,7 +63,7 @@ def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[t
 
 
 def without_quoting(text: str) -> str:
-    """Remove escapes, blanks and quotes: the rest is the same under any quoting."""
+    """Remove escapes, blanks and quotes, which quoting changes."""
     for escape in ("\\n", "\\t", "\\r"):
         text = text.replace(escape, "")
     return "".join(char for char in text if not char.isspace() and char not in "\\\"'“”‘’`")

@@ -22,10 +22,10 @@ class LazyPattern:
 
 
 def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return a pattern; a mistake in it is raised at first use."""
+    """Return a pattern; first use raises its mistakes."""
     return cast("re.Pattern[AnyStr]", LazyPattern(pattern, flags))
 
 
 def lazy_built(build: Callable[[], str], flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern whose text is built at first use, too."""
+    """Return a pattern, its text built at first use."""
     return cast("re.Pattern[str]", LazyPattern(build, flags))

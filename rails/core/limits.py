@@ -1,4 +1,4 @@
-"""Every bound in one place, each with its reason. Nothing in AI-Rails is unbounded."""
+"""Every bound, each with its reason. Nothing is unbounded."""
 
 from __future__ import annotations
 

@@ -55,6 +55,6 @@ def sync(descriptor: int) -> None:
 
 
 def widen(pipe: IO[bytes], size: int) -> None:
-    """Make room for ``size`` bytes in a pipe where the system can (Linux)."""
+    """Make room for ``size`` bytes in a pipe (Linux)."""
     with contextlib.suppress(AttributeError, OSError):
         fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, size)

@@ -72,7 +72,7 @@ def language() -> MessageLanguage:
 
 
 def say(key: MessageKey, lang: MessageLanguage | None = None, **values: str) -> str:
-    """Return the sentence of ``key``, ``{name}`` filled from ``values`` unchanged."""
+    """Return the sentence of ``key``, ``{name}`` filled in."""
     texts = _CATALOGUE[key]
     text = texts.get(lang or language(), texts["en"])
     for name, value in values.items():

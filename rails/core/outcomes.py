@@ -41,7 +41,7 @@ _OTHER_WORDS: Final[Mapping[str, SessionEnd]] = {
 
 
 def outcome_for(word: str) -> SessionEnd:
-    """Return the outcome that a log's ``word`` means; "error" for an unknown one."""
+    """Return a logged ``word``'s outcome; "error" if unknown."""
     if word in MEANINGS:
         return word  # type: ignore[return-value]
     return _OTHER_WORDS.get(word, "error")

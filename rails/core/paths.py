@@ -205,7 +205,7 @@ class WorkspacePath(Struct, frozen=True, order=True):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The names from the project folder down to the file."""
+        """The names from the project folder down."""
         return tuple(self.text.split("/"))
 
     @property
@@ -215,7 +215,7 @@ class WorkspacePath(Struct, frozen=True, order=True):
 
     @property
     def suffix(self) -> str:
-        """The lower-case ending of the last name with its dot, or ""."""
+        """The last name's lower-case ending with dot, or ""."""
         stem, dot, ending = self.name.rpartition(".")
         return f".{ending.lower()}" if dot and stem else ""
 
@@ -263,7 +263,7 @@ def is_kept_file(path: WorkspacePath) -> bool:
 
 
 def protected(path: WorkspacePath) -> str | None:
-    """Return why ``path`` needs its own approval; ``None`` for an ordinary file."""
+    """Return why ``path`` needs its own approval, or ``None``."""
     *folders, name = (casefolded_name(part) for part in path.parts)
     for folder in folders:
         if folder in PROTECTED_DIRECTORIES:
@@ -300,7 +300,7 @@ def forbidden(path: WorkspacePath, project: Path | None = None) -> str | None:
 
 
 def hidden(name: str) -> bool:
-    """Say whether a file of this name holds secrets by convention."""
+    """Say whether such a name means secrets by convention."""
     folded = name.casefold()
     if folded == ".env" or (folded.startswith(".env.") and not folded.endswith(_EXAMPLE_ENDINGS)):
         return True
@@ -308,7 +308,7 @@ def hidden(name: str) -> bool:
 
 
 def why_hidden(path: WorkspacePath) -> str:
-    """Return why no agent is shown ``path``; "" for an ordinary file."""
+    """Return why no agent is shown ``path``, or ""."""
     if is_kept_file(path):
         return ""
     for part in path.parts[:-1]:
@@ -320,7 +320,7 @@ def why_hidden(path: WorkspacePath) -> str:
 
 
 def casefolded_name(part: str) -> str:
-    """Reduce a name to what the most forgiving file system takes it for."""
+    """Reduce a name as the most forgiving file system does."""
     visible = "".join(char for char in unicodedata.normalize("NFKC", part) if unicodedata.category(char) != "Cf")
     return visible.casefold().split(":", 1)[0].rstrip(". ")
 

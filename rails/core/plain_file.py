@@ -1,4 +1,4 @@
-"""Reading a project's files: a pipe or device is an error, never waited for."""
+"""Reading a project's files: pipes and devices are errors, never waited for."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def open_ordinary(place: Path | str, *, links: bool = True) -> BufferedReader:
 
 
 def read_ordinary(place: Path | str, most: int, *, links: bool = True) -> bytes:
-    """Return an ordinary file's bytes, at most ``most`` and one more. Raises OSError."""
+    """Return an ordinary file's bytes, at most ``most`` and one. Raises OSError."""
     with open_ordinary(place, links=links) as file:
         return file.read(most + 1)

@@ -54,7 +54,7 @@ class Restrictions(Struct, frozen=True):
 
     @classmethod
     def of(cls, project: Path) -> Restrictions:
-        """Return what ``project`` and the folders above it in its repository restrict."""
+        """Return what ``project`` and its repository's folders above restrict."""
         own = cls._in(project)
         if (project / ".git").exists() or not any((one / ".git").exists() for one in project.parents):
             return own

@@ -83,12 +83,12 @@ def with_unseen_escaped(text: str) -> tuple[str, int]:
 
 
 def counted(count: int, thing: str, things: str = "") -> str:
-    """Return a count and its noun; ``things`` is an irregular plural."""
+    """Return a count and its noun; ``things``: irregular plural."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
 def one_line(text: str, limit: int = 160) -> str:
-    """Return ``text`` printable, on one line, cut to ``limit`` characters with the rest counted."""
+    """Return printable ``text`` on one line, cut to ``limit``, the rest counted."""
     flat = printable(text[: limit * 4], keep="").strip()
     if len(flat) <= limit and len(text) <= limit * 4:
         return flat
@@ -114,7 +114,7 @@ def line_column(text: str, offset: int, first: tuple[int, int] = (1, 1)) -> tupl
 
 
 def excerpt(text: str, offset: int, width: int = 60) -> str:
-    """Return the part around ``offset`` on one printable line, ``…`` where cut."""
+    """Return what surrounds ``offset`` on one printable line, ``…`` where cut."""
     start, end = max(0, offset - width), offset + width
     body = printable(text[start:end], keep="").strip()
     return f"{'…' if start else ''}{body}{'…' if end < len(text) else ''}"
@@ -155,7 +155,7 @@ class Decoded(NamedTuple):
 
     @property
     def bom(self) -> bool:
-        """Whether the file begins with a byte-order mark."""
+        """Whether a byte-order mark begins the file."""
         return bool(self.mark)
 
     @property
@@ -165,7 +165,7 @@ class Decoded(NamedTuple):
 
     @property
     def mixed_eol(self) -> bool:
-        """Whether there are several kinds of line ending."""
+        """Whether line endings differ."""
         return main_eol(self.text)[1]
 
     @property
@@ -185,15 +185,15 @@ class Decoded(NamedTuple):
         return "" if same else f"changes its encoding from {old.label} to {self.label}"
 
     def encode(self, text: str) -> bytes:
-        """Return ``text`` in this encoding with its mark. Raises UnicodeEncodeError."""
+        """Return ``text`` so encoded, with mark. Raises UnicodeEncodeError."""
         return self.mark + text.encode(self.encoding)
 
     def text_of(self, data: bytes) -> str:
-        """Return the text of other bytes in the same form."""
+        """Return other bytes' text, in this form."""
         return data.removeprefix(self.mark).decode(self.encoding)
 
     def size(self, text: str) -> int:
-        """Return the number of bytes of ``text`` here, without the mark."""
+        """Return the bytes of ``text``, without mark."""
         return len(text) if text.isascii() and self.encoding == "utf-8" else len(text.encode(self.encoding))
 
 
@@ -225,7 +225,7 @@ def why_not_text(data: bytes) -> str:
 
 
 def plain_text(data: bytes) -> str | None:
-    """Return UTF-8 ``data`` without a byte-order mark, else ``None``: all that most tools read."""
+    """Return UTF-8 ``data`` without byte-order mark, else ``None``."""
     if b"\0" in data:
         return None
     try:
@@ -268,7 +268,7 @@ def _charsets() -> ModuleType:
 
 
 def main_eol(text: str) -> tuple[Eol, bool]:
-    """Return the most frequent line ending (``\\n`` if none), and whether there are several."""
+    """Return the commonest line ending (``\\n`` if none), and whether there are others."""
     crlf = text.count("\r\n")
     counts: dict[Eol, int] = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
     best = max(counts, key=counts.__getitem__)

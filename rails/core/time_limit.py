@@ -1,4 +1,4 @@
-"""Work with a time limit; what exceeds it goes on, forgotten."""
+"""Work with a time limit; beyond, it goes on, forgotten."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def run_within(seconds: float, work: Callable[[], T], name: str) -> T:
-    """Return what ``work`` returns. Raises what it raises, and TimeoutError after ``seconds``."""
+    """Return what ``work`` returns. Raises its errors; TimeoutError after ``seconds``."""
     from concurrent.futures import Future, wait
 
     future: Future[T] = Future()

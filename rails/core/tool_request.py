@@ -16,7 +16,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 def json_type(value: object) -> str:
-    """Return JSON's name for a value's type; "integer" and "number" are two."""
+    """Return JSON's type name; "integer" is not "number"."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -35,7 +35,7 @@ Effect = Literal["read", "edit", "run"]
 
 
 class Repair(Struct, frozen=True):
-    """One syntax-only change that made a block parse: kind, place, text before and after."""
+    """A syntax repair of a block: kind, place, text before and after."""
 
     name: str
     offset: int
@@ -88,7 +88,7 @@ class ToolRequest(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """A tool's text for the model, whether it worked, and how long it took."""
+    """A tool's text for the model, success, duration."""
 
     ok: bool
     text: str

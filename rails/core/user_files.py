@@ -28,11 +28,11 @@ class UserFile:
         return f"{self.name} (a link to {self.place})" if self.name.is_symlink() else str(self.name)
 
     def read(self, most: int = 1 << 30) -> bytes:
-        """Return its content, or about ``most`` bytes; nothing where there is none. Raises OSError."""
+        """Return content, about ``most`` bytes; nothing where none is. Raises OSError."""
         return read_ordinary(self.place, most) if self._seen else b""
 
     def write(self, parts: Iterable[bytes]) -> None:
-        """Replace its content by ``parts``. Raises OSError, also where somebody else wrote it meanwhile."""
+        """Replace its content by ``parts``. Raises OSError, also if written meanwhile."""
         self.place.parent.mkdir(parents=True, exist_ok=True)
         slot = self._slot()
         try:
@@ -49,7 +49,7 @@ class UserFile:
             slot.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove it. Raises OSError, also where somebody else wrote it meanwhile."""
+        """Remove it. Raises OSError, also if written meanwhile."""
         slot = self._slot()
         self.place.rename(slot)
         if _facts(slot) != self._seen:
@@ -70,7 +70,6 @@ class UserFile:
         self._ours = _facts(slot)
 
     def _give_back(self, slot: Path) -> None:
-        """Put what somebody saved meanwhile back in its place, and raise."""
         rename_by(slot, self.place, RENAME_EXCHANGE)
         if _facts(slot) == self._ours:
             raise _changed()

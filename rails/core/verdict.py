@@ -51,14 +51,14 @@ class Finding(Struct, frozen=True):
 
     @property
     def with_remedy(self) -> str:
-        """The message and, if it adds something, the advice, as sentences."""
+        """Message and, if it adds something, advice, as sentences."""
         if not self.remedy or self.remedy in self.message:
             return self.message
         return f"{self.message.rstrip('.')}. {self.remedy}"
 
 
 class Fixed(Struct, frozen=True):
-    """An automatic repair: the rule or formatter, and how many places."""
+    """A repair: rule or formatter, and number of places."""
 
     path: str
     rule: str
@@ -114,7 +114,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def blocking(self) -> tuple[Finding, ...]:
-        """The new findings that keep the verdict from "pass"."""
+        """The new findings that prevent "pass"."""
         return tuple(f for f in self.findings if f.new and f.severity == "error")
 
     @property
@@ -129,5 +129,5 @@ class Verdict(Struct, frozen=True):
 
     @property
     def worse(self) -> tuple[Finding, ...]:
-        """The old findings whose count the change made grow."""
+        """Old findings whose count grew."""
         return tuple(f for f in self.findings if f.worse_than is not None)

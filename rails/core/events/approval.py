@@ -17,7 +17,7 @@ from rails.core.verdict import Verdict
 
 
 class ApprovalRequested(EventWithWords, frozen=True):
-    """Somebody is asked. ``batch`` names a question shared by several requests."""
+    """Somebody is asked. ``batch``: a question shared by requests."""
 
     TYPE: ClassVar[str] = "APPROVAL_REQUESTED"
 
@@ -33,7 +33,7 @@ class ApprovalRequested(EventWithWords, frozen=True):
 
 
 class AskedRequest(msgspec.Struct, frozen=True):
-    """A tool, its parameters with secrets masked, and how the request was read."""
+    """A tool, its masked parameters, how the request was read."""
 
     id: str
     tool_name: str = msgspec.field(name="tool")
@@ -66,7 +66,7 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.after is not None and sha256(self._bytes(self.after)) != self.after_sha256
 
     def change(self) -> FileChange | None:
-        """Return the logged change; ``None`` where the log lacks its texts."""
+        """Return the logged change; ``None`` without texts."""
         path = parse_path(self.path)
         sides = (self.before, self.after, self.proposed)
         missing = (self.before is None and self.before_sha256) or (self.after is None and self.after_sha256)
@@ -161,7 +161,7 @@ class ApprovalOpened(Event, frozen=True):
 
     @property
     def careful(self) -> tuple[str, ...]:
-        """Why the word has to be typed: risks, and what a page cannot show."""
+        """Why the word has to be typed: risks, unshowable content."""
         return (*self.risks, *self.unseen)
 
     @property
@@ -171,7 +171,7 @@ class ApprovalOpened(Event, frozen=True):
 
 
 class ApprovalClosed(EventWithWords, frozen=True):
-    """A question ended without a decision; ``state`` is expired, withdrawn, stale or answered."""
+    """A question without decision: expired, withdrawn, stale or answered."""
 
     TYPE: ClassVar[str] = "APPROVAL_CLOSED"
 

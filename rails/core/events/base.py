@@ -1,4 +1,4 @@
-"""What every event has: type, message for a person, details as JSON."""
+"""What every event has: type, message, details as JSON."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class EventWithWords(Event, frozen=True):
-    """An event whose message cannot be told from its details."""
+    """An event whose message its details cannot tell."""
 
     words: str
 
@@ -60,7 +60,7 @@ class EventWithWords(Event, frozen=True):
 
 
 class UnknownEvent(Event, frozen=True):
-    """An event of a type unknown to this version, as logged."""
+    """An event of an unknown type, as logged."""
 
     name: str
     words: str

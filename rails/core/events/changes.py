@@ -1,4 +1,4 @@
-"""Proposed files on their way: planned, judged, written, undone; and results of tools."""
+"""Proposed files: planned, judged, written, undone; results of tools."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ChangeRefused(Event, frozen=True):
 
 
 class PlaceChosen(Event, frozen=True):
-    """A human placed a refused edit: the place's name, lines, likeness (0 to 1)."""
+    """A human placed a refused edit: name, lines, likeness (0 to 1)."""
 
     TYPE: ClassVar[str] = "PLACE_CHOSEN"
 
@@ -124,7 +124,7 @@ class ExecutionStarted(Event, frozen=True):
 
 
 class ToolExecutionResult(Event, frozen=True, kw_only=True):
-    """Files were written (``changes`` empty: were not), or a tool ran."""
+    """Files were written (not, if ``changes`` is empty), or a tool ran."""
 
     TYPE: ClassVar[str] = "TOOL_EXECUTION_RESULT"
     DURABLE: ClassVar[bool] = True
@@ -156,7 +156,7 @@ class CheckpointEvent(EventWithWords, frozen=True):
 
 
 class Undo(Event, frozen=True):
-    """A step was taken back, or (``redo``) done again."""
+    """A step was undone, or (``redo``) redone."""
 
     TYPE: ClassVar[str] = "UNDO"
     DURABLE: ClassVar[bool] = True

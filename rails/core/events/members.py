@@ -17,7 +17,7 @@ _NAMES = {"Json": Json, "Outline": ChangeSummary, "OutlineLine": SummaryLine, "W
 
 
 class Member(NamedTuple):
-    """One field of a class. ``default`` counts only if not required."""
+    """A class's field; ``default`` counts if not required."""
 
     name: str
     key: str
@@ -42,5 +42,5 @@ def _members_of(kind: Any) -> tuple[Member, ...]:  # noqa: ANN401 - a type is no
 
 
 def hints_of(kind: type) -> dict[str, Hashable]:
-    """Return each field's type. For readers only: it is slower than writing an event."""
+    """Return each field's type; for readers: slow."""
     return get_type_hints(kind, localns=_NAMES, include_extras=True)

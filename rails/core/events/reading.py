@@ -56,7 +56,7 @@ def read_typed(kind: type[T], value: Json) -> T:
 
 
 def read_verdict(facts: Mapping[str, Json]) -> Verdict:
-    """Return a verdict; an unknown status is an error, never a pass."""
+    """Return a verdict; unknown statuses are errors, never a pass."""
     found = facts.get("status")
     status: Status = "pass" if found == "pass" else "fail" if found == "fail" else "error"
     return Verdict(

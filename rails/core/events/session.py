@@ -1,4 +1,4 @@
-"""A session and its agents: start, end, hand-offs, what a person steers."""
+"""A session and its agents: start, end, hand-offs, steering."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rails.core.events.base import Event, EventWithWords
 
 
 class Task(msgspec.Struct, frozen=True):
-    """An agent and what it has to do."""
+    """An agent and its task."""
 
     agent: str
     task: str
@@ -48,7 +48,7 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class WorkflowStart(Event, frozen=True):
-    """A session begins. ``handed`` is a document for the first agent."""
+    """A session begins; ``handed``: the first agent's document."""
 
     TYPE: ClassVar[str] = "WORKFLOW_START"
     DURABLE: ClassVar[bool] = True
@@ -70,7 +70,7 @@ class WorkflowStart(Event, frozen=True):
 
 
 class WorkflowEnd(EventWithWords, frozen=True):
-    """A session ends. ``said`` is a closing sentence besides the message."""
+    """A session ends; ``said``: a closing sentence."""
 
     TYPE: ClassVar[str] = "WORKFLOW_END"
     DURABLE: ClassVar[bool] = True
@@ -94,7 +94,7 @@ class SessionResumed(Event, frozen=True):
 
 
 class SandboxFound(Event, frozen=True):
-    """How well commands are contained here, as the probes found: level and label."""
+    """How well commands are contained, by the probes: level, label."""
 
     TYPE: ClassVar[str] = "SANDBOX"
 
@@ -140,7 +140,7 @@ class AgentEngage(Event, frozen=True):
 
 
 class AgentFinished(EventWithWords, frozen=True):
-    """An agent's part is over. ``result`` is what it hands on."""
+    """An agent's part is over; ``result`` is handed on."""
 
     TYPE: ClassVar[str] = "AGENT_FINISHED"
 

@@ -1,4 +1,4 @@
-"""One question to a model: answer, calls, corrections, refusals, feedback."""
+"""A question to a model: answer, calls, corrections, refusals, feedback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rails.core.tool_request import Json, RawRequest
 
 
 class LlmCall(EventWithWords, frozen=True):
-    """The model is asked: number of messages, turn of the session."""
+    """The model is asked: number of messages, turn."""
 
     TYPE: ClassVar[str] = "LLM_CALL"
 
@@ -87,7 +87,7 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
         )
 
     def answer(self) -> ModelAnswer:
-        """Return the logged answer. Raises ValueError for one that cannot be read."""
+        """Return the logged answer. Raises ValueError if unreadable."""
         facts = self.to_json()
         if not self.stop_reason:
             del facts["stop_reason"]  # an answer that does not say it ended as answers do
@@ -95,7 +95,7 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
 
 
 class LlmError(Event, frozen=True):
-    """The model could not be used; ``attempt`` counts the tries."""
+    """The model was unusable; ``attempt`` counts tries."""
 
     TYPE: ClassVar[str] = "LLM_ERROR"
 
@@ -110,7 +110,7 @@ class LlmError(Event, frozen=True):
 
 
 class McpRequestFormulated(Event, frozen=True):
-    """A tool request was found. Its raw text is in the answer's record."""
+    """A tool request was found; the answer's record has its text."""
 
     TYPE: ClassVar[str] = "MCP_REQUEST_FORMULATED"
 
@@ -135,7 +135,7 @@ class McpRequestFormulated(Event, frozen=True):
 
 
 class ToolRequestValidated(Event, frozen=True):
-    """A request satisfies its definition; ``coerced`` says what was converted."""
+    """A request satisfies its definition; ``coerced``: conversions."""
 
     TYPE: ClassVar[str] = "TOOL_REQUEST_VALIDATED"
 
@@ -150,7 +150,7 @@ class ToolRequestValidated(Event, frozen=True):
 
 
 class ToolRequestValidationFailed(Event, frozen=True):
-    """A block or request was refused before anything was done."""
+    """A block or request was refused; nothing was done."""
 
     TYPE: ClassVar[str] = "TOOL_REQUEST_VALIDATION_FAILED"
 
@@ -159,7 +159,7 @@ class ToolRequestValidationFailed(Event, frozen=True):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The request that it is about, if it has an id."""
+        """The request's id, if any."""
         return (self.id,) if self.id else ()
 
     @property
@@ -169,7 +169,7 @@ class ToolRequestValidationFailed(Event, frozen=True):
 
 
 class OutputRefused(Event, frozen=True):
-    """A final answer lacks what the role's answer must have."""
+    """A final answer lacks what its role needs."""
 
     TYPE: ClassVar[str] = "OUTPUT_REFUSED"
 
@@ -215,7 +215,7 @@ class ToolBlock(Event, frozen=True):
 
 
 class BlockIgnored(Event, frozen=True):
-    """A block that is not a request, and why."""
+    """A block that is no request, and why."""
 
     TYPE: ClassVar[str] = "BLOCK_IGNORED"
 

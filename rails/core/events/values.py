@@ -1,4 +1,4 @@
-"""Values of events as JSON, and the text that the log keeps elsewhere."""
+"""Values of events as JSON; texts kept elsewhere."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class StoredText(str):
 
     @classmethod
     def of(cls, head: str, size: float, pointer: Mapping[str, Json]) -> StoredText:
-        """Return the text for ``pointer``, whose blob must be a text."""
+        """Return the text for ``pointer`` (its blob is a text)."""
         text = cls(f"{head}\n[… {size:.0f} bytes, stored as {str(pointer['blob'])[:12]} …]")
         text.pointer = pointer
         return text
 
     @property
     def blob(self) -> str:
-        """The name of the blob: the SHA-256 of the whole text."""
+        """The blob's name: the whole text's SHA-256."""
         return str(self.pointer["blob"])
 
 
@@ -56,7 +56,7 @@ def to_json(value: object) -> Json:
 
 
 def object_to_json(value: object) -> dict[str, Json]:
-    """Return an instance as an object; with ``omit_defaults``, only fields that differ from them."""
+    """Return an instance as an object; ``omit_defaults`` leaves defaults out."""
     members = [(one, getattr(value, one.name)) for one in members_of(type(value))]
     sparse = isinstance(value, msgspec.Struct) and value.__struct_config__.omit_defaults
     return {one.key: to_json(found) for one, found in members if not sparse or one.required or found != one.default}
