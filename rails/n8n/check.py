@@ -44,7 +44,7 @@ _Span = tuple[int, int, int, int]
 
 
 def at_offset(read: Unreadable, path: str) -> Finding:
-    """Return the finding for a file that cannot be read."""
+    """Return an unreadable file's finding."""
     return _finding(read.issue, path, (*line_column(read.text, read.offset), 0, 0))
 
 

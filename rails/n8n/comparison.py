@@ -28,7 +28,7 @@ _MISSING: Final = object()
 
 
 class Detail(Struct, frozen=True):
-    """One value that differs; ``path`` is from its node or the workflow."""
+    """A value that differs; ``path``: from its node or workflow."""
 
     kind: DifferenceKind
     path: _Path
@@ -37,7 +37,7 @@ class Detail(Struct, frozen=True):
 
 
 class NodeChange(Struct, frozen=True):
-    """A node before and after; ``None`` if added or removed."""
+    """A node before and after, or ``None``."""
 
     kind: DifferenceKind
     before: Node | None
@@ -54,12 +54,12 @@ class NodeChange(Struct, frozen=True):
 
     @property
     def renamed(self) -> bool:
-        """Whether the node goes by another name now."""
+        """Whether the node's name changed."""
         return self.before is not None and self.after is not None and self.before.name != self.after.name
 
 
 class WireChange(Struct, frozen=True, order=True):
-    """A wire, by its ends' present names (a removed node's: former)."""
+    """A wire, by its ends' present (or last) names."""
 
     source: str
     type: str
@@ -71,7 +71,7 @@ class WireChange(Struct, frozen=True, order=True):
 
 
 class WorkflowComparison(Struct, frozen=True):
-    """All differences between two versions. ``settings`` are the workflow's own values."""
+    """All differences; ``settings``: the workflow's own values."""
 
     nodes: tuple[NodeChange, ...]
     wires: tuple[WireChange, ...]

@@ -17,7 +17,7 @@ from rails.core.verdict import Severity
 
 
 class WorkflowRule(Struct, frozen=True):
-    """One rule: its severity on ``import``, reason, and an example of the fault."""
+    """A rule: severity on ``import``, reason, example."""
 
     id: str
     severity: Severity

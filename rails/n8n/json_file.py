@@ -1,4 +1,4 @@
-"""From bytes to JSON, as n8n's ``JSON.parse`` reads them."""
+"""From bytes to JSON, as n8n's ``JSON.parse``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RULES: Final = JsonRules(repeated=True, surrogates=True, any_number=True, depth
 
 
 class WorkflowFile(Struct, frozen=True):
-    """A parsed file: text without mark, value, whether a key repeats."""
+    """A parsed file: text without mark, value, repeated key or not."""
 
     text: str
     value: Json
@@ -26,7 +26,7 @@ class WorkflowFile(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """Why a file is not JSON, and at which character."""
+    """Why a file is no JSON, and where."""
 
     text: str
     issue: Issue

@@ -99,7 +99,7 @@ def shown_value(value: object) -> str:
 
 
 def json_kind(value: object) -> str:
-    """Return a value's JSON type: object, array, string, number, boolean or null."""
+    """Return a value's JSON type, such as "array"."""
     name = json_type(value)
     return "number" if name == "integer" else name
 
@@ -122,7 +122,7 @@ def plain_name(name: str) -> str:
 
 
 class Names:
-    """Names, to find which one a wrong name meant."""
+    """Names, to find what a wrong one meant."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(names)
@@ -144,7 +144,7 @@ class Names:
         return None if close is None else self._plain[close]
 
     def hint(self, name: str, what: str) -> str:
-        """Return the remedy for a wrong name: the nearest, or all."""
+        """Return a wrong name's remedy: the nearest, or all."""
         nearest = self.nearest(name)
         if nearest is not None:
             return f"Did you mean {shown_value(nearest)}?"
@@ -176,7 +176,7 @@ NODE_VALUES: Final[Mapping[str, Any]] = {
 
 
 class Node(Struct, frozen=True):
-    """One node. ``version`` is ``None`` if left to n8n."""
+    """One node; ``version``: ``None`` if left to n8n."""
 
     index: int
     name: str
@@ -198,7 +198,7 @@ class Node(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The node for a sentence's start; ``str(node)`` for its middle."""
+        """The node at a sentence's start; in its middle ``str(node)``."""
         return f"Node {shown_value(self.name)}"
 
     def __str__(self) -> str:
@@ -320,12 +320,12 @@ def is_position(value: object) -> bool:
 
 
 def own_id(text: str) -> str:
-    """Return an id made from a text, always the same."""
+    """Return a text's id, always the same."""
     return str(uuid.uuid5(_OURS, text))
 
 
 def put_at(value: Any, path: JsonPath, new: Json) -> None:  # noqa: ANN401 - any JSON value
-    """Set the value at a path; missing objects are made."""
+    """Set the value at a path; makes missing objects."""
     for part in path[:-1]:
         value = value.setdefault(part, {}) if isinstance(value, dict) else value[part]
     value[path[-1]] = new

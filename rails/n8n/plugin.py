@@ -1,4 +1,4 @@
-"""The plug-in, this package's only module for others: the gate's kind and n8n's verb."""
+"""The plug-in, all that others import: the gate's kind, n8n's verb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a JSON value an n8n workflow, even a broken one?"""
+"""Is JSON an n8n workflow, even broken?"""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def value_of_json(text: str) -> Value:
 
 
 def to_boolean(value: Value) -> bool:
-    """Return what n8n takes for true or false. Raises ValueError for others."""
+    """Return n8n's true or false. Raises ValueError."""
     if isinstance(value, str) and value.lower() in {"true", "false"}:
         return value.lower() == "true"
     if not (isinstance(value, str) and not value.strip()) and to_number(value) in (0, 1):

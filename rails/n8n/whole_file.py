@@ -1,4 +1,4 @@
-"""A workflow file after ``edit_workflow``'s operations, in n8n's form."""
+"""A workflow after ``edit_workflow``, in n8n's form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rails.n8n.formatting import complete
 def workflow_edit(
     path: WorkspacePath, data: bytes | None, steps: Sequence[Mapping[str, Json]]
 ) -> tuple[str, str] | Refusal:
-    """Return the file's text before and after ``steps``, or a refusal."""
+    """Return the text before and after ``steps``, or a refusal."""
     workflow = None if data is None else _workflow(data)
     if data is None or workflow is None:
         what = "does not exist" if data is None else "is not a workflow in JSON"

@@ -36,7 +36,7 @@ class NodeBox(msgspec.Struct):
 
     @property
     def is_sub(self) -> bool:
-        """Whether it only serves another node: n8n draws it round."""
+        """Whether it only serves another: drawn round."""
         return self.serves and not (self.inputs or self.outputs or self.below)
 
     @property
@@ -68,13 +68,13 @@ class NodeBox(msgspec.Struct):
         return self.x, self.y + self.height * (min(number, _MOST_PORTS) + 1) // (self.inputs + 1)
 
     def port(self, kind: str) -> tuple[int, int]:
-        """Return where a sub-node of this kind is connected."""
+        """Return where such a sub-node is connected."""
         place = self.below.index(kind) + 1 if kind in self.below else 0
         return self.x + self.width * place // (len(self.below) + 1), self.y + self.height
 
 
 def boxes_of(drawing: Drawing) -> list[NodeBox]:
-    """Return the boxes of a drawing, each knowing its ports."""
+    """Return a drawing's boxes with their ports."""
     boxes = [_box(node) for node in drawing.nodes[:MOST_NODES]]
     order = list(AI_PORTS)
     for wire in drawing.wires[:MOST_WIRES]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 
 class Icon(NamedTuple):
-    """A path (empty: ``letters``), whether it is filled, and its colour's class."""
+    """A path (empty: ``letters``), whether filled, its colour's class."""
 
     path: str
     filled: bool

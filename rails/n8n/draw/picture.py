@@ -175,7 +175,6 @@ def _curve(start: tuple[int, int], end: tuple[int, int], low: int) -> str:
 
 
 def _lowest(source: NodeBox, target: NodeBox) -> int:
-    """Return how low a wire leads back: between rows, or below both boxes and names."""
     if target.y - (source.y + source.height) > _BACK + 24:
         return target.y - 22
     return max(source.y + source.height, target.y + target.height) + _BACK

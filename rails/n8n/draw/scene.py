@@ -75,7 +75,7 @@ class DrawnWire(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """A picture as logged. ``total`` counts the nodes, drawn or not."""
+    """A logged picture; ``total`` counts nodes, drawn or not."""
 
     compared: bool
     total: int
@@ -113,7 +113,6 @@ def _node(change: NodeChange, place: Place) -> DrawnNode:
 
 
 def _called(node: Node) -> str:
-    """Return the called workflow's name or id; "" if none or an expression."""
     value = node.parameters.get("workflowId") if node.type in _CALLERS else None
     chosen = value if isinstance(value, dict) else {"value": value}
     named = chosen.get("cachedResultName") or chosen.get("value")

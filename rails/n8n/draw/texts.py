@@ -1,4 +1,4 @@
-"""The texts of a picture as escaped SVG elements, cut to their room."""
+"""A picture's texts as escaped SVG elements, cut to fit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cut(text: str, width: int) -> str:
 
 
 def note_lines(text: str, width: int, height: int) -> Iterator[str]:
-    """Yield a sticky note's text, headings large, as much as fits."""
+    """Yield a sticky note's text, headings large, as fits."""
     y = 28
     for line in printable(text).split("\n"):
         is_heading = bool(_HEADING.match(line))

@@ -27,7 +27,7 @@ _Place = tuple[int, int]
 
 
 def missing(workflow: Workflow) -> dict[int, _Place]:
-    """Return a position, by index, for each node without a valid one."""
+    """Return positions, by index, for nodes without a valid one."""
     known = {node.index: _place(node) for node in workflow.nodes if is_position(node.raw.get("position"))}
     if len(known) == len(workflow.nodes):
         return {}

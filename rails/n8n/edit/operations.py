@@ -231,7 +231,7 @@ _OPERATIONS: Final[Mapping[str, type[_Operation]]] = {
 def apply_operations(
     workflow: Mapping[str, Json], operations: Sequence[Mapping[str, Json]]
 ) -> dict[str, Json] | Refusal:
-    """Return the workflow after all operations, or the first refusal. ``workflow`` is not changed."""
+    """Return a changed copy of ``workflow``, or the first refusal."""
     made: _Workflow = copy.deepcopy(dict(workflow))
     if not isinstance(made.setdefault("nodes", []), list) or not isinstance(made.setdefault("connections", {}), dict):
         message = "The file is not a workflow: `nodes` or `connections` has the wrong type."

@@ -1,1 +1,1 @@
-"""What an agent or a person can ask about n8n's nodes."""
+"""What can be asked about n8n's nodes."""

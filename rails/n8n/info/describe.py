@@ -1,4 +1,4 @@
-"""What an agent should know of a node type before it writes one."""
+"""What an agent should know of a node type."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _STAND_INS: Final[Mapping[str, object]] = {
 
 
 def answer(parameters: Mapping[str, Json]) -> str:
-    """Return a node type at a version, or the types that words fit."""
+    """Return a node type at a version, or types that fit."""
     node_type, version, given = (parameters.get(name) for name in ("type", "version", "parameters"))
     if isinstance(node_type, str):
         number = float(version) if isinstance(version, int | float) else None
@@ -79,7 +79,7 @@ def describe_node(node_type: str, version: float | None = None, parameters: Mapp
 
 
 def find_nodes(words: str, *, known: Catalogue | None = None) -> list[str]:
-    """Return types whose names have all of ``words``, shortest first; else most of them."""
+    """Return types whose names have all ``words``, shortest first; else most."""
     found = known or catalogue.current()
     parts = words.casefold().split()
     held = {name: sum(part in name.casefold() for part in parts if len(part) >= _WORD) for name in found.versions}
@@ -154,14 +154,14 @@ def _kind(item: Property) -> str:
 
 
 def known_shapes(node_type: str) -> Iterator[str]:
-    """Yield the shapes known of a type without a description, and the operators."""
+    """Yield the shapes and operators of an undescribed type."""
     for name, kind in _KNOWN.get(node_type, ()):
         yield f"  {name}: {_VALUES[kind]}"
         yield from _operators(kind)
 
 
 def shapes(visible: list[Property]) -> Iterator[str]:
-    """Yield a line for each parameter with its own shape, and filter operators once."""
+    """Yield each parameter with its own shape; filter operators once."""
     for item in visible:
         value = _VALUES.get(item.type) or (_groups(item) if item.groups else "")
         if value:

@@ -29,7 +29,7 @@ _MOST: Final = 2_000
 
 
 class Early(NamedTuple):
-    """An error: byte offsets into the code, and a message."""
+    """An error: byte offsets into the code, message."""
 
     start: int
     end: int
@@ -50,7 +50,7 @@ def errors(code: str, tree: Tree) -> Iterator[Early]:
 
 
 def forms(tree: Tree, where: str) -> Iterator[Early]:
-    """Yield the forms of ``forms.json`` that are refused "everywhere", or in an "expression"."""
+    """Yield the forms of ``forms.json`` refused "everywhere", or in an "expression"."""
     found = _captured(tree, _forms_query(where))
     for number, (_, message) in enumerate(_FORMS[where]):
         yield from (error_at(node, message) for node in found.get(f"found{number}", ()))
@@ -80,7 +80,7 @@ def _forms_query(where: str) -> str:
 
 @cache
 def grammar() -> Language:
-    """Return the grammar of JavaScript. Raises ImportError if not installed."""
+    """Return JavaScript's grammar. Raises ImportError."""
     import tree_sitter_javascript
     from tree_sitter import Language
 
@@ -113,14 +113,13 @@ def _waits(node: Node) -> Early | None:
 
 
 def outer_await(code: str, tree: Tree) -> Iterator[Early]:
-    """Yield each ``await`` outside functions, which n8n allows only in Code nodes."""
+    """Yield each ``await`` outside functions: n8n allows it in Code nodes."""
     for node in _nodes(tree, "(await_expression) @found") if "await" in code else ():
         if _nearest(node, FUNCTIONS) is None:
             yield error_at(node, "await is in a function that is not async")
 
 
 def _declared_twice(node: Node) -> Early | None:
-    """Return a name that a block declares twice (``let``, ``const``, ``class``)."""
     seen = dict.fromkeys(_parameters(node), True)
     for child in node.named_children:
         is_free = child.type in {"function_declaration", "generator_function_declaration", "variable_declaration"}

@@ -62,7 +62,7 @@ class Reference(Struct, frozen=True):
 
 
 def segments(text: str) -> Iterator[Segment]:
-    """Yield the code segments of an expression (with its ``=``)."""
+    """Yield an expression's code segments (with its ``=``)."""
     position = 1
     while True:
         opened = _unescaped(text, "{{", position)
@@ -89,7 +89,7 @@ def _unescaped(text: str, mark: str, start: int) -> int:
 
 
 def constructor_fault(text: str) -> JavaScriptFault | None:
-    """Return the fault of ``.constructor``, which n8n refuses even outside of code."""
+    """Return ``.constructor``'s fault: refused even outside code."""
     found = sandbox.constructor_access(text)
     return JavaScriptFault(*found, '".constructor" may stand nowhere in it', is_syntax=False) if found else None
 
@@ -155,7 +155,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def unknown_variables(code: str) -> Iterator[Reference]:
-    """Yield ``$`` names that neither n8n defines nor the code declares."""
+    """Yield ``$`` names that neither n8n nor the code defines."""
     unknown = (match for match in _VARIABLE.finditer(code) if match.group() not in VARIABLES)
     for match in islice(unknown, _MOST_UNKNOWN):
         name = match.group()

@@ -42,13 +42,13 @@ def is_suspicious(code: str) -> bool:
 
 
 def constructor_access(text: str) -> tuple[int, int] | None:
-    """Return where a text has ``.constructor``, which n8n refuses even in plain text."""
+    """Return where a text has ``.constructor``."""
     found = _CONSTRUCTOR.search(text, 1)
     return found.span() if found else None
 
 
 def refusal(parsed: ParsedScript, *, alone: bool) -> Early | None:
-    """Return the first thing that n8n refuses. ``alone``: no text is around it."""
+    """Return what n8n refuses first; ``alone``: without text around."""
     root = parsed.tree.root_node
     refused = forms(parsed.tree, "expression")
     found = [*refused, *_names(parsed), *_dollars(parsed), *outer_await(parsed.code, parsed.tree)]
@@ -91,7 +91,6 @@ def _is_called(node: Node) -> bool:
 
 
 def _function_value(root: Node) -> Iterator[Early]:
-    """Yield the error of a value that is a function or a promise."""
     statements = [child for child in root.named_children if "comment" not in child.type]
     if len(statements) != 1 or statements[0].type != "expression_statement":
         return

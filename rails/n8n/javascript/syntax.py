@@ -40,7 +40,7 @@ _NOT_CODE: Final = frozenset({
 
 
 class JavaScriptFault(Struct, frozen=True):
-    """A syntax error at character offsets, or (``is_syntax`` false) JavaScript that n8n refuses."""
+    """A fault at character offsets: of syntax, or (``is_syntax`` false) n8n's refusal."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class JavaScriptFault(Struct, frozen=True):
 
 
 class ParsedScript(Struct, frozen=True):
-    """Code and its tree. ``fault`` is its first syntax error."""
+    """Code and its tree; ``fault``: the first syntax error."""
 
     code: str
     tree: Tree
@@ -57,16 +57,16 @@ class ParsedScript(Struct, frozen=True):
 
     @property
     def first_statement(self) -> str:
-        """The kind of the first statement ("expression_statement", …), or ""."""
+        """The first statement's kind ("expression_statement", …), or ""."""
         return next((child.type for child in self.tree.root_node.named_children if "comment" not in child.type), "")
 
     def is_code(self, start: int, end: int) -> bool:
-        """Say whether ``start`` to ``end`` is outside strings and comments."""
+        """Say whether the range is outside strings and comments."""
         node = self.node_at(start, end)
         return node is None or node.type not in _NOT_CODE
 
     def is_name(self, start: int, end: int) -> bool:
-        """Say whether ``start`` to ``end`` begins a name, not a property."""
+        """Say whether the range begins a name, no property."""
         node = self.node_at(start, end)
         return node is None or node.type == "identifier" or self.fault is not None
 
@@ -173,7 +173,6 @@ def _early(code: str, data: bytes, tree: Tree) -> JavaScriptFault | None:
 
 
 def _curly_quote(parsed: ParsedScript) -> JavaScriptFault | None:
-    """Return the fault of a typographic quote: the grammar's letter."""
     for match in _CURLY.finditer(parsed.code):
         if parsed.is_code(match.start(), match.end()):
             return JavaScriptFault(match.start(), match.end(), f"{match.group()} is not a quote in code: write ' or \"")

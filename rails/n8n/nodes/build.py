@@ -22,7 +22,7 @@ from rails.n8n.nodes.packages import Package, packages_at
 
 
 class CatalogueInfo(Struct, frozen=True):
-    """What a catalogue covers: n8n's version, its file, source, numbers of types and versions."""
+    """What a catalogue covers: n8n's version, file, source, numbers of types and versions."""
 
     n8n: str
     file: str
@@ -49,7 +49,7 @@ def build_catalogue(source: Path) -> CatalogueInfo:
 
 
 def packages_with_nodes(source: Path) -> list[Package]:
-    """Return the packages at a place. Raises UsageError if none describes a node."""
+    """Return a place's packages. Raises UsageError if none describes nodes."""
     packages = list(packages_at(source))
     if not any(package.nodes for package in packages):
         raise UsageError(
@@ -211,7 +211,6 @@ def _modes(modes: Any) -> dict[str, list[str]] | None:  # noqa: ANN401
 
 
 def _as_tool(group: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
-    """Return a group as a tool, as n8n does on loading."""
     names = [interned.values[number]["name"] for number in group["properties"]]
     added: list[int] = []
     if "toolDescription" not in names:

@@ -29,7 +29,7 @@ _MAX_BYTES: Final = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """One input or output. ``filter`` is the closed list of connectable types, if any."""
+    """An input or output; ``filter``: the only connectable types, if any."""
 
     type: str
     required: bool = False
@@ -40,7 +40,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A node's credential. ``display`` is its ``displayOptions``, ``None`` for always."""
+    """A node's credential; ``display``: ``displayOptions``, ``None`` for always."""
 
     name: str
     required: bool
@@ -80,11 +80,11 @@ class Catalogue:
 
     @property
     def is_full(self) -> bool:
-        """Whether parameters and ports are known, not only names."""
+        """Whether more than names is known."""
         return bool(self._groups)
 
     def known_versions(self, node_type: str) -> tuple[float, ...] | None:
-        """Return a type's versions, tool variants included; ``None`` if unknown."""
+        """Return a type's versions, also of tools; ``None``: unknown."""
         found = self.versions.get(node_type)
         if found is None:
             base = base_of_tool(node_type)
@@ -115,7 +115,7 @@ class Catalogue:
         return Description(node_type, versions, _written_ports(inputs), _written_ports(outputs), (), (), is_full=False)
 
     def property(self, number: int) -> Mapping[str, Any]:
-        """Return a property with those below it; equal ones are kept once."""
+        """Return a property with its children; equal ones once."""
         made = self._expanded.get(number)
         if made is None:
             raw = dict(self._properties[number])
@@ -143,7 +143,7 @@ def _described(catalogue: Catalogue, node_type: str, index: int) -> Description:
 
 
 def read_ports(raw: Iterable[Any] | None) -> tuple[Port, ...] | None:
-    """Return ports from the catalogue's file; ``None`` where n8n computes them."""
+    """Return a catalogue file's ports; ``None`` where computed."""
     return None if raw is None else tuple(map(read_port, raw))
 
 
@@ -177,7 +177,7 @@ def write_ports(ports: Sequence[Port] | None) -> str:
 
 
 def base_of_tool(node_type: str) -> str:
-    """Return the type of a tool variant (``…Tool``, ``…HitlTool``), or ""."""
+    """Return a tool variant's type (``…Tool``, ``…HitlTool``), or ""."""
     for ending in ("HitlTool", "Tool"):
         if node_type.endswith(ending):
             return node_type.removesuffix(ending)
@@ -185,7 +185,7 @@ def base_of_tool(node_type: str) -> str:
 
 
 def cache_file() -> Path:
-    """Return the user's catalogue file; ``AI_RAILS_N8N_CATALOGUE`` overrides it."""
+    """Return the user's catalogue file, or ``AI_RAILS_N8N_CATALOGUE``."""
     import platformdirs
 
     named = os.environ.get("AI_RAILS_N8N_CATALOGUE")
@@ -193,7 +193,7 @@ def cache_file() -> Path:
 
 
 def current() -> Catalogue:
-    """Return the user's readable full catalogue, else the shipped list."""
+    """Return the user's catalogue if readable, else the shipped."""
     file = cache_file()
     try:
         stat = file.stat()
@@ -204,7 +204,7 @@ def current() -> Catalogue:
 
 @cache
 def names_only() -> Catalogue:
-    """Return the shipped list of types, versions and ports."""
+    """Return the shipped types, versions and ports."""
     raw = json.loads(_NAMES_FILE.read_text(encoding="utf-8"))
     versions = {
         f"{package}.{name}": tuple(float(version) for version in numbers)
@@ -220,7 +220,7 @@ def _cached(file: Path, _changed: int, _size: int) -> Catalogue | None:
 
 
 def load_catalogue(file: Path) -> Catalogue | None:
-    """Read a catalogue file; ``None`` if damaged or of another format."""
+    """Read a catalogue; ``None`` if damaged or of another format."""
     try:
         with gzip.open(file) as stream:
             raw = json.loads(stream.read(_MAX_BYTES))

@@ -35,7 +35,7 @@ class Display(Struct, frozen=True):
     depends_on: tuple[str, ...]
 
     def visible(self, values: Mapping[str, Any], root: Mapping[str, Any], version: float, is_tool: bool) -> bool:
-        """Say whether the parameter shows, given its level's values and the node's."""
+        """Say whether it shows, by the level's and node's values."""
         for key in self.show:
             found = _values(key, values, root, version, is_tool)
             for value in found:
@@ -74,7 +74,7 @@ def _key(name: str, conditions: Sequence[Any]) -> _Key:
 
 
 def token(value: Any) -> Any:  # noqa: ANN401 - any JSON value comes in
-    """Return a hashable stand-in, equal exactly under JavaScript's ``===``."""
+    """Return a hashable, equal as under JavaScript's ``===``."""
     if value is True or value is False:
         return ("bool", value)
     return id(value) if isinstance(value, dict | list) else value

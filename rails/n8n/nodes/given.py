@@ -20,7 +20,7 @@ ONE_SIDED: Final = frozenset(FACTS["one_sided_operations"])
 
 
 class Spot(NamedTuple):
-    """One level of parameters: given, and kept by n8n."""
+    """A level of parameters: given, and kept."""
 
     level: Level
     given: Any
@@ -29,7 +29,7 @@ class Spot(NamedTuple):
 
 
 def each_given(top: Spot, context: Context) -> Iterator[tuple[Spot, str, Property | None]]:
-    """Yield each given name, at every level, with the property that shows, or None."""
+    """Yield given names, at every level, with the shown property or None."""
     yield from _each(top, top.kept, context)
 
 
@@ -56,7 +56,7 @@ def _each(spot: Spot, root: Any, context: Context) -> Iterator[tuple[Spot, str, 
 
 
 def filters_in(value: Json, path: JsonPath = ()) -> Iterator[tuple[JsonPath, dict[str, Json]]]:
-    """Yield every filter with its place: what has comparing conditions, or one."""
+    """Yield every filter (what has comparing conditions, or one), with its place."""
     if isinstance(value, list):
         for index, one in enumerate(value):
             yield from filters_in(one, (*path, index))

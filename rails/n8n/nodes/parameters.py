@@ -23,7 +23,7 @@ _NESTED: Final = frozenset({"collection", "fixedCollection"})
 
 
 class Malformed(Exception):
-    """n8n iterates over the value at ``path``, which is no list."""
+    """n8n iterates over what is at ``path``: no list."""
 
     def __init__(self, path: tuple[str | int, ...]) -> None:
         super().__init__(path)
@@ -31,7 +31,7 @@ class Malformed(Exception):
 
 
 class Property(Struct, frozen=True, eq=False):
-    """One parameter. ``children`` are a collection's, ``groups`` a fixedCollection's."""
+    """A parameter; ``children``: a collection's, ``groups``: a fixedCollection's."""
 
     name: str
     type: str
@@ -45,7 +45,7 @@ class Property(Struct, frozen=True, eq=False):
     raw: Mapping[str, Any]
 
     def shows(self, here: Any, root: Any, context: Context) -> bool:  # noqa: ANN401
-        """Say whether it shows, given its level's values and the node's."""
+        """Say whether it shows, by the level's and node's values."""
         return self.display is None or self.display.visible(here, root, context.version, context.is_tool)
 
     @property
@@ -55,7 +55,7 @@ class Property(Struct, frozen=True, eq=False):
 
 
 class Level:
-    """The properties of one level, in n8n's order of resolution."""
+    """A level's properties, in n8n's order of resolution."""
 
     __slots__ = ("by_name", "duplicates", "judged", "order", "properties")
 
@@ -138,7 +138,7 @@ class Context(Struct, frozen=True):
 
 
 def context_of(description: Description, version: float | None) -> Context:
-    """Return the context of a node; the newest version if the file has none."""
+    """Return a node's context; without version, the newest."""
     chosen = max(description.versions) if version is None else version
     return Context(chosen, description.type.endswith("Tool"))
 
@@ -150,7 +150,7 @@ def levels(description: Description) -> Level:
 
 
 def filled(level: Level, values: Mapping[str, Any], context: Context) -> dict[str, Any]:
-    """Return a node's parameters as n8n would hold them. Raises :class:`Malformed`."""
+    """Return parameters as n8n holds them. Raises :class:`Malformed`."""
     return _Filler(context).fill(level, values, None, "", ())
 
 

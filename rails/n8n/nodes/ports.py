@@ -39,7 +39,7 @@ def inputs(description: Description, values: ParameterValues, version: float) ->
 def outputs(
     description: Description, values: ParameterValues, version: float, *, error_output: bool = False
 ) -> tuple[Port, ...] | None:
-    """Return a node's outputs. ``error_output``: ``onError`` adds one at the end."""
+    """Return outputs. ``error_output``: ``onError`` adds a last one."""
     found = description.outputs
     if found is None:
         found = _computed("outputs", description, values, version)
@@ -47,7 +47,7 @@ def outputs(
 
 
 def with_defaults(node_type: str, parameters: ParameterValues) -> ParameterValues:
-    """Return the parameters that ports depend on, defaults filled in without a full catalogue."""
+    """Return what ports depend on, with defaults, without full catalogue."""
     return {**_TABLE["defaults"].get(_row_name(node_type), {}), **parameters}
 
 

@@ -1,4 +1,4 @@
-"""A value in the form that n8n reads: its group, list, choice, locator."""
+"""A value in n8n's form: group, list, choice, locator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelec
 
 
 class ParameterChange(NamedTuple):
-    """A repair in words, what it sets, and what it removes."""
+    """A repair in words; what it sets and removes."""
 
     what: str
     put: tuple[tuple[JsonPath, Json], ...]
@@ -47,7 +47,7 @@ def as_rows(value: Json, level: Level) -> list[Json] | None:
 
 
 def shape_changes(item: Property, value: Json, here: JsonPath) -> Iterator[ParameterChange]:
-    """Yield what a value lacks to be read: its group, list, object, sign."""
+    """Yield what a value lacks: group, list, object, sign."""
     if item.type == "fixedCollection":
         yield from _groups(item, value, here)
     elif item.type == "collection" and item.multiple is not True:
@@ -151,7 +151,6 @@ def _locator(item: Property, value: Mapping[str, Json], here: JsonPath) -> Itera
 
 
 def _modes_for(item: Property, value: Json) -> Iterable[str]:
-    """Yield the modes that n8n would accept; a list's choice may be anything."""
     for mode, rules in item.modes.items():
         patterns = [pattern_of(f"^{rule}$") for rule in rules]
         if (

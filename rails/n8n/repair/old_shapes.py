@@ -30,7 +30,7 @@ Repaired = tuple[dict[str, Json], str] | None
 
 
 def repairs(node: model.Node, parameters: dict[str, Json]) -> Iterator[tuple[dict[str, Json], str]]:
-    """Yield the parameters in present shape, and what was done, for each old shape."""
+    """Yield parameters in present shape, and what was done, for each old one."""
     for repair in _REPAIRS:
         found = repair(node, parameters)
         if found is not None:

@@ -1,4 +1,4 @@
-"""Conditions of filters under n8n's names: types, operators, combinators."""
+"""Filters' conditions under n8n's names: types, operators, combinators."""
 
 from __future__ import annotations
 

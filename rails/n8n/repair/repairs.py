@@ -32,7 +32,7 @@ class WorkflowRepair(NamedTuple):
 def repaired(
     workflow: Mapping[str, Json], known: Catalogue | None = None
 ) -> tuple[dict[str, Json], list[WorkflowRepair]]:
-    """Return the repaired workflow, and what was done; equal to ``workflow`` if nothing."""
+    """Return the repaired workflow (or an equal), and what was done."""
     nodes, made = workflow.get("nodes"), list[WorkflowRepair]()
     if not isinstance(nodes, list):
         return dict(workflow), made

@@ -1,4 +1,4 @@
-"""Rules for Code nodes: JavaScript and Python parse, and named nodes exist."""
+"""Code nodes: JavaScript and Python parse, named nodes exist."""
 
 from __future__ import annotations
 
@@ -99,7 +99,6 @@ def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
 
 
 def _result(node: Node, code: _Code) -> Iterator[Issue]:
-    """Yield what n8n stops at: no items, or wrong ones."""
     if node.type != "n8n-nodes-base.code" or not code.text.strip():
         return
     each = node.parameters.get("mode") == "runOnceForEachItem"

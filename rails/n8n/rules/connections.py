@@ -1,4 +1,4 @@
-"""Connections against the nodes' ports. n8n's editor silently drops a wrong one."""
+"""Connections against ports: n8n's editor silently drops wrong ones."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def weigh(issues: Iterable[Issue], profile: str) -> Iterator[Issue]:
 
 
 def check(workflow: Mapping[str, Json], profile: str) -> Iterator[Issue]:
-    """Yield what is missing or not allowed around nodes and connections."""
+    """Yield what is missing or forbidden around nodes and connections."""
     yield from _name(workflow, "error" if profile == "api" else "info")
     yield from _around(workflow)
     if profile != "api":

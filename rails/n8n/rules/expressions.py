@@ -1,4 +1,4 @@
-"""Expressions parse, the nodes they name exist and ran before, the ``=`` is there."""
+"""Expressions parse, have ``=``, and name nodes that exist and ran."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: b
 
 
 def parameter_texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
-    """Yield every parameter string with its path, in file order."""
+    """Yield parameter strings with paths, in file order."""
     todo: list[tuple[JsonPath, Json]] = [((*node.path, "parameters"), dict(node.parameters))]
     while todo:
         path, value = todo.pop()
@@ -191,7 +191,7 @@ class _Checker:
 
 
 def is_tool(node: Node, workflow: Workflow) -> bool:
-    """Say whether a model can call the node, by type or outgoing wire."""
+    """Say whether models can call the node, by type or wire."""
     short = node.type.rpartition(".")[2]
     wires = workflow.outgoing.get(node.name, ())
     return short.startswith("tool") or short.endswith("Tool") or any(wire.source_type == "ai_tool" for wire in wires)

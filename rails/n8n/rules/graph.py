@@ -19,7 +19,7 @@ _CAN_STOP: Final = frozenset(FACTS["types_that_stop_items"])
 
 
 def check_cycles(workflow: Workflow) -> Iterator[Issue]:
-    """Yield a warning for each self-connection and cycle without an exit."""
+    """Yield a warning for each self-connection and cycle without exit."""
     for wire in workflow.wires:
         if wire.source is wire.target and wire.source_type == "main" and not wire.source.disabled:
             yield issue("N8N036", wire.path, wire=wire)
@@ -41,7 +41,6 @@ def _passed_on(workflow: Workflow, node: Node) -> list[str]:
 
 
 def _loops(workflow: Workflow) -> Iterator[Issue]:
-    """Yield a warning for Loop Over Items with its body on "done"."""
     for node in workflow.nodes:
         if node.type != "n8n-nodes-base.splitInBatches" or node.disabled:
             continue
@@ -160,14 +159,14 @@ def _starts(workflow: Workflow, *, whole: bool, stuck: Severity) -> Iterator[Iss
 
 
 def never_runs(workflow: Workflow) -> set[int]:
-    """Return the indexes of nodes that no enabled trigger reaches; empty without triggers."""
+    """Return nodes' indexes that no enabled trigger reaches; empty without triggers."""
     triggers = [node for node in workflow.nodes if is_trigger(node) and not node.disabled]
     reached = reached_from(workflow, triggers)
     return {node.index for node in workflow.nodes if triggers and node.name not in reached}
 
 
 def reached_from(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
-    """Return the names of nodes that run: along main, and to sub-nodes."""
+    """Return nodes that run: along main, and sub-nodes."""
 
     def following(name: str) -> Iterator[str]:
         yield from (wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main")
@@ -177,7 +176,6 @@ def reached_from(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
 
 
 def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
-    """Yield a warning for each method and path used before."""
     served: dict[tuple[str, str], Node] = {}
     for node in nodes:
         if node.disabled:
@@ -190,7 +188,7 @@ def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
 
 
 def routes(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield each webhook's method and path, if constant."""
+    """Yield constant webhooks' methods and paths."""
     is_chat = node.type == _CHAT and node.parameters.get("public") is True
     options = node.parameters.get("options")
     path = node.parameters.get("path") or (options.get("path") if isinstance(options, dict) else None)

@@ -1,4 +1,4 @@
-"""Invalid texts that n8n parses as JSON. Set repairs near-JSON since 2.x."""
+"""Texts that n8n cannot parse as JSON; Set repairs some since 2.x."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ def json_fault(text: str) -> str:
 
 
 def _made_fault(text: str) -> str:
-    """Return why a text with expressions is never JSON, or ""."""
     if not _EXPRESSION.search(text) or not text.lstrip().startswith(("{", "[")) or text.lstrip().startswith("{{"):
         return ""
     # Behind a colon an expression gives a value; elsewhere a value, members, or nothing.

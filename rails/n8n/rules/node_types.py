@@ -1,4 +1,4 @@
-"""Node types and versions: known, misspelt, gone, or a community package's (not judged)."""
+"""Types and versions: known, misspelt, gone, or community's (not judged)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _MOST: Final = 20_000
 
 
 class Returned(NamedTuple):
-    """A return: character offsets, n8n's refusal or "", and whether every run reaches it."""
+    """A return: character offsets, n8n's refusal or "", always reached or not."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class Returned(NamedTuple):
 
 
 def returns(code: str, language: str, *, each: bool) -> Iterator[Returned]:
-    """Yield the returns of code that parses. ``each``: it runs once for each item."""
+    """Yield the returns of sound code; ``each``: run for each item."""
     for shape, start, end, is_sure in _javascript(code) if language == "javaScript" else _python(code):
         yield Returned(start, end, _fault(shape, each=each), is_sure)
 

@@ -50,7 +50,7 @@ _NOT_EMPTY: Final = frozenset({"N8N011", "N8N012", "N8N022"})
 
 
 def validate_structure(value: Json) -> Iterator[Issue]:
-    """Yield what n8n's structural validator refuses in any JSON."""
+    """Yield what n8n's validator refuses in any JSON."""
     if not isinstance(value, dict):
         remedy = 'A workflow is {"nodes": […], "connections": {…}}.'
         yield _wrong_type("N8N002", (), ("The document", remedy), "object", value)

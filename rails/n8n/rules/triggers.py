@@ -1,4 +1,4 @@
-"""What starts a workflow and answers it: triggers, responses, credentials."""
+"""Triggers, responses, credentials."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ def _has_outputs(workflow: Workflow, node: Node) -> bool:
 
 
 def _lacking(node: Node, used: list[Credential], severity: Severity, *, publishes: bool) -> Iterator[Issue]:
-    """Yield required credentials missing or, to n8n, not configured."""
     given = node.raw.get("credentials")
     names = dict(given) if isinstance(given, dict) else {}
     missing = [item.name for item in used if not _is_truthy(names.get(item.name))]
