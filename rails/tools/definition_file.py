@@ -43,7 +43,7 @@ _Problems = Iterator[SchemaProblem]
 
 
 def definition_of(value: Json, source: str, text: str, roles: Collection[str]) -> Definition | list[SchemaProblem]:
-    """Return the definition, or every mistake. ``text`` is the file's; ``roles`` are slugs."""
+    """Return the definition, or every mistake. ``text``: the file's; ``roles``: slugs."""
     if not isinstance(value, dict):
         message = f"a definition must be one object, not {kind_in_words(value)}"
         return [SchemaProblem((), message, "Put one tool in each file.")]
@@ -55,7 +55,7 @@ def definition_of(value: Json, source: str, text: str, roles: Collection[str]) -
 
 
 def make_definition(value: Mapping[str, Any], source: str, text: str) -> Definition:
-    """Return the definition of a value that satisfies the schema."""
+    """Return a schema-valid value's definition."""
     annotations = value.get("annotations", {})
     transport = read_transport(value, str(value[_spelling(value, "tool_name")]))
     return Definition(

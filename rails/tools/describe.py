@@ -1,4 +1,4 @@
-"""Definitions for people: a tool, what waits to be accepted, a starter file."""
+"""Definitions for people: a tool, what waits, a starter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ACCESS = {"free": "runs without asking", "ask": "asks a human", "none": "may no
 
 
 def describe(definition: Definition) -> str:
-    """Return what a person should know before trusting a tool."""
+    """Return what to know before trusting a tool."""
     return "\n".join(_lines(definition)) + "\n"
 
 
@@ -140,18 +140,18 @@ class PendingDefinition(Struct, frozen=True):
     before: str = ""
 
     def question(self) -> str:
-        """What a human should see before accepting: what runs, the change, the whole file."""
+        """What to see before accepting: what runs, change, whole file."""
         one = self.definition
         first = f"{one.tool_name} ({one.source}) {what_runs(one.transport)}"
         return printable("\n".join((first, "", *file_for_review(self.before, one.text))))
 
 
 def pending_definitions(registry: Registry, record: TrustRecord) -> tuple[PendingDefinition, ...]:
-    """Return definitions not accepted in their present form, by name. Raises UsageError."""
+    """Return definitions not accepted as they are, by name. Raises UsageError."""
     waiting = [registry.definitions[name] for name in registry.names() if not registry.definitions[name].trusted]
     return tuple(PendingDefinition(one, record.accepted_text(one.tool_name)) for one in waiting)
 
 
 def accept_definition(definition: Definition, record: TrustRecord) -> None:
-    """Record that a human accepted this text. Raises UsageError if it cannot."""
+    """Record a human's acceptance. Raises UsageError."""
     record.accept(definition.tool_name, definition.digest, definition.text)

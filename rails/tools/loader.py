@@ -41,7 +41,7 @@ from rails.tools.registry import (
 
 
 class Mistake(Struct, frozen=True, order=True):
-    """A mistake in a definition file. ``line`` is 1-based, 0 for none."""
+    """A definition file's mistake; ``line`` from 1, 0: none."""
 
     file: str
     line: int
@@ -120,7 +120,7 @@ def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple
 def read_definition(
     text: str, source: str, *, roles: Collection[str] = ROLES, check_schemas: bool = True
 ) -> tuple[Definition | None, tuple[Mistake, ...]]:
-    """Return the definition of a file's text, or None and all mistakes."""
+    """Return a text's definition, or None and all mistakes."""
     try:
         document = parse_document(text)
     except JsonError as error:

@@ -36,14 +36,14 @@ _SECRET: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie", re
 
 
 class Imported(Struct):
-    """Definition files by name, and notes on what was changed or left out."""
+    """Definition files by name; notes on changes and omissions."""
 
     files: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
 def server_entries(text: str, source: str) -> Mapping[str, Mapping[str, Json]]:
-    """Return the servers in an ``.mcp.json`` or a client's settings. Raises UsageError."""
+    """Return ``.mcp.json``'s or a client's servers. Raises UsageError."""
     try:
         value = parse_document(text).value
     except JsonError as error:
@@ -81,7 +81,6 @@ def import_server(
 
 
 def _without_secrets(server: str, transport: Mcp) -> tuple[Mcp, list[str], list[str]]:
-    """Replace literal secrets by references."""
     moved: list[str] = []
     env = {name: _reference(name, name, text, moved) for name, text in transport.env.items()}
     prefix = re.sub(r"[^A-Za-z0-9]", "_", server)
@@ -110,7 +109,7 @@ def define_tools(
     *,
     taken: Collection[str] = (),
 ) -> Imported:
-    """Return a definition file for each of a server's ``Tool`` objects."""
+    """Return a definition file for each ``Tool``."""
     imported = Imported()
     used = {*taken, *load_definitions([builtin_folder("mcp_definitions")]).shapes()}
     for tool in tools:

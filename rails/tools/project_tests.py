@@ -1,4 +1,4 @@
-"""Which command runs a project's tests, by its configuration."""
+"""Which command tests a project, by its configuration."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ ANY_ROLE: Final = "*"
 
 @cache
 def role_slug(name: str) -> str:
-    """Return a role's slug: "Unit Tester Agent" and "unit_tester" give "unit-tester"."""
+    """Return a role's slug: "Unit Tester Agent" gives "unit-tester"."""
     words = "".join(char if char.isalnum() else " " for char in name.casefold()).split()
     if len(words) > 1 and words[-1] == "agent":
         words.pop()
@@ -136,7 +136,7 @@ class Definition(Struct, frozen=True, eq=False):
 
     @property
     def like(self) -> str:
-        """The tool that agents are told of instead, or ""."""
+        """The tool to name instead, or ""."""
         known = BUILTIN_TOOLS.get(self.transport.name) if isinstance(self.transport, Builtin) else None
         return known.like if known else ""
 
@@ -226,14 +226,14 @@ class Registry(Struct, frozen=True):
         return tuple(sorted(self.definitions))
 
     def get(self, name: str) -> Definition | None:
-        """Return the tool with this name or ``tool_aliases`` entry."""
+        """Return the tool of this name or alias."""
         found = self.definitions.get(name)
         if found is not None:
             return found
         return next((one for one in self.definitions.values() if name in one.tool_aliases), None)
 
     def for_role(self, role: str) -> tuple[Definition, ...]:
-        """Return the tools that ``role`` may use and is told of, by name."""
+        """Return what ``role`` may use and knows, by name."""
         found = (self.definitions[name] for name in self.names())
         return tuple(one for one in found if one.access_of(role) != "none" and not one.like)
 
@@ -301,7 +301,7 @@ def _add(level: dict[str, Any], alias: str, name: str, schema: Json) -> None:
 
 
 def property_at(schema: Mapping[str, Json], dotted: str) -> Json:
-    """Return a parameter's schema by path, ``[]`` for items of a list; or None."""
+    """Return a parameter's schema by path (``[]``: items), or None."""
     node: Json = dict(schema)
     for part in dotted.split("."):
         properties = node.get("properties") if isinstance(node, dict) else None

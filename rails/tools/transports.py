@@ -32,7 +32,7 @@ def variable_name(tool_name: str) -> str:
 
 
 def read_transport(value: Mapping[str, Any], tool: str) -> Transport:
-    """Return the transport of a definition that satisfies the schema."""
+    """Return a schema-valid definition's transport."""
     endpoint = value.get("api_endpoint", "")
     raw = value.get("transport", {})
     default = "builtin" if tool in BUILTIN_TOOLS and not endpoint else "http"
@@ -61,7 +61,7 @@ def read_transport(value: Mapping[str, Any], tool: str) -> Transport:
 
 
 def filled_texts(transport: Transport, value: Mapping[str, Any]) -> Iterator[tuple[JsonPlace, str, str]]:
-    """Yield texts that may have placeholders: place, text, the part that must not."""
+    """Yield texts with placeholders: place, text, what must have none."""
     if isinstance(transport, Command):
         for index, word in enumerate(transport.command):
             yield ("transport", "command", index), word, ""

@@ -39,7 +39,7 @@ _TOLD: Final = limits.FINDINGS_TOLD * 2
 
 
 class Examined(Struct, frozen=True):
-    """Parameters under their real names and types, conversions, and faults."""
+    """Parameters, really named and typed; conversions; faults."""
 
     parameters: Mapping[str, Json]
     coerced: tuple[str, ...]
@@ -208,7 +208,6 @@ def _leftover(place: JsonPlace, near: str) -> SchemaFault:
 
 
 def _bounds(parameters: dict[str, Json]) -> Iterator[SchemaFault]:
-    """Refuse what is too deep, too much or no JSON."""
     count = 0
     waiting: list[tuple[Json, JsonPlace]] = [(parameters, ())]
     while waiting:

@@ -11,7 +11,7 @@ from rails.tools.registry import Definition
 
 
 def form_problem(definition: Definition, text: str, whose: str) -> tuple[str, Json] | None:
-    """Return what is wrong with ``text``, in a sentence and in detail, or ``None``."""
+    """Return what is wrong, in a sentence and in detail, or ``None``."""
     if not isinstance(definition.response_format, dict):
         return None
     try:

@@ -63,7 +63,7 @@ def uncontained(name: str) -> str:
 
 
 def contain_alone(project: Path) -> Contain:
-    """Return what runs a command in a sandbox layer of its own."""
+    """Return a runner with its own sandbox layer."""
 
     def contain(call: ContainedCall) -> Result:
         with layer_for(project, held := probe.label()) as layer:
@@ -161,7 +161,6 @@ def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] 
 
 
 def _fill_part(template: str, parameters: Mapping[str, Json]) -> str | None:
-    """Fill a longer argument; ``None`` without a value."""
     if any(parameters.get(name) is None for name in placeholders(template)):
         return None
     return transports.fill(template, lambda name: _text(parameters[name]))
@@ -172,7 +171,7 @@ def _text(value: Json) -> str:
 
 
 def clean_environment(project: Path) -> dict[str, str]:
-    """Return the allow-listed environment; PATH has only absolute folders outside the project."""
+    """Return the allow-listed environment; PATH: absolute folders outside the project."""
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     environment["PATH"] = os.pathsep.join(folder for folder in folders if _is_outside(folder, project))

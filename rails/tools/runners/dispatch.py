@@ -1,4 +1,4 @@
-"""The way from a validated request to the runner of its tool."""
+"""From a validated request to its runner."""
 
 from __future__ import annotations
 

@@ -82,13 +82,13 @@ def exchange(
 
 
 def client_over(transport: CheckedTransport, headers: Mapping[str, str]) -> httpx2.AsyncClient:
-    """Return a client that takes nothing from the environment; the caller bounds the time."""
+    """Return a client without the environment's settings; the caller bounds time."""
     own = {"Accept-Encoding": "identity", **headers}
     return httpx2.AsyncClient(transport=transport, headers=own, timeout=None, trust_env=False)
 
 
 def in_event_loop(work: Callable[[], Awaitable[_T]]) -> _T:
-    """Return ``work``'s result, also in a thread with a running event loop."""
+    """Return ``work``'s result, even under a running event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

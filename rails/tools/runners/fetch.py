@@ -65,7 +65,6 @@ def _get(url: str, hosts: Sequence[str], until: float) -> tuple[str, HttpRespons
 
 
 def _without_advice(error: ExchangeError) -> str:
-    """Leave out the advice for a definition's author."""
     return str(error).partition('. Add "allow_private"')[0]
 
 
@@ -111,7 +110,6 @@ def _decoded(answer: HttpResponse) -> str:
 
 
 def _near(text: str, query: str) -> tuple[str, str]:
-    """Return lines near ``query``'s words; else all, noted."""
     words, lines = query.casefold().split(), text.split("\n")
     hits = [n for n, line in enumerate(lines) if any(word in line.casefold() for word in words)]
     if not hits:

@@ -164,7 +164,6 @@ def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets
 
 
 def _content_text(content: Json) -> str:
-    """Return text parts; others are named."""
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     return "\n".join(_part_text(part) for part in parts)
 

@@ -49,7 +49,7 @@ def talk_http(
     *,
     allow_private: bool,
 ) -> _T:
-    """Return ``work``'s result from a server's address within ``seconds``. Raises TalkError."""
+    """Return ``work``'s result within ``seconds``. Raises TalkError."""
     reached = _Reached(_BYTES, allow_private=allow_private)
 
     @asynccontextmanager
@@ -61,7 +61,7 @@ def talk_http(
 
 
 def talk_stdio(process: PipedProcess, work: Callable[[Client], Awaitable[_T]], seconds: float) -> _T:
-    """Return ``work``'s result from a started server within ``seconds``. Raises TalkError."""
+    """Return ``work``'s result within ``seconds``. Raises TalkError."""
     errors = Kept(8_000)
 
     def ending(error: MCPError | None) -> str:

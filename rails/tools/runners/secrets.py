@@ -24,7 +24,7 @@ _SHORTEST: Final = 6
 
 
 class Secrets(Struct, frozen=True):
-    """``values`` by the definition's names; ``sources`` are their variables."""
+    """``values`` by definition's names; ``sources``: their variables."""
 
     values: Mapping[str, str]
     sources: Mapping[str, str]
@@ -51,7 +51,7 @@ class Secrets(Struct, frozen=True):
         return {key: _REFERENCE.sub(lambda found: self.values[found[1]], text) for key, text in texts.items()}
 
     def facts(self) -> dict[str, Json]:
-        """Return where a result's secrets came from; {} without secrets."""
+        """Return where a result's secrets came from, or {}."""
         return {"source": dict(self.sources)} if self.sources else {}
 
     def complaint(self) -> str:
@@ -78,7 +78,6 @@ class Secrets(Struct, frozen=True):
 
 
 def _from_keyring(variable: str) -> str:
-    """Return a keyring's value; "" also if it fails."""
     if os.environ.get("AI_RAILS_KEYRING") != "1":
         return ""
     import importlib
@@ -97,7 +96,7 @@ def secret_references(text: str) -> list[str]:
 
 
 def scoped_name(project: Path, name: str) -> str:
-    """Return the project's variable: upper-case, ``_`` for everything else."""
+    """Return the project's variable: upper-case, else ``_``."""
     own = os.environ.get("AI_RAILS_PROJECT_NAME") or project.resolve().name
     prefix = "".join(char if char.isascii() and char.isalnum() else "_" for char in own.upper())
     return f"{prefix}__{name}"
