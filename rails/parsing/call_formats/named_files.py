@@ -30,7 +30,7 @@ _SAID: Final = re.compile(r"\bfile|\w[:= ]\S{1,300}/", re.I)
 _MARK: Final = re.compile(r"(?:(?:<|&lt;){5,9}|(?:>|&gt;){5,9}|-{5,9} SEARCH|\+{5,9} REPLACE)(?: |$)", re.I)
 _MARKED: Final = "Write a change as <<<<<<< SEARCH, =======, >>>>>>> REPLACE below the file's name."
 #: The first and the last line of a fence, behind each other.
-_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*[\w.+#-]{0,40}[ \t]*\1[ \t]*")
+_FENCE: Final = re.compile(r"[ \t]*+(`{3,80}|~{3,80})[ \t]*+[\w.+#-]{0,40}[ \t]*+\1[ \t]*+")
 #: What must be the first thing in its file, so that a comment above it is only a label.
 _FIRST: Final = re.compile(r"#!|<\?(?:xml|php)|<!doctype|\s*[{\[]", re.I)
 
