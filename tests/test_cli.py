@@ -614,7 +614,7 @@ def test_c14_04_the_answers_of_a_session_are_written_as_files_and_never_over_oth
     named = [line.removeprefix("Wrote ") for line in written]
     assert [(project / name).read_text("utf-8") for name in named] == [f"I write.\n{WRITE}", "Done."]
     assert all(re.fullmatch(r"answers/coder_output_\d{8}_\d{6}(_2)?\.md", name) for name in named)
-    assert "is there already" in rails("log", "export", "--format", "answers", code=2).stderr
+    assert "exists already" in rails("log", "export", "--format", "answers", code=2).stderr
 
 
 def test_a_line_tells_which_edit_made_it(rails, project):

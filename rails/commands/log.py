@@ -88,9 +88,7 @@ def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
     records, _ = read_lenient(chosen.path)
     files = answer_files(full(record, state) for record in records)
     if there := [name for name in files if (folder / name).exists()]:
-        raise UsageError(
-            f"{one_line(str(folder / there[0]))} is there already. Nothing was written; name another --to."
-        )
+        raise UsageError(f"{one_line(str(folder / there[0]))} exists already. Nothing was written; name another --to.")
     for name, text in files.items():
         common.write_output(folder / name, (text,))
     return EXIT_OK

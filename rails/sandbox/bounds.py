@@ -100,17 +100,17 @@ def control_group(limits: SandboxLimits) -> Iterator[Callable[[], None]]:
 
     Only for root: the kernel does not count root's processes, and only root may make groups.
     """
-    name, made = f"ai-rails-{uuid.uuid4().hex[:12]}", []
-    for base in map(Path, _GROUPS if os.geteuid() == 0 else ()):
+    name = f"ai-rails-{uuid.uuid4().hex[:12]}"
+    made = []
+    for base in map(Path, () if os.geteuid() else _GROUPS):
         group = base / name
         with contextlib.suppress(OSError):
-            if not (base / "cgroup.procs").exists():
-                continue
-            group.mkdir()
-            made.append(group)
-            _set(group, "pids.max", limits.processes)
-            _set(group, "memory.max", 2 * limits.memory)
-            _set(group, "memory.limit_in_bytes", 2 * limits.memory)
+            if (base / "cgroup.procs").exists():
+                group.mkdir()
+                made.append(group)
+                _set(group, "pids.max", limits.processes)
+                _set(group, "memory.max", 2 * limits.memory)
+                _set(group, "memory.limit_in_bytes", 2 * limits.memory)
     places = [_entrance(group) for group in made if _bounds(group)]
 
     def join() -> None:
@@ -142,8 +142,8 @@ def _remove(group: Path) -> None:
 
 
 def _set(group: Path, name: str, value: int) -> None:
-    with contextlib.suppress(OSError):  # a group has no file for what it does not bound, and takes none
-        (group / name).write_text(str(value))
+    with contextlib.suppress(OSError), (group / name).open("r+") as file:
+        file.write(f"{value}")
 
 
 def _bounds(group: Path) -> bool:

@@ -108,5 +108,5 @@ def write_record(file: Path, value: Mapping[str, Json]) -> None:
     """Write ``value`` to ``file`` or its link's target. Raises OSError, also for a concurrent change."""
     from rails.core.user_files import UserFile
 
-    text = json.dumps(value, ensure_ascii=False, indent=1)
-    UserFile(file).write((text.encode("utf-8", "surrogatepass"), b"\n"))
+    UserFile(file).write([json.dumps(value, indent=1).encode()])
+    file.chmod(0o600)

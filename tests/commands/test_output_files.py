@@ -77,7 +77,7 @@ def test_a_link_is_followed_and_what_others_wrote_stays(project, capsys, words, 
         before = held()
         capsys.readouterr()
         assert main(words) == 2
-        assert "is there already" in capsys.readouterr().err
+        assert "exists already" in capsys.readouterr().err
         assert held() == before
     file.unlink()
     file.symlink_to("nowhere/at/all")

@@ -102,7 +102,7 @@ def test_a_page_is_written_over_a_page_of_ours_and_over_nothing_else(review, tmp
     file.write_text("<!doctype html>mine", "utf-8")
     code, _, err = review("aa01", "--html", str(file))
     assert (code, file.read_text("utf-8")) == (2, "<!doctype html>mine")
-    assert "is there already" in err
+    assert "exists already" in err
     link = tmp_path / "link.html"
     link.symlink_to(tmp_path / "page.html")
     assert review("aa01", "--html", str(link))[0] == 0

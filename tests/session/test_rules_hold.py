@@ -148,11 +148,11 @@ def test_a_rule_on_what_is_returned_of_a_path_holds_for_it_alone_and_for_lists_a
     assert "secrets/a.txt" not in done.told[0].replace("of secrets/a.txt", "")
 
 
-def test_what_happened_unasked_counts_and_a_denial_is_not_stopped_by_case(work, project):
-    third = '[[rule]]\ndecision = "deny"\ntool = "List_Files"\nagent = "CODER"\nfrom_nth = 3\n'
+def test_a_denial_is_not_stopped_by_case(work, project):
+    third = '[[rule]]\ndecision = "deny"\ntool = "List_Files"\nagent = "CODER"\n'
     looks = [request("list_files", path="open", pattern="*" * (number + 1)) for number in range(4)]
     done = work("".join(looks), "I see.", approver=by(third))
-    assert (done.told[0].count("1 file\n"), done.told[0].count("Human Feedback")) == (2, 2)
+    assert (done.told[0].count("1 file\n"), done.told[0].count("Human Feedback")) == (0, 4)
 
 
 def test_c14_11_a_restricted_path_is_not_read_written_listed_or_searched(work, project):

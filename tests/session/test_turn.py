@@ -243,8 +243,8 @@ def test_an_edit_elsewhere_in_the_file_keeps_what_a_human_saved_since(work):
     edit = request("edit_file", {"file_path": "a.txt", "old_string": "one", "new_string": "1"})
     done = work(read, edit, "Done.", approvals=["approve"], watch=meddling(work, "one\ntwo and mine\n"))
     assert (done.project / "a.txt").read_text("utf-8") == "1\ntwo and mine\n"
-    assert any("somebody changed the file since" in note for note in done.events("CHANGE_PLANNED")[0]["notes"])
-    assert "somebody changed the file since it was read" in done.told[1]
+    assert any("the file was changed since it was read" in note for note in done.events("CHANGE_PLANNED")[0]["notes"])
+    assert "the file was changed since it was read" in done.told[1]
 
 
 def test_an_agent_may_write_again_what_it_wrote_itself(work):

@@ -265,4 +265,4 @@ def test_who_is_far_behind_is_sent_to_the_window(served, state, log):
 def test_too_many_tabs_are_told(asked, served, monkeypatch):
     monkeypatch.setattr("rails.review.web.stream.MOST_STREAMS", 0)
     assert served.ask(f"/api/session/{asked.id}/stream")[0] == 503
-    assert served.ask("/api/session/unknown/stream")[0] == 503
+    assert served.ask("/api/session/unknown/stream")[0] == 404
