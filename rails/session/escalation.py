@@ -36,7 +36,7 @@ RUNGS: Final[Mapping[Escalate, tuple[EscalationStep, ...]]] = {
 }
 #: How often a model of this machine that is asked in text answers its task again, and at which temperature. A small
 #: model sends a failed answer again word for word (13 of 14 times), also at a temperature (7 of 8 times); of other
-#: answers to the task alone, one in eleven passed the tests.
+#: answers to the task alone, about one in thirteen passed the tests (14 of 186).
 AGAIN: Final = 5
 WARM: Final = 0.7
 
