@@ -157,7 +157,7 @@ class Lent:
 
 @pytest.fixture(scope="session")
 def python_workers():
-    from rails.gate.support.warm_processes import PythonPool
+    from rails.gate.languages.python.tools import PythonPool  # which binds the name before it is replaced below
 
     pool = PythonPool()
     yield pool
