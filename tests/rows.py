@@ -7,6 +7,7 @@ import inspect
 def walked(names, rows):
     """Return a decorator like ``pytest.mark.parametrize`` that makes one case of all rows; fixtures are shared."""
     keys, rows = [names] if isinstance(names, str) else names, list(rows)
+    assert rows, names
 
     def decorate(test):
         @functools.wraps(test)

@@ -489,7 +489,7 @@ def test_help_imports_no_compiler_of_classes():
         "from rails.cli import main\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
         "    main(['--help'])\n"
-        "print([m for m in ('dataclasses', 'pathlib', 'subprocess', 'hashlib') if m in sys.modules])"
+        "print([m for m in ('dataclasses', 'inspect', 'pathlib', 'subprocess', 'hashlib') if m in sys.modules])"
     )
     assert run_python(code) == "[]\n"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rails.commands.verbs import VERBS
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 PICTURE = (ROOT / "docs/terminal.svg").read_text("utf-8")
@@ -102,3 +104,7 @@ def test_the_picture_shows_what_the_demo_prints_and_ends_in_what_was_written(dem
 def plain_words(text):
     """Return the letters of a text, however wide it is set and whatever is marked in it."""
     return "".join(without_what_varies(text.replace("\xa0", " ").replace("`", "")).split())
+
+
+def test_every_command_of_the_readme_is_known():
+    assert set(re.findall(r"ai-rails ([a-z][a-z0-9]*)", README)) <= {*VERBS}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from rails.core.errors import Refusal, UsageError
+from rails.core.errors import CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import counted, one_line
 from rails.core.verdict import NotChecked
@@ -170,12 +171,13 @@ def _in_submodules(reader: _Reader, named: Sequence[str], paths: Sequence[str]) 
             continue
         try:
             count = len(listing.differing(reader.project / path, "HEAD"))
-        except UsageError:  # nothing was committed in it
-            count = 0
+        except (CheckError, UsageError) as error:
+            reader.miss(path, "read", f"it is a repository of its own: {error}", required=False)
+            continue
         if count:
             differ = counted(count, "file differs", "files differ")
             what = f"it is a repository of its own, in which {differ} from its commit"
-            how = f"to check them: ai-rails gate --diff HEAD --project {path}"
+            how = f"to check them: ai-rails gate --diff HEAD --project {shlex.quote(path)}"
             reader.miss(path, "read", f"{what}; {how}", required=False)
 
 

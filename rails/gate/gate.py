@@ -10,7 +10,6 @@ import contextlib
 import copy
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -105,7 +104,8 @@ class Gate:
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
-            self._context.fix, self._context.final = fix, final
+            self._context.fix = fix
+            self._context.final = final
             with self._as_approved(base, [file.path for file in files]) as gate:
                 verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
@@ -118,7 +118,8 @@ class Gate:
 
     def last_fixes(self, agent: str = "") -> ChangeSet:
         """Return the safe fixes put off by ``final=False``, against the files' first state."""
-        begun, self._unfinished = self._unfinished, {}
+        begun = self._unfinished
+        self._unfinished = {}
         now = []
         for change in begun.values():
             read = read_from_disk(self.project, change.path)
@@ -175,7 +176,8 @@ class Gate:
         left = [was for path in deleted if (was := old.get(str(path)))]
         files, not_checked = [], [*missed]
         for path in paths:
-            read, keep = read_from_disk(self.project, path), ""
+            read = read_from_disk(self.project, path)
+            keep = ""
             content = index.get(str(path))
             if content is not None:
                 there, mode = (None, 0o644) if isinstance(read, str) else read
@@ -238,13 +240,9 @@ class Gate:
             shared_pool=self._context.pool,
             known={},
             resources={},
-            hits=Counter(),
         )
-        try:
+        with contextlib.closing(state), contextlib.closing(gate):
             yield gate
-        finally:
-            gate.close()
-            state.close()
 
     def close(self) -> None:
         """Stop every tool; a judgement that hangs in one ends too."""
@@ -338,11 +336,13 @@ class Gate:
         bare: dict[str, File] = {}
         for file in files:
             if file.before and file.before != file.after:
-                old, new = suppressions.uncovered(file.path, file.before), suppressions.uncovered(file.path, file.after)
+                old = suppressions.uncovered(file.path, file.before)
+                new = suppressions.uncovered(file.path, file.after)
                 if old.excused and new.excused:
                     looks[file.path] = old, new
                     bare[file.path] = File(file.path, file.change, old.text, new.text, file.mode)
-        fix, self._context.fix = self._context.fix, False
+        fix = self._context.fix
+        self._context.fix = False
         try:
             for name in CHECKS if bare else ():
                 if jobs := [file.job for file in bare.values() if name in checks_for(file.path, file.after)]:
@@ -403,7 +403,8 @@ class Gate:
                 continue
             from rails.gate.command_checks import findings_of_command
 
-            start, home = time.perf_counter(), self._context.home or self.project
+            start = time.perf_counter()
+            home = self._context.home or self.project
             try:
                 findings += findings_of_command(command, home, before, after, compared=compared)
             except FAULT as error:

@@ -113,5 +113,5 @@ def _git_program() -> str:
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
     found = programs.first_program("git", [*os.defpath.split(os.pathsep), *folders])
     if found is None:
-        raise WorkspaceError("git is not installed, and the history needs it.")
+        raise WorkspaceError("git is not installed.")
     return str(Path(found).absolute())

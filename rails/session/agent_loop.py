@@ -118,8 +118,10 @@ class AgentLoop:
 
     def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
         """Run the agent; ``again``: why a human wants another run."""
-        agent, stands_for = self.context.agent, self._answers()
-        context, job = self.context, self.state.job
+        agent = self.context.agent
+        stands_for = self._answers()
+        context = self.context
+        job = self.state.job
         shown = task_files(context, self.task, job.files) if context.protocol in IN_TEXT else None
         files = "\n\n".join(shown.texts) if shown else ""
         facts = facts_of(job.project, partial(unmapped, context))
@@ -127,7 +129,8 @@ class AgentLoop:
         original = None
         if again:
             tried = self.state.tried
-            first, original = escalation.page(tried, again, advice), tried.first_message
+            first = escalation.page(tried, again, advice)
+            original = tried.first_message
         tools = tuple(spec.name for spec in self.context.tools)
         self.context.publish(
             AgentEngage(agent.name, self.task, first, self.context.system, tools, stands_for, original)
@@ -138,7 +141,8 @@ class AgentLoop:
 
     def restore(self, standing: ResumeState) -> None:
         """Continue an interrupted run."""
-        self.messages, self.rung = list(standing.messages), standing.rung
+        self.messages = list(standing.messages)
+        self.rung = standing.rung
         self.taken = standing.taken - (standing.pending is not None)
         self.context.seen.update(standing.seen)
         for record in self.state.records:
@@ -173,7 +177,8 @@ class AgentLoop:
             self._go_on(words, done=is_good(ending.outcome))
 
     def _go_on(self, words: str, *, done: bool) -> None:
-        context, reply = self.context, Message("user", ())
+        context = self.context
+        reply = Message("user", ())
         context.publish(HumanSteered("follow_up", "go on", "terminal", text=words))
         if done and self.final is not None:
             self.messages.append(self.final)
@@ -188,7 +193,8 @@ class AgentLoop:
     def _settled(self) -> Message:
         context = self.context
         standing = self.state.standing()
-        self.messages, reply = list(standing.messages), Message("user", ())
+        self.messages = list(standing.messages)
+        reply = Message("user", ())
         if answer := standing.pending:  # what of it was not carried out is not done any more
             native = _native_ids(context, standing.turns, answer)
             done = tuple(dict.fromkeys((standing.done or {}).values()))
@@ -267,7 +273,8 @@ class AgentLoop:
     def _next_turn(self) -> Turn:
         self.taken += 1
         self.state.records.clear()
-        standing, self.pending = self.pending, None
+        standing = self.pending
+        self.pending = None
         if standing:
             turn = _settle_pending(self.context, standing)
         else:
@@ -359,7 +366,8 @@ class AgentLoop:
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
         if self.rung == "human":
             return ()
-        rungs, context = RUNGS[self.state.job.escalate], self.context
+        rungs = RUNGS[self.state.job.escalate]
+        context = self.context
         if self.rung in rungs[1:]:
             return rungs[rungs.index(self.rung) + 1 :]
         small = context.model.local and context.protocol in IN_TEXT and not context.denied
@@ -388,12 +396,15 @@ class AgentLoop:
         return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
-        tried, search = self.state.tried, escalation.search_tool(self.context.tools)
-        first, how = tried.first_message, "is asked the task again"
+        tried = self.state.tried
+        search = escalation.search_tool(self.context.tools)
+        first = tried.first_message
+        how = "is asked the task again"
         if rung == "again":
             self.context = replace(self.context, model=self.context.model.at(WARM))
         else:
-            first, how = escalation.page(tried, why, search=search), f"goes on with {self.context.model.name}"
+            first = escalation.page(tried, why, search=search)
+            how = f"goes on with {self.context.model.name}"
         if rung == "squash" and search:
             how = f"restarts with a summary, and searches first with {search}"
         elif rung == "squash":
@@ -403,7 +414,8 @@ class AgentLoop:
         stands_for = self._answers()
         self.context.given.clear()
         self.context.publish(Escalation(how, rung, why, first_message=first, stands_for=stands_for))
-        self.messages, self.rung = [Message("user", (TextPart(first),), stands_for)], rung
+        self.messages = [Message("user", (TextPart(first),), stands_for)]
+        self.rung = rung
         self.attempts = Attempts(1 if rung == "again" else self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:

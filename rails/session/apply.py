@@ -74,7 +74,7 @@ _ENDED: Final = {
     "denied": "what the answer asked for was denied",
     "refused": "the answer was refused",
 }
-#: Says that there is no such program, and with the exit code 125 that nothing was run.
+#: Says that there is no such program, and ends as a shell does then.
 _FOUND: Final = (
     "/bin/sh",
     "-c",

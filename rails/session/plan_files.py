@@ -148,10 +148,11 @@ def _write(file: Path, text: str, inside: Path) -> Path:
     for folder in file.parents[: len(file.relative_to(inside).parts) - 1]:
         if folder.is_symlink():
             raise WorkspaceError(f"{folder} is a link. Nothing was written; remove it or choose another folder.")
-    if os.path.lexists(file):
-        raise NameTaken(file)
     try:
-        UserFile(file).write((text.encode(),))
+        plan = UserFile(file)
+        if os.path.lexists(file):  # what comes later is seen by the write
+            raise NameTaken(file)
+        plan.write((text.encode(),))
     except FileExistsError as error:
         raise NameTaken(file) from error
     except OSError as error:

@@ -123,7 +123,8 @@ class ShownFiles:
             self.context.publish(event)
 
     def _take(self, path: WorkspacePath) -> str:
-        name, context = str(path), self.context
+        name = str(path)
+        context = self.context
         if why := why_hidden(path) or Restrictions.of(context.project).reason(name) or unlisted(context, name):
             return why
         try:

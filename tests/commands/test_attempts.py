@@ -5,7 +5,9 @@ import subprocess
 
 import pytest
 
+from rails.batch.job_spec import JobResult
 from rails.cli import main
+from rails.commands import attempts
 from rails.log.reader import read_lenient
 
 SUMS = '"""Sums."""\n\n\ndef add(a, b):\n    """Return the sum."""\n    return a - b\n'
@@ -91,3 +93,9 @@ def test_work_that_is_not_committed_is_not_left_out_silently(run, project, capsy
     code, _ = run(RIGHT)
     assert code == 2
     assert "# mine" in (project / "sums.py").read_text()
+
+
+def test_fewer_findings_come_before_a_smaller_diff():
+    facts = dict.fromkeys(("name", "task", "repo", "commit", "model", "agent"), "x")
+    short, clean = JobResult(**facts, diff="a", findings=("F",)), JobResult(**facts, diff="a longer one")
+    assert sorted((short, clean), key=attempts._rank) == [clean, short]

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.commands.terminal import Terminal
+from tests.golden.running import committed
 
 QUESTION = "then Enter: "
 STALE = "was changed since it was looked at. Nothing was changed"
@@ -31,12 +32,9 @@ def project(tmp_path):
     project = tmp_path / "project"
     project.mkdir()
     (tmp_path / "config").mkdir()
-    git(project, "init", "-q", "-b", "main")
     for name in ("one.txt", "two.txt"):
         (project / name).write_text("first\n", "utf-8")
-    git(project, "add", ".")
-    git(project, "commit", "-qm", "first")
-    return project
+    return committed(project)
 
 
 @pytest.fixture

@@ -72,6 +72,12 @@ def test_a_file_that_the_project_excludes_from_ruff_is_not_required(world, confi
     assert_excluded(world, "gen.py", "x = 1\n", *checks)
 
 
+def test_an_empty_selection_of_a_folders_own_is_no_exclusion(world):
+    pyproject(world, '[tool.ruff.lint]\nselect = ["F"]\n')
+    world.put("pkg/ruff.toml", "lint.select = []\n")
+    assert_not_checked(world.judge(("pkg/m.py", BAD)), "ruff")
+
+
 def test_an_excluded_file_must_still_compile(world):
     pyproject(world, '[tool.ruff]\nextend-exclude = ["gen.py"]\n')
     assert world.judge(("gen.py", "x = (\n")).status == "fail"

@@ -2,7 +2,9 @@
 
 import random
 
+from rails.gate.languages.python.syntax import same_program
 from rails.gate.support.partial_format import touched_only
+from tests.rows import walked
 
 BEFORE = [f"value_{n} = [ {n},{n} ]" if n % 3 else "" for n in range(90)]
 
@@ -31,3 +33,18 @@ def test_lines_that_all_occur_twice_are_compared_as_a_whole():
     lines = [*before, "z = [ 3,4 ]"]
     made = touched_only(text(before), text(lines), text(formatted(lines)), same=lambda *_: True)
     assert made == text([*before, "z = [3, 4]"])
+
+
+@walked(
+    ("one", "other", "same"),
+    [
+        ("x = u'2'\n", 'x = "2"\n', True),
+        ("x = 1 #\xa0why\t\n", "x = 1  # why\n", True),
+        ("# coding: utf-8\nx=1\n", "# coding: utf-8\nx = 1\n", True),
+        ("x=1 # a\n", "x = 1\n", False),
+        ("x=1\n", "x = 1\nimport os\n", False),
+        ("\r\t\r'''$\\\n'''", "x", False),
+    ],
+)
+def test_a_formatter_changes_layout_and_no_program(one, other, same):
+    assert same_program(one.encode(), other.encode()) is same

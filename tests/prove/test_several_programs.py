@@ -16,6 +16,7 @@ import pytest
 from rails.edits.checkpoints import History
 from rails.log.reader import verify
 from rails.testing import StubServer, says
+from tests.golden.running import committed
 
 ROOT = Path(__file__).parent.parent.parent
 COMMAND = [sys.executable, "-m", "rails"]
@@ -34,11 +35,8 @@ def project(tmp_path):
     project.mkdir()
     (tmp_path / "config").mkdir()
     (tmp_path / "config/policy.toml").write_text(ALLOW)
-    git(project, "init", "-q", "-b", "main")
     (project / "counter.txt").write_text("".join(f"line {n}\n" for n in range(40)))
-    git(project, "add", ".")
-    git(project, "commit", "-qm", "first")
-    return project
+    return committed(project)
 
 
 @pytest.fixture

@@ -51,7 +51,8 @@ class FixAndLint(Struct):
 
     def outcome(self) -> CheckResult:
         """Run all steps."""
-        before, after = self.job.before, self.job.after
+        before = self.job.before
+        after = self.job.after
         try:
             broken = self._timed(self.tools.parser, lambda: self._syntax(after))
         except (CheckError, NotCheckedError) as reason:
@@ -97,7 +98,8 @@ class FixAndLint(Struct):
         return self._result(self.job.after, (error,), (was,) if was else ())
 
     def _result(self, data: bytes, found: tuple[Finding, ...], before: tuple[Finding, ...]) -> CheckResult:
-        fixed, missed = tuple(self.fixed), tuple(self.not_checked)
+        fixed = tuple(self.fixed)
+        missed = tuple(self.not_checked)
         ran = tuple(name for name in self.ran if name not in {miss.check for miss in missed})
         return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed, ran=ran)
 
@@ -112,7 +114,8 @@ class FixAndLint(Struct):
     def _repaired(self, decoded: Decoded, brought: NewFindings) -> bytes:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
         data = self.job.after
-        seen, settled = {data}, False
+        seen = {data}
+        settled = False
         for _ in range(_ROUNDS):
             fixed = self._fixes(data, decoded, brought)
             if settled and fixed == data:
@@ -164,14 +167,17 @@ class FixAndLint(Struct):
         Two fixes may be right alone and wrong together: of a name that is imported twice and used, each of the two
         rules takes one import away. Halving finds the group; all that is outside of it is applied.
         """
-        text, good = _text(data), list[Diagnostic]()
-        parts, result = [chosen], (data, list[Diagnostic]())
+        text = _text(data)
+        good = list[Diagnostic]()
+        parts = [chosen]
+        result = (data, list[Diagnostic]())
         while parts:
             part = parts.pop()
             fixed, applied = apply_fixes(text, [*good, *part])
             made = decoded.encode(fixed)
             if fixed != text and not self._does_harm(data, made):
-                good, result = [*good, *part], (made, applied)
+                good = [*good, *part]
+                result = (made, applied)
             elif len(part) > 1:
                 parts += [part[len(part) // 2 :], part[: len(part) // 2]]
         return result
@@ -194,7 +200,8 @@ class FixAndLint(Struct):
 
     def _wanted(self, data: bytes) -> bytes:
         """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
-        formatted, before = self._format(data), self.job.before
+        formatted = self._format(data)
+        before = self.job.before
         if formatted == data or before is None or (decoded := decode_text(data)) is None:
             return formatted
         texts = _text(before), decoded.text, _text(formatted)
@@ -213,7 +220,8 @@ class FixAndLint(Struct):
         wanted = self._wanted(data)
         if wanted == data:
             return ()
-        name, lines = self.tools.formatter_name, lines_of(data)
+        name = self.tools.formatter_name
+        lines = lines_of(data)
         first = next(compress(count(1), map(operator.ne, lines, lines_of(wanted))), len(lines))
         words = f"The file is not formatted as {name} would."
         found = Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first)

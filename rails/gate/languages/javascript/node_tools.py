@@ -59,7 +59,8 @@ class NodeTools:
     other_format: str = ""
 
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
-        self.context, self.config = context, config
+        self.context = context
+        self.config = config
         self._eslint_configs: dict[str, tuple[str, bool]] = {}
         self._stamps: dict[str, str] = {}
         self._prettier_known: dict[str, PrettierSettings] = {}
@@ -104,7 +105,8 @@ class NodeTools:
             raise NotCheckedError("it is not UTF-8 text")
         if fence := wrapping_fence(split_lines(text)):
             # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
-            words, remedy = "The file is wrapped in a Markdown code fence.", "Leave the fence lines out."
+            words = "The file is wrapped in a Markdown code fence."
+            remedy = "Leave the fence lines out."
             return Finding(path, fence, 1, RULE, words, self.parser, end_line=fence, remedy=remedy)
         return self._parsed(path, data, text)
 
@@ -118,7 +120,8 @@ class NodeTools:
         found = self._ok(answer, "syntax").get("error")
         if not isinstance(found, dict):
             return None
-        line, column = _number(found.get("line")), _number(found.get("column"))
+        line = _number(found.get("line"))
+        column = _number(found.get("column"))
         message = one_line(str(found.get("message")), 200)
         why, remedy = cause(text, line, message)
         words = f"{message}. {why}" if why else message
@@ -189,10 +192,12 @@ class NodeTools:
         """Only ESLint 10 has nested configuration."""
         folder = path.rpartition("/")[0]
         if folder not in self._eslint_configs:
-            found, own = self.config.eslint_code, self.context.trusted and self.config.eslint
+            found = self.config.eslint_code
+            own = self.context.trusted and self.config.eslint
             nearest = self.config.eslint_for(path)
             if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
-                inner, home = nearest.rpartition("/")[0], self.context.home or self.context.project
+                inner = nearest.rpartition("/")[0]
+                home = self.context.home or self.context.project
                 found = nearest
                 own = bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
             self._eslint_configs[folder] = found, own

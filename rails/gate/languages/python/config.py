@@ -58,11 +58,11 @@ class RuffSettings(Struct, frozen=True):
 
     def canary_of(self, path: str) -> str:
         """Return a path that ruff treats like ``path``."""
-        if any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
+        folder, _, name = path.rpartition("/")
+        if "." not in name or any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
             return path
-        folder, _, name = path.rpartition("/") if self.project else ("", "", path)
         canary = f"canary.{name.rpartition('.')[2]}"
-        return f"{folder}/{canary}" if folder else canary
+        return f"{folder}/{canary}" if folder and self.project else canary
 
     def arguments(self) -> tuple[str, ...]:
         """The command-line arguments."""
@@ -157,19 +157,22 @@ def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]
     """
     seen: list[tuple[str, bytes]] = []
     src = [str(file.parent), str(file.parent / "src")]
-    found, targets = False, dict[str, tuple[int, int]]()
+    found = False
+    targets = dict[str, tuple[int, int]]()
     beside = _toml_file(file.parent / "pyproject.toml")
     for _ in range(10):
         data = read_config_file(file)
         seen.append((file.name, data))
         whole = parse_toml(data, file.name)
         options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
-        extended, folders = options.get("extend"), options.get("src")
+        extended = options.get("extend")
+        folders = options.get("src")
         for glob, version in {**table(options, "per-file-target-version"), "*": options.get("target-version")}.items():
             if (target := _target(version)) and glob not in targets:
                 targets[glob] = target
         if isinstance(folders, list) and not found:
-            src, found = [str(file.parent / str(folder)) for folder in folders], True
+            src = [str(file.parent / str(folder)) for folder in folders]
+            found = True
         if not isinstance(extended, str):
             every = targets.pop("*", None) or _oldest(table(beside, "project").get("requires-python"))
             return tuple(seen), tuple(src), (*targets.items(), *([("*", every)] if every else []))
@@ -201,15 +204,12 @@ class _Reader:
         section, flake8_file = self._ini()
         flake8_table = table(tool, "flake8")
         if section is None and flake8_table:
-            section, flake8_file = {k: _joined(v) for k, v in flake8_table.items()}, "pyproject.toml"
+            section = {k: _joined(v) for k, v in flake8_table.items()}
+            flake8_file = "pyproject.toml"
         if section is None and "flake8" in hooks:
-            section, flake8_file = {}, ".pre-commit-config.yaml"
+            section = {}
+            flake8_file = ".pre-commit-config.yaml"
         requires = table(pyproject, "project").get("requires-python")
-        common = {
-            "target": _target(ruff_table.get("target-version")) or _oldest(requires),
-            "requires_python": requires if isinstance(requires, str) else "",
-            "digest": tuple(self.seen),
-        }
         arguments, notes = _flake8_arguments(section or {})
         return PythonSettings(
             _formatter(ruff_table, tool, hooks),
@@ -218,7 +218,9 @@ class _Reader:
             flake8_notes=notes,
             flake8_origin=flake8_file,
             **_black(table(tool, "black"), "pyproject.toml"),
-            **common,  # type: ignore[arg-type]
+            target=_target(ruff_table.get("target-version")) or _oldest(requires),
+            requires_python=requires if isinstance(requires, str) else "",
+            digest=tuple(self.seen),
         )
 
     def _ini(self) -> tuple[dict[str, str] | None, str]:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rails.core import charsets
 from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
-from rails.data_formats.python_code import alone, parse_tree
+from rails.data_formats.python_code import alone
 from rails.gate.support.diagnostics import RULE
 
 
@@ -24,28 +24,29 @@ def error_in(path: str, data: bytes) -> Finding | None:
 
 def same_program(one: bytes, other: bytes) -> bool:
     """Whether two Python texts differ in layout only, by our own parser: docstrings may be indented otherwise."""
+    from tokenize import TokenError
+
     try:
         return _program(one) == _program(other)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, TokenError, ValueError, RecursionError, MemoryError):
         return False
 
 
 def _program(data: bytes) -> object:
-    """Return what Python reads of a text, and its comments. Raises what ``ast.parse`` raises."""
+    """Return what Python reads of a text, and its comments. Raises what ``ast.parse`` and ``tokenize`` raise."""
     import ast  # only what is formatted needs trees
     import io
     import tokenize
 
-    text = data.decode("utf-8-sig")
-    tree = parse_tree(text)
+    with alone():
+        tree = ast.parse(data)
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Expr):
-            continue
-        value = node.value
-        if isinstance(value, ast.Constant):
-            value.value = " ".join(str(value.value).split())
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    comments = [token.string.strip("# ") for token in tokens if token.type == tokenize.COMMENT]
+        if isinstance(node, ast.Constant):
+            node.kind = None  # formatters drop the u of u""
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = " ".join(str(node.value.value).split())
+    tokens = tokenize.tokenize(io.BytesIO(data).readline)
+    comments = [token.string.strip("# \t\xa0") for token in tokens if token.type == tokenize.COMMENT]
     return ast.dump(tree), comments
 
 
@@ -62,7 +63,8 @@ def _compile_error(path: str, data: bytes) -> Finding | None:
         with alone():
             compile(data, path, "exec", dont_inherit=True)
     except SyntaxError as error:
-        line, column = error.lineno or 1, max(error.offset or 1, 1)
+        line = error.lineno or 1
+        column = max(error.offset or 1, 1)
         return Finding(
             path,
             line,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import PurePath
 
 from msgspec.structs import replace
 
@@ -38,7 +39,8 @@ class PythonTools:
     linter_parses: bool = True
 
     def __init__(self, context: CheckContext, config: PythonSettings) -> None:
-        self.context, self.config = context, config
+        self.context = context
+        self.config = config
         self.home = context.home or context.project
         self.own: dict[str, OwnTool] = {}
         self.used: set[str] = set()
@@ -150,7 +152,8 @@ class PythonTools:
         if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
         if not _has_rule(canary):
-            elsewhere = self._looked("canary.py", LINT_CANARY, self.ruff_settings("canary.py"))
+            beside = str(PurePath(how.origin).with_name("canary.py"))  # the configuration in force, not the root's
+            elsewhere = self._looked(beside, LINT_CANARY, how)
             if _has_rule(elsewhere.diagnostics):
                 raise ExcludedError
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
@@ -200,7 +203,7 @@ class PythonTools:
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
         formatted = self._formatted(path, data)
-        if self.used and not syntax.same_program(data, formatted):
+        if self.used - {"flake8"} and not syntax.same_program(data, formatted):
             raise NotNeededError("the project's own formatter changed more than layout, so nothing of it was taken")
         return formatted
 
