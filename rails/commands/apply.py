@@ -58,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
     out = sys.stderr if quiet else sys.stdout
     colour = not quiet and common.colour_wanted(sys.stdout)
     screen = ProgressScreen(out, colour=colour, debug=options.debug, plain=options.plain)
-    registry, gate = registry_of(project), Gate(project)
+    registry = registry_of(project)
+    gate = Gate(project)
     loaded = agents_of(project, options.agent)
     for words in common.notes_of(loaded, registry):
         print(f"note: {words}", file=sys.stderr)
@@ -123,7 +124,8 @@ def _settled(text: str, options: argparse.Namespace, project: Path, registry: Re
     from rails.commands.pasted import NothingToApplyError, Settling, with_fence
     from rails.tools.runners.files import project_texts
 
-    files, person = dict(project_texts(project)), common.human_of(screen)
+    files = dict(project_texts(project))
+    person = common.human_of(screen)
     try:
         return Settling(files, shapes, person, lambda words: screen.line(f"  {words}", "dim")).settle(with_fence(text))
     except NothingToApplyError as nothing:

@@ -68,7 +68,8 @@ def human_of(screen: ProgressScreen, approver: object = None) -> Person:
     """Return who answers between turns: a person, or nobody."""
     from rails.session.ask_user import AtBoth, AtTerminal, Unattended
 
-    keyboard, queue = _keyboard(), _queue_behind(approver)
+    keyboard = _keyboard()
+    queue = _queue_behind(approver)
     here = AtTerminal(keyboard, screen.out, elsewhere=queue.answered_elsewhere if queue else None) if keyboard else None
     return AtBoth(queue, here) if queue else here or Unattended()
 
@@ -81,8 +82,11 @@ def approver_of(
     """
     from rails.approval.policy.policy import PolicyApprover, load_policy
 
-    web, minutes = getattr(options, "web", False), getattr(options, "answer_within", None)
-    keyboard, by_policy, closed = _keyboard(), options.approve == "policy", getattr(options, "closed", str)
+    web = getattr(options, "web", False)
+    minutes = getattr(options, "answer_within", None)
+    keyboard = _keyboard()
+    by_policy = options.approve == "policy"
+    closed = getattr(options, "closed", str)
     if not (keyboard or web):
         return PolicyApprover(load_policy(project), decides=by_policy, closed=closed)
     queue = queue_of(registry, gate, page_waits=web, minutes=minutes)

@@ -22,8 +22,11 @@ class EventStream:
     def __init__(
         self, out: TextIO, form: Form, cost: Callable[[str, Usage], float | None] = lambda _model, _usage: None
     ) -> None:
-        self._out, self._form = out, form
-        self._live, self._seq, self._partial = Live(cost), 0, ""
+        self._out = out
+        self._form = form
+        self._live = Live(cost)
+        self._seq = 0
+        self._partial = ""
 
     def __call__(self, record: Record) -> None:
         """Write a record."""

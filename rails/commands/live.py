@@ -67,7 +67,9 @@ _TAIL: Final = 60
 
 class _Waiting:
     def __init__(self, what: str, facts: Callable[[], str]) -> None:
-        self._what, self._facts, self._started = what, facts, time.monotonic()
+        self._what = what
+        self._facts = facts
+        self._started = time.monotonic()
 
     def __rich__(self) -> Text:
         from rich.text import Text
@@ -165,7 +167,8 @@ class ProgressScreen:
             case FeedbackSent() as event:
                 self._feedback(event, record.message)
             case ErrorEvent(error=error, limit=limit, trace=trace):
-                why = _sentence(error) if record.message.isascii() else ""  # one language a line
+                # A translated sentence goes without its English reason.
+                why = "" if record.message == say("gave_up", "ja") else _sentence(error)
                 self.line(f"  {one_line(record.message, 400)} {why}".rstrip(), "red")
                 if limit is not None:
                     self._debug("debug_exceeded", max=f"{limit}")
@@ -286,12 +289,14 @@ class ProgressScreen:
         self._actions[request.id] = action_text(request.tool_name, request.parameters)
         self.counts["repairs"] += len(request.repairs)
         for fix in request.repairs:
-            before, after = one_line(repr(fix.before), 40), one_line(repr(fix.after), 40)
+            before = one_line(repr(fix.before), 40)
+            after = one_line(repr(fix.after), 40)
             self.line(f"  repaired the request's JSON: {one_line(fix.name)}, {before} → {after}", "yellow")
         self._debug("debug_detected", name=request.tool_name, args=str(dict(request.parameters)))
 
     def _refused(self, refusals: Sequence[Refusal], message: str) -> None:
         self.counts["refused"] += 1
+        refusals = refusals or (Refusal("refused", message or "without a reason"),)
         if refusals[0].code in ("syntax", "unterminated"):
             self._debug("debug_invalid", json=self._shown)
             self._debug("debug_error", error=message)

@@ -49,15 +49,19 @@ def with_definitions(old: str, block: str, language: str) -> tuple[str, str]:
 
     Two empty texts if uncertain: a name fits nowhere or twice, a shortened body, unknown lines.
     """
-    lines, rows = old.split("\n"), textwrap.dedent(block).strip("\n").split("\n")
-    known, names, edits = symbols(old, language), list[str](), list[tuple[int, int, str]]()
+    lines = old.split("\n")
+    rows = textwrap.dedent(block).strip("\n").split("\n")
+    known = symbols(old, language)
+    names = list[str]()
+    edits = list[tuple[int, int, str]]()
     for one in symbols("\n".join(rows), language):
         places = [each for each in known if each.name.rpartition(".")[2] == one.name]
         if one.depth:
             continue
         if len(places) != 1 or placeholder("\n".join(rows[one.first - 1 :]), old, "x.py"):
             return "", ""
-        place, text = places[0], rows[one.first - 1 : one.last]
+        place = places[0]
+        text = rows[one.first - 1 : one.last]
         rows[one.first - 1 : one.last] = [""] * len(text)
         head = lines[place.first - 1]
         indent = head[: len(head) - len(head.lstrip())]
@@ -151,14 +155,17 @@ class Settling(Struct):
 
     def _named(self, path: str, body: str, line: int, *, part: bool = True) -> str:
         first, _, rest = body.partition("\n")
-        said, old = name_in_comment(first), self.files.get(path, "")
+        said = name_in_comment(first)
+        old = self.files.get(path, "")
         if said and f"/{path}".endswith(f"/{said}") and not old.startswith(first):
             body = rest.lstrip("\n")
-        lost, language = lost_lines(old, body), language_of(path)
+        lost = lost_lines(old, body)
+        language = language_of(path)
         part = bool(part or lost or placeholder(body, old, path))
         after, names = with_definitions(old, body, language) if part else ("", "")
         if not names and lost and _defines_all(body, old, language):
-            after, names = body, "everything"
+            after = body
+            names = "everything"
         if not names:
             return f"\n`{path}`\n\n{_FENCE}\n{body.rstrip()}\n{_FENCE}\n"
         rival = self._claims.get((path, names))
@@ -166,7 +173,8 @@ class Settling(Struct):
             choices = {str(n): (str(n), f"the block at line {at}") for n, at in enumerate((rival[2], line), 1)}
             if self._answer(f"Two blocks have {names}. Which one?", choices) != "2":
                 return ""
-            self._pieces[rival[0]], old = "", rival[1]
+            self._pieces[rival[0]] = ""
+            old = rival[1]
         if after == old:
             return ""
         self._claims[path, names] = len(self._pieces) + 1, old, line

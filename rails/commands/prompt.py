@@ -31,13 +31,16 @@ def run(options: argparse.Namespace) -> int:
     from rails.session.context_window import estimate
     from rails.session.project import agents_of, registry_of
 
-    project, name = common.project_of(options), options.agent or "coder"
+    project = common.project_of(options)
+    name = options.agent or "coder"
     protocol: Protocol = options.protocol or "json"
     if options.protocol == "auto":
         raise UsageError("--protocol auto depends on the model: name one of the others. Nothing was printed.")
     agents = trust.require(agents_of(project, name), [name], project, ask=False)
-    agent, registry = named(agents, name), registry_of(project)
-    text, tools = system_prompt(agent, registry, protocol), tool_specs(agent, registry, protocol)
+    agent = named(agents, name)
+    registry = registry_of(project)
+    text = system_prompt(agent, registry, protocol)
+    tools = tool_specs(agent, registry, protocol)
     print(text)
     for tool in tools:
         print(f"{tool.name}: {tool.description}\n{tool.schema}\n")

@@ -170,7 +170,8 @@ class SessionStats(Struct):
             case HumanDecision(answer=answer, seconds=spent, by=by) if answer != "dry_run":  # nobody was asked then
                 self._spend("human", spent)
                 self.unattended += answer == "deny" and by == "headless"
-                self.waiting, self.question = 0, ""
+                self.waiting = 0
+                self.question = ""
                 self._decision(agreed=answer == "approve")
             case ToolExecutionResult() as event:
                 self._spend("run" if event.tool else "write", event.duration_ms / 1000)
@@ -181,7 +182,8 @@ class SessionStats(Struct):
             case ApprovalOpened() as asked:
                 self.waiting, self.question, self.asks = record.seq, question_text(asked), is_of_agent(asked)
             case ApprovalClosed():
-                self.waiting, self.question = 0, ""
+                self.waiting = 0
+                self.question = ""
             case CheckpointEvent(paths=paths):
                 for path in paths:
                     _remember(self.paths, path)
@@ -196,8 +198,10 @@ class SessionStats(Struct):
                 self.task = task or record.message
                 self.start, self.limits = record.seq, object_to_json(limits)
             case WorkflowEnd(outcome=outcome):
-                self.outcome, self.message = outcome or "ended", record.message
-                self.waiting, self.question = 0, ""
+                self.outcome = outcome or "ended"
+                self.message = record.message
+                self.waiting = 0
+                self.question = ""
             case HumanSteered(about="handoff"):
                 self._landmark(record)
 

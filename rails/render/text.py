@@ -192,7 +192,9 @@ def _small(words: str) -> str:
 
 
 def _few_lines(text: str) -> list[str]:
-    shown, _ = head_and_tail(text.strip(), _TEXT_CHARS)
-    lines = [printable(line).expandtabs(4) for line in shown.split("\n")]
+    lines = text.strip().split("\n")
     cut = len(lines) - _TEXT_LINES
-    return lines if cut <= 0 else [*lines[: _TEXT_LINES - 3], f"[… {counted(cut, 'more line')} …]", *lines[-3:]]
+    if cut > 0:
+        lines[_TEXT_LINES - 3 : -3] = [f"[… {counted(cut, 'more line')} …]"]
+    shown, _ = head_and_tail("\n".join(lines), _TEXT_CHARS)
+    return [printable(line).expandtabs(4) for line in shown.split("\n")]

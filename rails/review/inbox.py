@@ -47,7 +47,8 @@ class Inbox:
     """The questions of the project whose ``.rails`` folder is ``state``. Without ``key``, read-only."""
 
     def __init__(self, state: Path, key: bytes | None) -> None:
-        self._state, self._key = state, key
+        self._state = state
+        self._key = key
         self._lock = threading.Lock()
         self._known: dict[str, tuple[Tail, ApprovalQuestions]] = {}
 

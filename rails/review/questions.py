@@ -44,7 +44,8 @@ class ApprovalQuestion(Struct, frozen=True):
     @property
     def words(self) -> str:
         """Return its state in a sentence."""
-        by, reason = f" by {self.by}" if self.by else "", f": {self.reason}" if self.reason else "."
+        by = f" by {self.by}" if self.by else ""
+        reason = f": {self.reason}" if self.reason else "."
         return {
             "open": "This waits for you.",
             "approved": f"This was approved{by}.",

@@ -144,7 +144,8 @@ class _Reading:
     """The records of a log, read lazily; ``damage`` so far."""
 
     def __init__(self, log: Path) -> None:
-        self._log, self.damage = log, list[Damage]()
+        self._log = log
+        self.damage = list[Damage]()
 
     def __iter__(self) -> Iterator[Record]:
         for item in Tail(self._log).read():

@@ -51,7 +51,8 @@ def run(project, tmp_path, capsys):
     return go
 
 
-RIGHT, WRONG = answer("return a + b"), answer("return a * b")
+RIGHT = answer("return a + b")
+WRONG = answer("return a * b")
 OTHER = answer("return b + a")
 
 

@@ -326,7 +326,9 @@ class Page:
 
     def __init__(self, address):
         found = re.search(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]+)&s=([\w-]+)", address)
-        self.port, self.token, self.session = int(found[1]), found[2], found[3]
+        self.port = int(found[1])
+        self.token = found[2]
+        self.session = found[3]
 
     def ask(self, method, path, body=None, token=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)

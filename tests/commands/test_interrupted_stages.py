@@ -68,7 +68,8 @@ STAGES = {
 @pytest.fixture
 def place(tmp_path):
     """A project in git with a slow tool, a slow check, a slow editor and a task, and what the commands run with."""
-    project, config = tmp_path / "project", tmp_path / "config"
+    project = tmp_path / "project"
+    config = tmp_path / "config"
     temporary = tmp_path / ("of a longer name than any socket may have" * 2)
     for folder in (project / ".rails", project / "mcp_definitions", config, temporary):
         folder.mkdir(parents=True)

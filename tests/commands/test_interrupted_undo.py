@@ -19,7 +19,8 @@ FILES = [f"f{number}.txt" for number in range(4)]
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project where one step has written four files."""
-    folder, config = tmp_path / "project", tmp_path / "config/ai-rails"
+    folder = tmp_path / "project"
+    config = tmp_path / "config/ai-rails"
     (folder / ".git").mkdir(parents=True)
     config.mkdir(parents=True)
     (config / "policy.toml").write_text(POLICY)

@@ -24,7 +24,8 @@ def write(number):
 
 
 def test_a_conversation_with_an_undo_and_a_way_back(tmp_path, monkeypatch):
-    project, config = tmp_path / "project", tmp_path / "config"
+    project = tmp_path / "project"
+    config = tmp_path / "config"
     (project / ".git").mkdir(parents=True)
     config.mkdir()
     (config / "policy.toml").write_text(POLICY)

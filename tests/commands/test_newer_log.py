@@ -55,7 +55,8 @@ def test_it_is_shown_as_newer_not_as_damaged(rails, log):
 def test_what_would_have_to_be_logged_is_refused_before_anything_is_changed(rails, log, tmp_path, words, monkeypatch):
     monkeypatch.setenv("AI_RAILS_MODEL", "recorded:" + str(tmp_path / "none.jsonl"))
     (tmp_path / "none.jsonl").write_text('{"role": "assistant", "content": "done"}\n')
-    before, file = log.read_bytes(), tmp_path / "project/hello.txt"
+    before = log.read_bytes()
+    file = tmp_path / "project/hello.txt"
     code, said = rails(*words)
     assert (code, file.read_text("utf-8"), log.read_bytes()) == (3, "hello\n", before)
     assert "only read" in said

@@ -55,7 +55,8 @@ NIGHT = [
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    folder, own = tmp_path / "project", tmp_path / "config/ai-rails"
+    folder = tmp_path / "project"
+    own = tmp_path / "config/ai-rails"
     (folder / ".git").mkdir(parents=True)
     own.mkdir(parents=True)
     (own / "policy.toml").write_text(POLICY)

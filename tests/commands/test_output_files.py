@@ -97,7 +97,8 @@ def test_what_cannot_be_written_whole_is_as_it_was(project, capsys, monkeypatch,
         file.write_text("saved meanwhile")
         own(file_of, slot, parts)
 
-    own, file_of = user_files.UserFile._fill, None
+    own = user_files.UserFile._fill
+    file_of = None
 
     def racing(self, slot, parts):
         nonlocal file_of

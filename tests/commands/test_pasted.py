@@ -46,7 +46,8 @@ class Typist:
     """Types these answers, one to each question, and remembers the questions."""
 
     def __init__(self, *typed):
-        self.typed, self.asked = list(typed), []
+        self.typed = list(typed)
+        self.asked = []
 
     def answer(self, question):
         self.asked.append(question)
@@ -65,7 +66,8 @@ def project(tmp_path, monkeypatch):
 
 def settled(case, *typed):
     """Return a settled answer, the questions on the way, and what was said of it."""
-    person, notes = Typist(*typed), []
+    person = Typist(*typed)
+    notes = []
     answer = with_fence((CASES / f"{case}.md").read_text("utf-8"))
     text = Settling(dict(FILES), registry_of(Path.cwd()).shapes(), person, notes.append).settle(answer)
     assert not person.typed

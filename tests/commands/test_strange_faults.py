@@ -75,7 +75,8 @@ FAULTS = [
 @pytest.mark.parametrize("number", range(len(FAULTS)))
 def test_a_command_tells_a_fault_in_one_sentence_and_the_session_goes_on(project, said, monkeypatch, number):
     (target, make, after), verb = FAULTS[number], ("run", "chat")[number % 2]
-    real, calls = resolve(target), itertools.count()
+    real = resolve(target)
+    calls = itertools.count()
 
     def broken(*args, **kwargs):
         if next(calls) == after:
@@ -129,7 +130,8 @@ RENDERERS = [
 def test_a_report_or_view_that_breaks_is_told_in_a_sentence_and_is_there_again(project, said, monkeypatch, capsys):
     assert said("run")[0] == 0
     for target, words in RENDERERS:
-        real, errors = resolve(target), iter([KeyError("x\x1b[2J")])
+        real = resolve(target)
+        errors = iter([KeyError("x\x1b[2J")])
 
         def broken(*args, real=real, errors=errors, **kwargs):
             for error in errors:

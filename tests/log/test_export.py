@@ -226,7 +226,8 @@ def test_markdown_tells_the_story(records):
 
 def outside_code(text):
     """Return what is left of Markdown without fenced blocks and code spans (CommonMark's rules for both)."""
-    kept, fence = [], ""
+    kept = []
+    fence = ""
     for line in text.split("\n"):
         ticks = re.match("`{3,}", line)
         if fence:

@@ -46,7 +46,8 @@ def test_a_fault_anywhere_is_a_clear_error_and_keeps_what_was_promised(tmp_path,
     assert places > 30
     survived = 0
     for place in range(1, places + 1):
-        state, promised = tmp_path / f"{place}", []
+        state = tmp_path / f"{place}"
+        promised = []
         with RecordingDisk(fail_at=place, error=error, failing=failing):
             said = outcome_of(work, state, promised)
         survived += said == ""

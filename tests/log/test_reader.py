@@ -141,7 +141,8 @@ def test_a_damaged_middle_is_shown_by_lenient_and_refused_by_strict_reading(stat
 
 
 def test_a_forged_record_with_its_own_right_hash_breaks_the_chain(state):
-    path, other = write(state), write(state, 3, "other")
+    path = write(state)
+    other = write(state, 3, "other")
     forged = other.read_bytes().split(b"\n")[2]
     damaged(path, lambda lines: [*lines[:2], forged, *lines[3:]])
     reasons = [item.reason for item in read_lenient(path)[1]]
@@ -156,7 +157,9 @@ def test_the_quick_test_of_a_line_takes_only_the_very_next_record_of_this_chain(
     lines = path.read_bytes().splitlines()
     records = [json.loads(line) for line in lines]
     for at, line in enumerate(lines):
-        seq, prev, own = records[at]["seq"], records[at]["prev"], records[at]["hash"]
+        seq = records[at]["seq"]
+        prev = records[at]["prev"]
+        own = records[at]["hash"]
         assert event_codec.follows(line, seq, prev) == own
         for other in (seq - 1, seq + 1, seq * 10):
             assert event_codec.follows(line, other, prev) is None
@@ -236,7 +239,8 @@ def test_a_record_whose_bytes_do_not_prove_it_is_read_and_not_believed(state):
 
 
 def test_a_chain_of_two_logs_is_not_verified_at_the_place_where_they_meet(state):
-    path, other = write(state, 5), write(state, 5, "other")
+    path = write(state, 5)
+    other = write(state, 5, "other")
     lines = [*path.read_bytes().splitlines(True)[:3], *other.read_bytes().splitlines(True)[3:]]
     path.write_bytes(b"".join(lines))
     found = verify(path)

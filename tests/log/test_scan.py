@@ -159,7 +159,8 @@ def test_no_word_of_a_text_is_missed_however_it_is_written(tmp_path_factory, tex
 
 @pytest.mark.parametrize("line", ["", "is:failed", "edit*", "-gate", "text:501", "session:20261121-110000-bbbb edit"])
 def test_pages_join_to_the_whole(state, line):
-    pages, before = [], ""
+    pages = []
+    before = ""
     while True:
         found = search(state, line, limit=3, before=before)
         pages += places(found.hits)

@@ -195,7 +195,8 @@ def test_every_place_of_a_json_value_is_masked_and_its_shape_kept(masker):
 
 
 def test_a_mark_can_be_told_again_and_depends_on_key_and_secret():
-    one, other = Masker(b"k" * 32, ["abcdefgh", "abcdefgi"]), Masker(b"l" * 32, ["abcdefgh"])
+    one = Masker(b"k" * 32, ["abcdefgh", "abcdefgi"])
+    other = Masker(b"l" * 32, ["abcdefgh"])
     marks = [one.text("abcdefgh"), one.text("abcdefgi"), other.text("abcdefgh")]
     assert all(MARK.fullmatch(mark) for mark in marks)
     assert len(set(marks)) == 3
@@ -279,7 +280,8 @@ def test_a_mark_is_the_same_in_a_project_and_another_in_the_next(tmp_path):
 
 def test_no_secret_reaches_any_file_of_the_log(tmp_path):
     """A canary in every place of an event and in blobs; then every file of the state is searched for it."""
-    canary, state = "canary-7f3a91c2", tmp_path / ".rails"
+    canary = "canary-7f3a91c2"
+    state = tmp_path / ".rails"
     with SessionLog.create(state, secrets=[canary]) as log:
         for size in (0, 20_000):
             filler = "x" * size
@@ -550,7 +552,8 @@ def test_a_key_that_begins_like_a_path_is_no_path():
 
 def test_each_way_to_write_a_registered_value_is_masked_by_itself():
     value = 'p\u00e4"ss/<w\u00f6?r d\\~~~\u00ff\u00ff'
-    data, masker = value.encode(), Masker(b"k" * 32, [value])
+    data = value.encode()
+    masker = Masker(b"k" * 32, [value])
     written = {
         "plain": value,
         "JSON": json.dumps(value)[1:-1],

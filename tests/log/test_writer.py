@@ -55,7 +55,8 @@ def test_the_hash_can_be_checked_from_the_bytes_alone(state):
         log.append(note('tricky ,"details": in the message', details='{"details":{}}', hash='","hash":"'))
     line = log.path.read_bytes()[:-1]
     head, rest = line.split(b',"details":', 1)
-    body, given = rest[:-75], rest[-66:-2].decode()
+    body = rest[:-75]
+    given = rest[-66:-2].decode()
     assert hashlib.sha256(head + b"\n" + hashlib.sha256(body).hexdigest().encode()).hexdigest() == given
 
 
@@ -166,7 +167,8 @@ def test_files_are_private_and_git_does_not_see_them(state):
 def test_a_link_in_our_place_is_never_followed(state, tmp_path, place):
     SessionLog.create(state, session_id="s").close()
     (state / "blobs").mkdir()
-    target, moved = state / place, tmp_path / "elsewhere"
+    target = state / place
+    moved = tmp_path / "elsewhere"
     target.rename(moved)
     target.symlink_to(moved)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -274,7 +276,9 @@ def test_a_second_writer_is_told_who_holds_the_log(state, monkeypatch):
 def test_of_many_that_want_to_write_at_once_one_may(state, monkeypatch):
     monkeypatch.setattr(limits, "LOCK_SECONDS", 0.0)
     SessionLog.create(state, session_id="s").close()
-    opened, refused, ready = [], [], threading.Barrier(12)
+    opened = []
+    refused = []
+    ready = threading.Barrier(12)
 
     def start():
         ready.wait()
@@ -325,8 +329,11 @@ class Disk:
     """
 
     def __init__(self, monkeypatch):
-        self.room, self.fail_sync, self.synced = None, False, 0
-        self._write, self._sync = os.write, os.fdatasync
+        self.room = None
+        self.fail_sync = False
+        self.synced = 0
+        self._write = os.write
+        self._sync = os.fdatasync
         monkeypatch.setattr(os, "write", self.write)
         monkeypatch.setattr(os, "fdatasync", self.sync)
 
@@ -335,7 +342,8 @@ class Disk:
             return self._write(descriptor, data)
         if self.room == 0:
             raise OSError(28, "No space left on device")
-        taken, self.room = self._write(descriptor, bytes(data)[: self.room]), 0
+        taken = self._write(descriptor, bytes(data)[: self.room])
+        self.room = 0
         return taken
 
     def sync(self, descriptor):
@@ -646,7 +654,8 @@ def test_what_an_agent_may_read_of_a_text_is_without_what_is_certainly_a_secret(
     secret = "registered-value-9f8e7d6c5b"
     with SessionLog.create(state, secrets=[secret]) as log:
         text = f"a {secret} b; Authorization: Bearer abcdef1234567890; Authorization: Bearer my_token_name"
-        shown, kept = log.masked(text), log.as_kept(text)
+        shown = log.masked(text)
+        kept = log.as_kept(text)
         assert shown.startswith("a «secret:registered:")
         assert "abcdef1234567890" not in shown
         assert shown.endswith("; Authorization: Bearer my_token_name")

@@ -50,7 +50,9 @@ class Result:
 
 def torture(state, kills, seed, deadline_s=3600.0):
     """Kill writers of one log ``kills`` times at random moments and count what went wrong."""
-    chance, result, end = random.Random(seed), Result(), time.monotonic() + deadline_s
+    chance = random.Random(seed)
+    result = Result()
+    end = time.monotonic() + deadline_s
     own = state / "sessions" / "s"
     known = 0
     while result.kills < kills and time.monotonic() < end:

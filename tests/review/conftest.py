@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from rails.approval.pending import PendingAnswers
 from rails.core.events.record import Record
@@ -154,6 +155,21 @@ def told(text="Correct this.", codes=("schema",)):
     return ("FEEDBACK_SENT", {"text": text, "attempt": 1, "codes": list(codes)})
 
 
+def poisoned(value, evil):
+    """``value``, a record or a part of its details, with ``evil`` in every text."""
+    match value:
+        case Record(details=details):
+            names = dict.fromkeys(("agent_role", "llm_model_used", "session_id"), evil)
+            return replace(value, details=poisoned(details, evil), **names)
+        case str():
+            return f"{value}{evil}"
+        case list():
+            return [poisoned(item, evil) for item in value]
+        case dict():
+            return {key: poisoned(item, evil) for key, item in value.items()}
+    return value
+
+
 START = ("WORKFLOW_START", {"task": "bump a", "project": "/p", "agents": ["coder"], "model": "recorded:demo"})
 END = ("WORKFLOW_END", {"outcome": "done", "message": "All done."})
 
@@ -218,6 +234,7 @@ def log():
         written=written,
         told=told,
         demo=demo,
+        poisoned=poisoned,
     )
     made.START, made.END, made.FINDING, made.CHANGE, made.DIFF = names
     return made

@@ -30,7 +30,8 @@ class Run:
     """A session in a thread: a scripted model, the real gate, log and files, and the queue that asks."""
 
     def __init__(self, project, *answers, here=None, page=True, patience_s=None, session=None):
-        self.project, self.state = project, project / ".rails"
+        self.project = project
+        self.state = project / ".rails"
         self.grants = Grants()
         gate = Gate(project)
         self.queue = ApprovalQueue(judge=gate.judge, grants=self.grants, page_waits=page, patience_s=patience_s)
@@ -41,7 +42,8 @@ class Run:
         model = ScriptedModel([*answers, "Done."])
         job = SessionJob(project, (("coder", "the task"),))
         if session is None:
-            self.log, self.resumed = SessionLog.create(self.state), None
+            self.log = SessionLog.create(self.state)
+            self.resumed = None
             log_session_start(job, self.log, model.name)
         else:
             self.log = SessionLog.reopen(self.state, session)

@@ -12,7 +12,8 @@ from rails.cli import main
 from rails.review.html import render_html
 from rails.review.session_list import SessionList
 
-HARD, EASY = "20261118-091500-aa01", "20261119-101500-aa02"
+HARD = "20261118-091500-aa01"
+EASY = "20261119-101500-aa02"
 
 
 @pytest.fixture

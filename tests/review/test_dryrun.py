@@ -14,7 +14,8 @@ DENY_APP = PolicyRule(1, "deny", "policy.toml", path=("*.py",))
 def session(log):
     def session(answer="approve", reason="", *, by="human", status="pass", change=None, **asked):
         planned = ("CHANGE_PLANNED", {"changes": [{**log.CHANGE, **(change or {})}], "notes": []})
-        question, decision = log.asked(), log.decided(answer, reason)
+        question = log.asked()
+        decision = log.decided(answer, reason)
         question[1].update(asked)
         decision[1]["by"] = by
         return session_view(log.records(log.call(1), log.answer(), planned, log.gate(status), question, decision))

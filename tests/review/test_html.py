@@ -25,7 +25,10 @@ class Outline(HTMLParser):
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self.open, self.elements, self.texts, self.doctype = [], [], [], ""
+        self.open = []
+        self.elements = []
+        self.texts = []
+        self.doctype = ""
 
     def handle_decl(self, decl):
         self.doctype = decl
@@ -283,7 +286,8 @@ def test_lines_that_look_like_headers_stay_lines():
 def test_a_diff_of_the_core_comes_back_the_same():
     from rails.core.changes import unified_diff
 
-    before, after = b"a\nb\nc\n" * 9, b"a\nB\nc\n" + b"a\nb\nc\n" * 8 + b"end"
+    before = b"a\nb\nc\n" * 9
+    after = b"a\nB\nc\n" + b"a\nb\nc\n" * 8 + b"end"
     files = [(before, after, "x.py"), (None, b"new\n", "n.py"), (b"old\n", None, "o.py"), (b"\0", b"\0\0", "b.bin")]
     diffs = read_diff("\n".join(line for old, new, path in files for line in unified_diff(old, new, path)))
     assert [(d.path, d.kind, d.added, d.removed) for d in diffs] == [

@@ -58,7 +58,8 @@ def test_what_is_left_is_counted_as_the_run_counts_it(log):
     from rails.session.budget import SessionBudget
 
     start = ("WORKFLOW_START", {"limits": LIMITS})
-    made, totals = card(log, start, ANSWER), SessionBudget(prices=PRICES.models)
+    made = card(log, start, ANSWER)
+    totals = SessionBudget(prices=PRICES.models)
     totals.use(Usage(1_000, 100, 2_000, 500), "sonnet")
     # The fixture's records are a second apart.
     left = session_usage(made, PRICES, since_last_s=299.0).left

@@ -98,11 +98,16 @@ def test_what_was_denied_because_nobody_was_there_takes_the_same_way_again(state
     assert "Nothing was denied" in capsys.readouterr().err
 
 
-def test_nothing_is_green_that_is_not(state):
+def test_nothing_is_green_or_red_that_is_not(state):
     for outcome in NIGHT:
         night(state, outcome)
-    good = {card.session_id.removeprefix("20261126-0100-") for card in chosen(Summaries(state).newest(99), "is:done")}
-    assert good == {"changed", "answered", "unchanged", "done"}
+    night(state, "", question=True)
+    cards = Summaries(state).newest(99)
+    words = {"done": "changed answered unchanged done", "asked": "asked unanswered open-w"}
+    words["failed"] = "claimed rejected gave_up error nothing_done model_failed"
+    for word, expected in words.items():
+        found = {card.session_id.removeprefix("20261126-0100-") for card in chosen(cards, f"is:{word}")}
+        assert found == set(expected.split())
 
 
 def test_what_was_changed_has_its_lines_its_tests_and_a_total_by_file(state, tmp_path, capsys):

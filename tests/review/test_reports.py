@@ -1,6 +1,5 @@
 """Sessions counted in groups, the list of sessions and its filter, and how tables fit a terminal."""
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -46,7 +45,8 @@ def test_decisions_are_counted_by_answer_and_person_with_what_was_regretted(log)
 
 
 def test_a_big_diff_approved_at_once_by_a_person_is_hardly_read(log):
-    asked, decided = log.asked(), log.decided()
+    asked = log.asked()
+    decided = log.decided()
     asked[1]["diff"] = "--- /dev/null\n+++ b/x.py\n@@ -0,0 +1,40 @@\n" + "\n".join(f"+line {n}" for n in range(40))
     for by, expected in (("human", 1), ("policy: rule 1", 0)):
         decided[1].update(by=by, seconds=0.4)
@@ -179,21 +179,9 @@ def test_tables_fit_the_width_and_say_what_had_no_room():
 
 @pytest.mark.parametrize("evil", ["\x1b[2J", "\u202e", "a\nb", "\x07"], ids=ascii)
 def test_no_text_of_a_log_reaches_the_terminal_raw(log, evil):
-    def poisoned(value):
-        if isinstance(value, str):
-            return f"{value}{evil}"
-        if isinstance(value, list):
-            return [poisoned(item) for item in value]
-        return {key: poisoned(item) for key, item in value.items()} if isinstance(value, dict) else value
-
     correction = ("CORRECTION", {"id": "t1.1", "before": '{"a": "b"}', "after": '{"a": "c"}', "taken": True})
     records = [*log.demo(), *log.records(log.call(9), correction)]
-    bad = [
-        msgspec.structs.replace(
-            r, details=poisoned(dict(r.details)), agent_role=evil, llm_model_used=evil, session_id=evil
-        )
-        for r in records
-    ]
+    bad = [log.poisoned(record, evil) for record in records]
     for by in GROUPS:
         (table,) = count_sessions(by, [session_view(bad)], Prices()).blocks
         text = table_as_text(table, colour=False)
@@ -204,7 +192,8 @@ def test_a_library_reads_again_only_what_has_grown(tmp_path, stories):
     stories.hard(tmp_path, "20261118-091500-aa01")
     story = stories.Story(tmp_path, "20261119-091500-aa02", "task", stories.MODELS[0])
     library = SessionList(tmp_path)
-    first, second = library.view("20261118-091500-aa01"), library.view("20261119-091500-aa02")
+    first = library.view("20261118-091500-aa01")
+    second = library.view("20261119-091500-aa02")
     story.ask("more")
     assert library.view("20261118-091500-aa01") is first
     assert library.view("20261119-091500-aa02") is not second

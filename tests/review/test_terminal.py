@@ -67,19 +67,7 @@ def test_long_diffs_and_texts_are_cut_with_counts(log):
 
 @pytest.mark.parametrize("evil", ["\x1b[2J", "\r", "\u202e", "\x9b", "a\nb\u2028", "\x07", "\U000e0001"], ids=ascii)
 def test_no_text_of_the_log_reaches_the_terminal_raw(log, evil):
-    def poisoned(value):
-        if isinstance(value, str):
-            return f"{value}{evil}"
-        if isinstance(value, list):
-            return [poisoned(item) for item in value]
-        return {key: poisoned(item) for key, item in value.items()} if isinstance(value, dict) else value
-
-    from msgspec.structs import replace
-
-    records = [
-        replace(record, details=poisoned(dict(record.details)), agent_role=evil, llm_model_used=evil, session_id=evil)
-        for record in log.demo()
-    ]
+    records = [log.poisoned(record, evil) for record in log.demo()]
     text = render_session(session_view(records, [evil]))
     assert all(char == "\n" or char.isprintable() for char in text), ascii(text)
 

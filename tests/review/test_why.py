@@ -17,7 +17,9 @@ def edit(log, turn, before, after, path="app.py", *, reason=""):
     sides = [None if text is None else text.encode() for text in (before, after)]
     hashes = [None if side is None else sha256(side) for side in sides]
     change = {"path": path, "kind": "modify", "before_sha256": hashes[0], "after_sha256": hashes[1]}
-    asked, decided, written = log.asked(), log.decided(reason=reason), log.written()
+    asked = log.asked()
+    decided = log.decided(reason=reason)
+    written = log.written()
     asked[1]["diff"] = "\n".join(unified_diff(*sides, path))
     written[1]["changes"] = [change]
     request = log.formulated(f"t{turn}.1")
@@ -32,7 +34,9 @@ def sessions_of(log, *versions, extra=()):
     return [session_view(log.records(*events, *extra))]
 
 
-FIRST, SECOND, THIRD = None, "a\nb\nc\n", "a\nnew\nb\nc\n"
+FIRST = None
+SECOND = "a\nb\nc\n"
+THIRD = "a\nnew\nb\nc\n"
 
 
 def test_a_line_leads_to_its_turn_request_and_decision(log):

@@ -10,6 +10,9 @@ import pytest
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
+from rails.core.events.changes import ChangeRefused
+from rails.core.events.session import ErrorEvent
+from rails.core.messages import say
 from rails.log import live_text
 from rails.log.writer import SessionLog
 
@@ -221,6 +224,19 @@ def test_only_debug_shows_the_system_text(work):
     out = io.StringIO()
     assert "You are the Coder Agent." in work("Nothing to do.", watch=ProgressScreen(out)).shown
     assert "You are the Coder Agent." not in out.getvalue()
+
+
+def test_a_reason_is_said_in_any_alphabet_and_a_refusal_without_one_by_its_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("AI_RAILS_LANG", "ja")
+    screen = ProgressScreen(io.StringIO())
+    with SessionLog.create(tmp_path) as log:
+        screen(log.append(ErrorEvent("Failed while “ü.txt” was written.", "the disk is full")))
+        screen(log.append(ErrorEvent(say("gave_up"), "3 failed attempts", limit=3)))
+        screen(log.append(ChangeRefused((), ())))
+    shown = screen.out.getvalue()
+    assert "“ü.txt” was written. The disk is full.\n" in shown
+    assert "3 failed" not in shown
+    assert "  refused: without a reason\n" in shown
 
 
 def test_every_event_is_as_the_shipped_schema_has_it(work):

@@ -52,7 +52,9 @@ def line_history(
     sessions: Sequence[SessionView], path: str, line: int, current_sha256: str | None = None
 ) -> LineHistory:
     """Return the origin of ``line`` (from 1). ``sessions``: oldest first; ``current_sha256``: the file's."""
-    number, certain, expected = line, True, current_sha256
+    number = line
+    certain = True
+    expected = current_sha256
     for step in reversed(list(_steps(sessions, path))):
         certain = certain and expected in (None, step.change.after_sha256)
         if step.diff is None:
@@ -62,7 +64,8 @@ def line_history(
             asked = tuple(request for request in step.turn.requests if path in request.paths)
             origin = LineOrigin(step.view.session_id, step.turn, number, step.decision, asked or step.turn.requests)
             return LineHistory(path, line, origin, certain)
-        number, expected = before, step.change.before_sha256
+        number = before
+        expected = step.change.before_sha256
     return LineHistory(path, line, None, certain)
 
 

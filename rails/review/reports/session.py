@@ -64,7 +64,8 @@ def session_facts(view: SessionView, more: Mapping[str, str] | None = None) -> F
 
 def session_figures(view: SessionView) -> tuple[Counts, Times]:
     """Return a session's counts and times."""
-    all_, cached = view.totals, sum(turn.cached_tokens for turn in view.turns)
+    all_ = view.totals
+    cached = sum(turn.cached_tokens for turn in view.turns)
     counts = {
         "turns": all_.turns,
         "requests": all_.requests,

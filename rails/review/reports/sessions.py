@@ -81,7 +81,7 @@ def states(card: SessionStats) -> frozenset[str]:
         outcome: bool(outcome),
         "done": done,
         "unfinished": not card.outcome,
-        "failed": not done and outcome not in ("", "dry_run", "stopped"),
+        "failed": not done and outcome not in ("", "asked", "dry_run", "stopped"),
         "waiting": bool(card.waiting),
         "unattended": bool(card.unattended),
         "findings": bool(card.gate_failed),

@@ -45,7 +45,8 @@ def turn_section(turn: TurnView, *, diff_lines: int = DIFF_LINES) -> blocks.Sect
     """Return a turn; ``diff_lines`` of each file's changes are shown."""
     cost = blocks.Cost(turn.agent, turn.model, turn.started, turn.seconds, turn.input_tokens, turn.output_tokens)
     heading = blocks.Heading(turn_name(turn), OUTCOMES[turn.outcome], turn.agent, turn.progress)
-    said, came = tuple(_said(turn)), tuple(_came(turn, diff_lines))
+    said = tuple(_said(turn))
+    came = tuple(_came(turn, diff_lines))
     return blocks.Section(heading, said, cost, came, turn.number, turn.first_seq, turn.last_seq)
 
 

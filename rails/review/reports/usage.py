@@ -49,13 +49,15 @@ def session_usage(card: SessionStats, prices: Prices, *, since_last_s: float = 0
     spent = sum(known) if known else None
     beside = f" without {', '.join(unknown)} (no price)" if known and unknown else ""
     bounds = [*_left(card, prices, spent, card.seconds + max(0.0, since_last_s))]
-    left, bars = tuple(words for words, _, _ in bounds), tuple((name, share) for _, name, share in bounds)
+    left = tuple(words for words, _, _ in bounds)
+    bars = tuple((name, share) for _, name, share in bounds)
     return SessionUsage(_tokens(list(used.values())), prices.text(spent) + beside, left, bars, note)
 
 
 def _tokens(counts: Sequence[Usage]) -> str:
     read = sum(usage.input_tokens + usage.cache_write_tokens for usage in counts)
-    cached, written = sum(usage.cache_read_tokens for usage in counts), sum(usage.output_tokens for usage in counts)
+    cached = sum(usage.cache_read_tokens for usage in counts)
+    written = sum(usage.output_tokens for usage in counts)
     if not (read or cached or written):
         return ""
     again = f" and {cached:,} from the cache" if cached else ""
@@ -65,7 +67,9 @@ def _tokens(counts: Sequence[Usage]) -> str:
 def _left(card: SessionStats, prices: Prices, spent: float | None, seconds: float) -> Iterator[tuple[str, str, float]]:
     """Yield what is left of each bound, its name and used share, as ``rails.session.budget.SessionBudget`` counts."""
     most = read_typed(SessionLimits, card.limits)
-    tokens, most_seconds, most_cost = most.max_tokens or 0, most.max_seconds or 0.0, most.max_cost or 0.0
+    tokens = most.max_tokens or 0
+    most_seconds = most.max_seconds or 0.0
+    most_cost = most.max_cost or 0.0
     if tokens > 0:
         used = sum(sum(counts) for counts in card.used.values())
         yield f"{max(0, tokens - used):,} of {tokens:,} tokens", "tokens", min(1.0, used / tokens)

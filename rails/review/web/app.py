@@ -79,7 +79,10 @@ class ReviewPage:
     def __init__(
         self, pages: Pages, reports: Reports, inbox: Inbox, streams: Streams, changes: SessionChanges | None
     ) -> None:
-        self._pages, self._reports, self._inbox, self._streams = pages, reports, inbox, streams
+        self._pages = pages
+        self._reports = reports
+        self._inbox = inbox
+        self._streams = streams
         self._changes = changes
 
     def app(self) -> Starlette:
@@ -124,14 +127,16 @@ class ReviewPage:
         return _json({"count": len(waiting), "html": html})
 
     def _window(self, asked: Request) -> Response:
-        first, before = _whole_number(_q(asked, "first")), _whole_number(_q(asked, "before"))
-        name, part = self._known(asked), "part" in asked.query_params
+        first = _whole_number(_q(asked, "first"))
+        before = _whole_number(_q(asked, "before"))
+        name = self._known(asked)
+        part = "part" in asked.query_params
         window = self._pages.window(name, first, before=before or 0, part=part)
         may = bool(self._changes and asked.scope[DECIDES]) and not is_being_written(self._pages.state, name)
         return _json({**json_object(window), "changes": may})
 
     async def _stream(self, asked: Request) -> Response:
-        session_id = self._known(asked)
+        session_id = await run_in_threadpool(self._known, asked)
         if self._streams.full():
             return _words(503, "Too many tabs follow a session. Close some.")
         seen = asked.headers.get("Last-Event-ID", asked.query_params.get("after", "0"))
@@ -150,7 +155,8 @@ class ReviewPage:
         return _json(question_json(question, self._inbox.asked(question), decides, full="full" in asked.query_params))
 
     def _rule(self, asked: Request) -> Response:
-        session_id, number = self._known(asked), asked.path_params["number"]
+        session_id = self._known(asked)
+        number = asked.path_params["number"]
         if not _NUMBER.fullmatch(number):
             raise HTTPException(404)
         question = self._inbox.find(session_id, int(number)) if int(number) else self._inbox.open(session_id)
@@ -169,12 +175,14 @@ class ReviewPage:
     def _unchanged(self, asked: Request) -> Response:
         names = ("first", "last", "from", "to", "at", "old")
         first, last, start, stop, at, old = (_whole_number(_q(asked, name)) or 0 for name in names)
-        lines, known = range(start, stop + 1), (old, at, _q(asked, "text"))
+        lines = range(start, stop + 1)
+        known = (old, at, _q(asked, "text"))
         found = self._pages.unchanged(self._known(asked), (first, last), _q(asked, "path"), lines, known)
         return _json(found) if found else _words(404, "The log does not have the rest of this file.")
 
     def _offer(self, asked: Request) -> Response:
-        session_id, do = self._known(asked), _deed(asked.path_params["do"])
+        session_id = self._known(asked)
+        do = _deed(asked.path_params["do"])
         if self._changes is None or not asked.scope[DECIDES]:
             return _words(403, "This link is read-only. Open the other link that ai-rails printed.")
         return _json(offer_json(self._changes.offer(session_id, do), do))
@@ -197,7 +205,8 @@ class ReviewPage:
     def _take(self, body: bytes) -> Response:
         try:
             given = json.loads(body)
-            session_id, number = given.pop("session"), given.pop("question")
+            session_id = given.pop("session")
+            number = given.pop("question")
         except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
             raise UsageError("A decision is a JSON object that names its session and question.") from error
         if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id) or type(number) is not int:
@@ -219,7 +228,8 @@ class ReviewPage:
 
     def _take_words(self, body: bytes) -> Response:
         given = _object(body, "session", "words")
-        session_id, words = given["session"], given["words"].strip()
+        session_id = given["session"]
+        words = given["words"].strip()
         if not words:
             raise UsageError("What is said names its session and has words.")
         if not self._pages.knows(session_id):

@@ -56,11 +56,13 @@ def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, 
     when = Facts(
         tuple((name, (words,)) for name, words in (("asked", time_text(question.opened_at)), ("ends", ends)) if words)
     )
-    title, waits = card.title, "● Waiting for approval"
+    title = card.title
+    waits = "● Waiting for approval"
     first = sorted(card.head, key=lambda block: isinstance(block, Facts))
     blocks = [*first, when, *chain.from_iterable(card.parts)]
     if is_of_agent(asked):
-        title, waits = one_line(asked.lines[0].strip(" ─"), 60), "? Asks you"
+        title = one_line(asked.lines[0].strip(" ─"), 60)
+        waits = "? Asks you"
         blocks = [Prose("question", "\n".join(line.strip() for line in asked.lines[1:])), when]
     return el(
         "section",
@@ -144,7 +146,8 @@ class NumberedPieces:
         if both is None or change.before is None or change.after is None:
             return
         for block in line_diff(*both).changed:
-            old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
+            old = range(block.old_start, block.old_end)
+            new = range(block.new_start, block.new_end)
             self._lines |= {(False, line + 1): self.count for line in old}
             self._lines |= {(True, line + 1): self.count for line in new}
             self.count += 1

@@ -78,7 +78,8 @@ class Pages:
     """The pages for ``.rails`` folder ``state``. Thread-safe. ``prices``: the user's file."""
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
-        self.state, self._prices = state, prices
+        self.state = state
+        self._prices = prices
         self.summaries = Summaries(state)
         self._lock = threading.Lock()
         self._kept: tuple[str, int, SessionView] | None = None
@@ -99,7 +100,8 @@ class Pages:
         LogError.
         """
         card = self.summaries.get(session_id)
-        total, running = card.records, is_being_written(self.state, session_id)
+        total = card.records
+        running = is_being_written(self.state, session_id)
         wanted = _last_window(total) if first is None else max(1, min(first, total))
         wanted, stop = (max(1, before - WINDOW), before - 1) if before else (wanted, wanted + WINDOW - 1)
         _, start = turn_at(self.state, session_id, wanted)
@@ -110,7 +112,8 @@ class Pages:
         last = min(stop, total) if stop >= total or not turns else turns[-1].last_seq
         sections = zip(turns, turn_sections(view, turns), strict=True)
         shown: tuple[Mapping[str, Json], ...] = tuple({"number": one.number, "html": html} for one, html in sections)
-        plan, meter = plan_of(self._landmarks(card)), self.meter(card)
+        plan = plan_of(self._landmarks(card))
+        meter = self.meter(card)
         head = Html("") if part else self._head(card, view, meter, running=running)
         step = current_step_text(plan)
         return Window(session_id, start, last, total, not view.outcome, head, shown, step, meter.line, meter.bars)
@@ -123,7 +126,8 @@ class Pages:
         return join(top, overview(view, card), found_html(card))
 
     def _view(self, card: SessionStats, start: int, stop: int) -> SessionView:
-        name, total = card.session_id, card.records
+        name = card.session_id
+        total = card.records
         damage = ["The log has lines that cannot be read."] if card.damage else []
         if card.newer:
             damage.append(f"{card.newer} lines were {NEWER}, and not read. This version writes nothing to the log.")
@@ -141,9 +145,11 @@ class Pages:
     def meter(self, card: SessionStats) -> SessionUsage:
         """Return what a session has used and has left."""
         try:
-            prices, note = load_price_file(self._prices) if self._prices else Prices(), ""
+            prices = load_price_file(self._prices) if self._prices else Prices()
+            note = ""
         except UsageError as error:
-            prices, note = Prices(), str(error)
+            prices = Prices()
+            note = str(error)
         running = not card.outcome and card.last and is_being_written(self.state, card.session_id)
         return session_usage(card, prices, since_last_s=_since(card.last) if running else 0.0, note=note)
 
@@ -206,7 +212,8 @@ class Pages:
             records += map(self._whole, part)
             if len(part) < limits.PAGE_ROWS:
                 break
-            first, count = first + len(part), count - len(part)
+            first = first + len(part)
+            count = count - len(part)
         return records
 
     def _whole(self, record: Record) -> Record:

@@ -37,7 +37,8 @@ class Reports:
     """Answers for ``.rails`` folder ``state``. Thread-safe. ``draw``: a session's card."""
 
     def __init__(self, state: Path, draw: Callable[[SessionStats], Html]) -> None:
-        self._state, self._draw = state, draw
+        self._state = state
+        self._draw = draw
         self._library = SessionList(state, config_folder() / PRICES_NAME)
 
     def report(self, name: str, line: str) -> dict[str, Json]:

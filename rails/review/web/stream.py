@@ -45,7 +45,9 @@ class Streams:
     def __init__(
         self, summaries: Summaries, closing: threading.Event, meter: Callable[[SessionStats], SessionUsage]
     ) -> None:
-        self._summaries, self._closing, self._meter = summaries, closing, meter
+        self._summaries = summaries
+        self._closing = closing
+        self._meter = meter
         self._count = 0
 
     @property
@@ -82,9 +84,13 @@ class _Follower:
     def __init__(
         self, summaries: Summaries, meter: Callable[[SessionStats], SessionUsage], session_id: str, seen: int
     ) -> None:
-        self._meter, self._seen, self._state = meter, seen, summaries.state
-        self._text, self._told = "", -math.inf
-        self.opening, self.ended = b"retry: 1000\n\n", False
+        self._meter = meter
+        self._seen = seen
+        self._state = summaries.state
+        self._text = ""
+        self._told = -math.inf
+        self.opening = b"retry: 1000\n\n"
+        self.ended = False
         self._card = copy.deepcopy(summaries.get(session_id))
         total = self._card.records
         if total - seen > MOST_BEHIND:
@@ -92,7 +98,8 @@ class _Follower:
             self._seen = total
         # From the start of its turn: the requests give later signals their names.
         self._tail = tail_from(self._state, session_id, turn_at(self._state, session_id, self._seen)[1])
-        self._live, self._beat = Live(), time.monotonic()
+        self._live = Live()
+        self._beat = time.monotonic()
 
     def has_grown(self) -> bool:
         try:
@@ -102,7 +109,8 @@ class _Follower:
             return False
 
     def read(self) -> bytes:
-        sent, used = [], False
+        sent = []
+        used = False
         try:
             for item in self._tail.read():
                 if isinstance(item, LogRow):
@@ -125,7 +133,9 @@ class _Follower:
     def text(self) -> bytes:
         if time.monotonic() - self._told < _TEXT_S:
             return b""
-        self._told, before, self._text = time.monotonic(), self._text, live_text(self._state, self._card.session_id)
+        self._told = time.monotonic()
+        before = self._text
+        self._text = live_text(self._state, self._card.session_id)
         return b"" if before == self._text else _event(LiveSignal(self._seen, "text", {"words": self._text[-_TEXT:]}))
 
     def beat(self) -> bytes:

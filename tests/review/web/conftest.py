@@ -85,7 +85,9 @@ class Client:
             f"/api/session/{session_id}/stream",
             headers={"X-AI-Rails-Token": self.token, "Last-Event-ID": str(seen)},
         )
-        answer, events, event = connection.getresponse(), [], {}
+        answer = connection.getresponse()
+        events = []
+        event = {}
         assert answer.status == 200, answer.read()
         for line in answer:
             name, _, value = line.decode().rstrip("\n").partition(": ")
@@ -112,8 +114,11 @@ def served(state):
     with ReviewServer(state, key=KEY) as server:
         client = Client(server)
         client.other = lambda **more: ReviewServer(state, key=KEY, **more)
-        client.client, client.tool = Client, tool
-        client.server, client.write, client.append = server, write, append
+        client.client = Client
+        client.tool = tool
+        client.server = server
+        client.write = write
+        client.append = append
         yield client
 
 
@@ -159,7 +164,8 @@ def page(chromium, served):
     context = late(chromium.new_context(viewport={"width": 1000, "height": 800}))
     page = context.new_page()
     page.set_default_timeout(60_000)
-    page.problems, page.asked = [], []
+    page.problems = []
+    page.asked = []
     page.on("console", lambda message: page.problems.append(message.text))
     page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.on("request", lambda request: page.asked.append(request.url))

@@ -211,7 +211,8 @@ def test_axe_finds_nothing(chromium, served, state, log, runs, scheme):
 
 
 def test_a_conversation_is_led_from_the_field_under_its_session(page, tmp_path, monkeypatch):
-    project, answers = tmp_path / "project", tmp_path / "recorded.jsonl"
+    project = tmp_path / "project"
+    answers = tmp_path / "recorded.jsonl"
     project.mkdir()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     told = ("Hello.", "Fine <img src=x onerror=alert(1)>.", "The last.")

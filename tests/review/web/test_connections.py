@@ -171,7 +171,8 @@ def server_with(state, soft, hard):
         said.append(int(out))
 
 
-NO_LIMIT, NEEDED = resource.RLIM_INFINITY, limits.PAGE_CONNECTIONS + 128
+NO_LIMIT = resource.RLIM_INFINITY
+NEEDED = limits.PAGE_CONNECTIONS + 128
 
 
 @pytest.mark.parametrize(

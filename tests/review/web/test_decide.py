@@ -264,5 +264,11 @@ def test_who_is_far_behind_is_sent_to_the_window(served, state, log):
 
 def test_too_many_tabs_are_told(asked, served, monkeypatch):
     monkeypatch.setattr("rails.review.web.stream.MOST_STREAMS", 0)
+    threads = []
+    monkeypatch.setattr(
+        "rails.review.web.pages.Pages.knows", lambda *_: threads.append(threading.current_thread().name) or True
+    )
     assert served.ask(f"/api/session/{asked.id}/stream")[0] == 503
+    assert "AnyIO" in threads[0], "the disk is not read on the event loop"
+    monkeypatch.undo()
     assert served.ask("/api/session/unknown/stream")[0] == 404

@@ -32,7 +32,8 @@ def tabs(chromium, served):
         context = late(chromium.new_context(**{"viewport": {"width": 1000, "height": 800}, **more}))
         contexts.append(context)
         page = context.new_page()
-        page.problems, page.sent = [], []
+        page.problems = []
+        page.sent = []
         # That an answer came too late is no problem; the console says so of any 409.
         page.on("console", lambda message: "409" in message.text or page.problems.append(message.text))
         page.on("pageerror", lambda error: page.problems.append(str(error)))
@@ -258,13 +259,15 @@ def test_an_approval_is_widened_for_the_session_and_taken_back_with_one_key(runs
     page.keyboard.press("a")
     run.end()
     decisions = [(one["answer"], one["by"]) for one in run.events("HUMAN_DECISION")]
-    first, second = ("approve", "human in the page"), ("approve", "grant 1")
+    first = ("approve", "human in the page")
+    second = ("approve", "grant 1")
     assert decisions == [first, second, ("deny", "human in the page"), first]
 
 
 def test_of_two_tabs_one_decides_and_the_other_is_told(runs, tabs):
     run = runs(write())
-    one, other = tabs(run), tabs(run)
+    one = tabs(run)
+    other = tabs(run)
     for page in (one, other):
         armed(page)
     press = "setTimeout(() => document.querySelector('[data-do=approve]').click(), 150)"

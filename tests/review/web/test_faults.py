@@ -44,7 +44,8 @@ def asked(tmp_path_factory):
 def test_a_page_that_breaks_says_so_and_is_there_again(asked, monkeypatch, target, path):
     run, page = asked
     path = path.replace("ID", run.id)
-    real, errors = resolve(target), iter(MAKES)
+    real = resolve(target)
+    errors = iter(MAKES)
 
     def broken(*args, **kwargs):
         error = next(errors, None)

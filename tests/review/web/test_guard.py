@@ -101,7 +101,8 @@ class Asked:
     """The middleware around an application that says what reached it."""
 
     def __init__(self, method="GET", target=b"/api/sessions", **headers):
-        self.reached, self.sent = None, []
+        self.reached = None
+        self.sent = []
         given = {"host": HOST, "x-ai-rails-token": "s3cret-token", **headers}
         path, _, query = target.partition(b"?")
         scope = {

@@ -58,7 +58,8 @@ def test_older_hits_that_are_asked_for_twice_come_once(late, served, state, log)
 
 def test_a_session_that_was_left_does_not_keep_the_next_one_from_growing(late, served, state, log):
     demo = log.demo()
-    first, second = served.write(state, demo[:7]), served.write(state, demo[:7])
+    first = served.write(state, demo[:7])
+    second = served.write(state, demo[:7])
     late.goto(f"{served.server.url}&s={first.session_id}")
     late.wait_for_selector("#turn-1")
     late.evaluate("window.holding = '?first='")

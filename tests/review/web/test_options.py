@@ -23,7 +23,9 @@ def asking(state, served, chromium):
     """``asking(job)``: run ``job(queue)`` in a thread and open its session's page; what it returned is in ``got``."""
     log = SessionLog.create(state)
     log.append(UnknownEvent("WORKFLOW_START", "the task", {"task": "the task"}))
-    queue, box, got = ApprovalQueue(page_waits=True), PendingAnswers(state, log.session_id, KEY), []
+    queue = ApprovalQueue(page_waits=True)
+    box = PendingAnswers(state, log.session_id, KEY)
+    got = []
     box.listen()
     queue.open(box, log.append)
     page = chromium.new_page(viewport={"width": 1000, "height": 800})
@@ -43,7 +45,8 @@ def asking(state, served, chromium):
         threads[0].join(60)
         return got[0]
 
-    begin.answer, begin.log = answer, log
+    begin.answer = answer
+    begin.log = log
     yield begin
     page.close()
     log.close()

@@ -5,7 +5,8 @@ from urllib.parse import quote
 import pytest
 from playwright import sync_api
 
-HARD, EASY = "20261118-091500-aa01", "20261119-101500-aa02"
+HARD = "20261118-091500-aa01"
+EASY = "20261119-101500-aa02"
 
 
 @pytest.fixture

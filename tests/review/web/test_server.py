@@ -31,7 +31,8 @@ def test_the_shell_is_the_same_for_everyone_and_holds_no_secret(served):
 
 def test_everything_that_the_page_loads_is_given_before_it_has_its_token(served):
     """Scripts and styles load before the token is read from the address: each that one of them names is the shell's."""
-    found, waiting = {"/"}, ["/"]
+    found = {"/"}
+    waiting = ["/"]
     while waiting:
         text = served.ask(waiting.pop(), token=False)[2].decode()
         named = re.findall(r"""(?:src|href|from)[ =]"(?:\.?/)([\w-]+\.(?:js|css))\"""", text)
@@ -54,7 +55,8 @@ def test_nothing_but_get_and_post_is_answered(served, method):
 
 
 def test_only_a_decision_is_posted(served):
-    origin, length = f"http://127.0.0.1:{served.port}", "2"
+    origin = f"http://127.0.0.1:{served.port}"
+    length = "2"
     asked = {"Origin": origin, "Content-Type": "application/json", "Content-Length": length}
     assert served.ask("/api/sessions", "POST", b"{}", **asked)[0] == 404
 
@@ -215,7 +217,8 @@ def test_the_page_is_small():
     import zlib
     from importlib import resources
 
-    web, review = resources.files("rails.review.web"), resources.files("rails.review")
+    web = resources.files("rails.review.web")
+    review = resources.files("rails.review")
     own = [file for file in web.joinpath("static").iterdir() if file.name.endswith((".js", ".css"))]
     flow = resources.files("rails.n8n.draw").joinpath("picture.css")
     files = [*own, review.joinpath("session.css"), flow]
