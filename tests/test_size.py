@@ -31,7 +31,7 @@ PACKAGES = {
     "json_schema": 10_386,
     "log": 19_527,
     "models": 13_949,
-    "n8n": 65_119,
+    "n8n": 65_114,
     "parsing": 51_509,
     "processes": 1_676,
     "projections": 10_858,

@@ -188,7 +188,7 @@ def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Is
     run = [*expressions.check(workflow, held, whole=not broken), *code.check(workflow)]
     yield from _as_they_run(run, graph.never_runs(workflow) if not broken else set())
     for node in workflow.nodes:
-        yield from shapes.check(node, held.get(node.index))
+        yield from shapes.check(node, held.get(node.index), known.describe(node.type, node.version))
         yield from secrets.check(node)
 
 

@@ -98,6 +98,11 @@ def shown_value(value: object) -> str:
     return f'"{one_line(value if isinstance(value, str) else str(value), _SHOWN_CHARS)}"'
 
 
+def is_expression(value: object) -> bool:
+    """Say whether n8n evaluates a parameter's value."""
+    return isinstance(value, str) and value.startswith("=")
+
+
 def json_kind(value: object) -> str:
     """Return a value's JSON type, such as "array"."""
     name = json_type(value)
@@ -282,7 +287,9 @@ def _wire(
 ) -> Wire | None:
     if not isinstance(target, dict):
         return None
-    name, target_type, number = target.get("node"), target.get("type"), target.get("index")
+    name = target.get("node")
+    target_type = target.get("type")
+    number = target.get("index")
     node = by_name.get(name) if isinstance(name, str) else None
     if node is None or not isinstance(target_type, str) or not target_type or isinstance(number, bool):
         return None

@@ -80,7 +80,8 @@ def boxes_of(drawing: Drawing) -> list[NodeBox]:
     for wire in drawing.wires[:MOST_WIRES]:
         if not (0 <= wire.source < len(boxes) and 0 <= wire.target < len(boxes)):
             continue
-        source, target = boxes[wire.source], boxes[wire.target]
+        source = boxes[wire.source]
+        target = boxes[wire.target]
         if wire.type == "main":
             source.outputs = max(source.outputs, min(wire.output, _MOST_PORTS) + 1)
             target.inputs = max(target.inputs, min(wire.input, _MOST_PORTS) + 1)

@@ -43,7 +43,8 @@ def stylesheet() -> str:
 def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
     """Return the picture of ``value`` (:func:`drawing`), ``alone`` with its styles; "" if nothing is to draw."""
     drawn = read_typed(Drawing, value)
-    boxes, wires = boxes_of(drawn), drawn.wires[:MOST_WIRES]
+    boxes = boxes_of(drawn)
+    wires = drawn.wires[:MOST_WIRES]
     if not boxes:
         return ""
     canvas = _Canvas(boxes, wires, compared=drawn.compared)
@@ -87,7 +88,8 @@ class _Canvas:
     def wires(self) -> Iterator[str]:
         for wire in sorted(self._wires, key=lambda wire: wire.kind != "same"):
             kind = self._mark(wire.kind) or (" flow-error" if wire.label == "error" else "")
-            source, target = self._boxes[wire.source], self._boxes[wire.target]
+            source = self._boxes[wire.source]
+            target = self._boxes[wire.target]
             if wire.type != "main":
                 yield f'<path class="flow-wire flow-sub{kind}" d="{_sub_curve(source, target, wire.type)}"/>'
                 continue
@@ -103,7 +105,8 @@ class _Canvas:
                 yield from self._box(box)
 
     def _box(self, box: NodeBox) -> Iterator[str]:
-        node, mark = box.node, self._mark(box.node.kind)
+        node = box.node
+        mark = self._mark(box.node.kind)
         icon = icon_of(node.type, trigger=node.trigger)
         off = " flow-off" if node.off else ""
         yield f'<g class="flow-{icon.group}{off}{mark}" transform="translate({box.x} {box.y})">'
@@ -112,7 +115,8 @@ class _Canvas:
         yield f"<title>{escape(chr(10).join(one_line(word, 200) for word in words if word))}</title>"
         radius = box.width // 2 if box.is_sub else 36 if node.trigger else 10
         yield f'<rect class="flow-box" width="{box.width}" height="{box.height}" rx="{radius}"/>'
-        x, y = 48 if box.below else box.width // 2, box.height // 2
+        x = 48 if box.below else box.width // 2
+        y = box.height // 2
         if icon.path:
             full = " flow-full" if icon.filled else ""
             place = f"translate({x - 21} {y - 21}) scale(1.75)"

@@ -93,7 +93,9 @@ def drawing(comparison: WorkflowComparison) -> Json:
 
 
 def _node(change: NodeChange, place: Place) -> DrawnNode:
-    node, before, given = change.node, change.before, change.node.parameters
+    node = change.node
+    before = change.before
+    given = change.node.parameters
     drawn = DrawnNode(
         name=node.name[:_NAME_CHARS],
         type=node.type[:_NAME_CHARS],
@@ -106,7 +108,8 @@ def _node(change: NodeChange, place: Place) -> DrawnNode:
     )
     if not node.is_sticky:
         return drawn
-    content, colour = given.get("content"), given.get("color")
+    content = given.get("content")
+    colour = given.get("color")
     note = content[:_NOTE_CHARS] if isinstance(content, str) else ""
     size = (_number(given.get("width"), 240, 4_000), _number(given.get("height"), 160, 4_000))
     return msgspec.structs.replace(drawn, note=note, size=size, colour=_number(colour, 1, 7))
@@ -130,7 +133,8 @@ def _wires(changes: list[NodeChange], comparison: WorkflowComparison) -> tuple[D
         numbers.setdefault(change.node.name, number)
     made: list[DrawnWire] = []
     for wire in sorted(comparison.wires, key=lambda wire: wire.kind == "same")[:MOST_WIRES]:
-        source, target = numbers.get(wire.source), numbers.get(wire.target)
+        source = numbers.get(wire.source)
+        target = numbers.get(wire.target)
         if source is not None and target is not None:
             label = _label(wire.output, changes[source].node) if wire.type == "main" else ""
             made.append(DrawnWire(source, target, wire.type[:40], wire.output, wire.input, wire.kind, label))

@@ -31,7 +31,8 @@ def missing(workflow: Workflow) -> dict[int, _Place]:
     known = {node.index: _place(node) for node in workflow.nodes if is_position(node.raw.get("position"))}
     if len(known) == len(workflow.nodes):
         return {}
-    places, grid = dict(known), _Grid()
+    places = dict(known)
+    grid = _Grid()
     for node in workflow.nodes:
         if node.index in known:
             grid.take(known[node.index], _width(workflow, node))
@@ -84,7 +85,8 @@ class _Grid:
 
 
 def _cells(place: _Place, width: int) -> set[_Place]:
-    half, row = _COLUMN // 2, place[1] // (_ROW // 2)
+    half = _COLUMN // 2
+    row = place[1] // (_ROW // 2)
     return {(cell, row) for cell in range(place[0] // half, (place[0] + width) // half + 1)}
 
 

@@ -85,7 +85,8 @@ class _Rename(_Operation):
     new_name: _Text
 
     def apply(self, workflow: _Workflow) -> None:
-        old, new = self.name, self.new_name
+        old = self.name
+        new = self.new_name
         found = _node_named(workflow, old)
         if new == old:
             return
@@ -335,7 +336,8 @@ def renamed(text: str, old: str, new: str, *, is_code: bool = False) -> str:
 
 def _renamed_in(code: str, old: str, new: str) -> str:
     for found in reversed([one for one in expressions.node_references(code) if one.name == old]):
-        before, after = code[: found.start], code[found.end :]
+        before = code[: found.start]
+        after = code[found.end :]
         quote = before[-1:]
         if quote in {"'", '"', "`"}:
             code = before + _quoted(new, quote) + after

@@ -60,7 +60,8 @@ def compiled(options: Mapping[str, Any] | None) -> Display | None:
 
 
 def _key(name: str, conditions: Sequence[Any]) -> _Key:
-    plain, tests = set(), []
+    plain = set()
+    tests = []
     for condition in conditions if isinstance(conditions, list) else [conditions]:
         if isinstance(condition, dict) and len(condition) == 1 and condition.get("_cnd"):
             (operator, wanted), *_ = condition["_cnd"].items()

@@ -47,7 +47,8 @@ def _each(spot: Spot, root: Any, context: Context) -> Iterator[tuple[Spot, str, 
         if item.children is not None and item.multiple is not True:
             yield from _each(Spot(item.children, value, kept, here), root, context)
         for group, level in item.groups.items() if isinstance(value, dict) and isinstance(kept, dict) else ():
-            entries, held = value.get(group), kept.get(group)
+            entries = value.get(group)
+            held = kept.get(group)
             if isinstance(entries, list) and isinstance(held, list):
                 for index, (row, one) in enumerate(zip(entries, held, strict=False)):
                     yield from _each(Spot(level, row, one, (*here, group, index)), root, context)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from rails.n8n.model import is_expression
 from rails.n8n.nodes.catalogue import Description, Port, read_port
 
 ParameterValues = Mapping[str, Any]
@@ -96,7 +97,7 @@ def _at(values: Any, path: str) -> Any:  # noqa: ANN401 - any JSON value
     """Return the value at a path or ``None``. Raises _Unknown."""
     for part in path.split("."):
         values = values.get(part) if isinstance(values, dict) else None
-    if isinstance(values, str) and values.startswith("="):
+    if is_expression(values):
         raise _Unknown
     return values
 

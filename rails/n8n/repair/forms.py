@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from rails.core.tool_request import Json
-from rails.n8n.model import JsonPath, format_path, plain_name
+from rails.n8n.model import JsonPath, format_path, is_expression, plain_name
 from rails.n8n.nodes.display import pattern_of
 from rails.n8n.nodes.parameters import Level, Property
 
@@ -74,7 +74,7 @@ def fits_parameter(item: Property, value: Json) -> bool:
         return isinstance(value, dict) and bool(value) and value.keys() <= item.groups.keys()
     if item.type == "collection":
         return _is_row(value, item.children)
-    if isinstance(value, str) and value.startswith("="):
+    if is_expression(value):
         return True
     if item.type in {"number", "boolean"}:
         return isinstance(value, bool) == (item.type == "boolean") and isinstance(value, bool | int | float)
@@ -125,14 +125,15 @@ def _choice(item: Property, value: Json, here: JsonPath) -> Iterator[ParameterCh
     if item.type == "multiOptions" and not isinstance(value, list):
         if value in allowed:
             yield changed(here, "as a list", [value])
-    elif isinstance(value, str | int | float) and value not in allowed and not str(value).startswith("="):
+    elif isinstance(value, str | int | float) and value not in allowed and not is_expression(value):
         same = [one for one in allowed if plain_name(str(one)) == plain_name(str(value)) and plain_name(str(one))]
         if len(same) == 1:
             yield changed(here, f"{written(same[0])} for {written(value)}", same[0])
 
 
 def _locator(item: Property, value: Mapping[str, Json], here: JsonPath) -> Iterator[ParameterChange]:
-    mode, made = value.get("mode"), dict(value)
+    mode = value.get("mode")
+    made = dict(value)
     if not item.modes:
         return
     if mode is None:

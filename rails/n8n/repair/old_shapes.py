@@ -111,13 +111,15 @@ def _condition(node: model.Node, kind: str, entry: Json) -> dict[str, Json] | No
     found = operators.operator(kind, old) if isinstance(old, str) and old in _OLD[kind] else None
     if found is None:
         return None
-    left, right = entry.get("value1", ""), entry.get("value2", "")
+    left = entry.get("value1", "")
+    right = entry.get("value2", "")
     key = model.own_id(f"{node.name}{kind}{left!r}{old}{right!r}")
     return {"id": key, "leftValue": left, "rightValue": right, "operator": found}
 
 
 def _old_rules(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    value, kind = parameters.get("rules"), parameters.get("dataType", "number")
+    value = parameters.get("rules")
+    kind = parameters.get("dataType", "number")
     rows = value.get("rules") if isinstance(value, dict) and set(value) == {"rules"} else None
     if node.type != "n8n-nodes-base.switch" or (node.version or 0) < 3 or not isinstance(rows, list) or not rows:
         return None

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from rails.core.tool_request import Json
 from rails.n8n import model
-from rails.n8n.model import NODE_VALUES, SETTINGS_OF_NODES, Issue, Node
-from rails.n8n.nodes.catalogue import Catalogue
+from rails.n8n.model import NODE_VALUES, Node
+from rails.n8n.nodes.catalogue import Catalogue, names_only
 from rails.n8n.repair import misplaced, old_shapes
 from rails.n8n.rules import parameters as rule
+from rails.n8n.rules.shapes import misplaced_settings
 
 #: Repairs of one node, and tries for it.
 _MOST: Final = 60
@@ -33,14 +34,16 @@ def repaired(
     workflow: Mapping[str, Json], known: Catalogue | None = None
 ) -> tuple[dict[str, Json], list[WorkflowRepair]]:
     """Return the repaired workflow (or an equal), and what was done."""
-    nodes, made = workflow.get("nodes"), list[WorkflowRepair]()
+    known = known or names_only()
+    nodes = workflow.get("nodes")
+    made = list[WorkflowRepair]()
     if not isinstance(nodes, list):
         return dict(workflow), made
     changed: dict[int, dict[str, Json]] = {}
     for node in model.build(workflow).nodes:
         if node.disabled:
             continue
-        lifted, settings = _lifted(node)
+        lifted, settings = _lifted(node, known)
         sound, done = _mended(lifted, known)
         done = settings + done
         if done:
@@ -49,21 +52,22 @@ def repaired(
     return {**workflow, "nodes": [changed.get(index, node) for index, node in enumerate(nodes)]}, made
 
 
-def _lifted(node: Node) -> tuple[Node, list[WorkflowRepair]]:
-    raw = dict(node.raw)
-    found = [name for name in SETTINGS_OF_NODES if name in node.parameters and name not in raw]
-    found = [name for name in found if _is_setting(node, name, node.parameters[name])]
+def _lifted(node: Node, known: Catalogue) -> tuple[Node, list[WorkflowRepair]]:
+    possible = misplaced_settings(node, known.describe(node.type, node.version))
+    versions = known.known_versions(node.type) or ()
+    found = {name: node.parameters[name] for name in possible if name not in node.raw}
+    found = {name: value for name, value in found.items() if _is_setting(name, value, versions)}
     if not found:
         return node, []
     rest = {name: value for name, value in node.parameters.items() if name not in found}
-    raw.update({"parameters": rest} | {name: node.parameters[name] for name in found})
     done = [WorkflowRepair(node.name, f"`{name}` beside the parameters") for name in found]
-    return replace(node, raw=raw, parameters=rest), done
+    (sound,) = model.build({"nodes": [{**node.raw, "parameters": rest, **found}]}).nodes
+    return replace(sound, index=node.index), done
 
 
-def _is_setting(node: Node, name: str, value: Json) -> bool:
+def _is_setting(name: str, value: Json, versions: tuple[float, ...]) -> bool:
     """Say whether a value can be a setting; ``disabled`` never."""
-    if name == "disabled" or (name == "executeOnce" and "Command" in node.type):
+    if name == "disabled" or (name == "typeVersion" and value not in versions):
         return False
     try:
         msgspec.convert(value, NODE_VALUES[name])
@@ -72,22 +76,24 @@ def _is_setting(node: Node, name: str, value: Json) -> bool:
     return True
 
 
-def _mended(node: Node, known: Catalogue | None) -> tuple[Node, list[WorkflowRepair]]:
+def _mended(node: Node, known: Catalogue) -> tuple[Node, list[WorkflowRepair]]:
     """Return a node after all repairs: one may show the next's faults."""
     sound, made = _stepped(node, known, strict=False)
-    if made and not _is_better(_faults(sound, known), _faults(node, known)):
+    if made and _faults(sound, known) > _faults(node, known):
         return _stepped(node, known, strict=True)
     return sound, made
 
 
-def _stepped(node: Node, known: Catalogue | None, *, strict: bool) -> tuple[Node, list[WorkflowRepair]]:
+def _stepped(node: Node, known: Catalogue, *, strict: bool) -> tuple[Node, list[WorkflowRepair]]:
     made: list[WorkflowRepair] = []
-    seen, faults = [node.raw], _faults(node, known)
+    seen = [node.raw]
+    faults = _faults(node, known)
     for _ in range(_MOST):
         for sound, what in _repairs(node, known):
             left = _faults(sound, known)
-            if sound.raw not in seen and (not strict or _is_better(left, faults)):
-                node, faults = sound, left
+            if sound.raw not in seen and (not strict or left <= faults):
+                node = sound
+                faults = left
                 seen.append(sound.raw)
                 made.append(WorkflowRepair(node.name, what))
                 break
@@ -96,10 +102,10 @@ def _stepped(node: Node, known: Catalogue | None, *, strict: bool) -> tuple[Node
     return node, made
 
 
-def _repairs(node: Node, known: Catalogue | None) -> Iterator[tuple[Node, str]]:
+def _repairs(node: Node, known: Catalogue) -> Iterator[tuple[Node, str]]:
     for given, what in old_shapes.repairs(node, dict(node.parameters)):
         yield _with(node, given), what
-    for found in misplaced.repairs(node, known) if known is not None and known.is_full else ():
+    for found in misplaced.repairs(node, known):
         yield _with(node, found.parameters), found.what
 
 
@@ -107,15 +113,10 @@ def _with(node: Node, parameters: dict[str, Json]) -> Node:
     return replace(node, raw={**node.raw, "parameters": parameters}, parameters=parameters)
 
 
-def _faults(node: Node, known: Catalogue | None) -> list[Issue] | None:
-    description = known.describe(node.type, node.version) if known is not None else None
+def _faults(node: Node, known: Catalogue) -> tuple[int, int]:
+    """Return the errors and the issues of known parameters, as numbers."""
+    description = known.describe(node.type, node.version)
     if description is None or not description.is_full:
-        return None
-    return [issue for issue in rule.check(node, description)[1] if issue.severity != "info"]
-
-
-def _is_better(left: list[Issue] | None, before: list[Issue] | None) -> bool:
-    if left is None or before is None:
-        return left is None and before is None
-    errors, were = (sum(issue.severity == "error" for issue in found) for found in (left, before))
-    return (errors, len(left)) <= (were, len(before))
+        return 0, 0
+    found = [issue.severity for issue in rule.check(node, description)[1] if issue.severity != "info"]
+    return found.count("error"), len(found)

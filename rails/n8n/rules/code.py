@@ -13,7 +13,7 @@ from rails.core.verdict import Severity
 from rails.data_formats.python_code import parse_tree
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.syntax import JavaScriptFault
-from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, issue, shown_value
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, is_expression, issue
 from rails.n8n.rules.expressions import FROM_AI, is_tool, outside_tool
 from rails.n8n.rules.returns import returns
 
@@ -76,8 +76,9 @@ def _codes(node: Node) -> Iterator[_Code]:
 def _language(node: Node) -> Iterator[Issue]:
     if node.type not in _CODE_TYPES or "language" not in node.parameters:
         return
-    chosen, path = node.parameters["language"], (*node.path, "parameters", "language")
-    if isinstance(chosen, str) and chosen.startswith("="):
+    chosen = node.parameters["language"]
+    path = (*node.path, "parameters", "language")
+    if is_expression(chosen):
         return
     if chosen == "python":
         yield issue("N8N072", path, severity="warning", node=node)
@@ -86,16 +87,16 @@ def _language(node: Node) -> Iterator[Issue]:
 
 
 def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
-    fault = _python(code.text) if code.language == "python" else _javascript(code.text)
+    is_python = code.language == "python"
+    fault = _python(code.text) if is_python else _javascript(code.text)
     if fault is not None:
-        name = "JavaScript" if code.language == "javaScript" else "Python"
-        rule = "N8N070" if code.language == "javaScript" else "N8N071"
+        rule = "N8N071" if is_python else "N8N070"
+        if not is_python and re.search(r"\{\{(?:(?!\{\{).)*\}\}", code.text):
+            rule = "N8N070b"
         line = code.text.count("\n", 0, fault.start) + 1
-        message = f"{node.title}: `{code.path[-1]}` is not valid {name}: line {line}: {fault.message}"
-        remedy = f"Correct the {name}; n8n runs it as the body of an async function."
-        if code.language == "javaScript" and re.search(r"\{\{(?:(?!\{\{).)*\}\}", code.text):
-            remedy = "Code takes no {{ }}: write the variable itself, for example $json.field."
-        yield Issue(rule, code.path, message, remedy, start=fault.start, end=max(fault.end, fault.start + 1))
+        end = max(fault.end, fault.start + 1)
+        last = code.path[-1]
+        yield issue(rule, code.path, start=fault.start, end=end, node=node, last=last, line=line, fault=fault)
 
 
 def _result(node: Node, code: _Code) -> Iterator[Issue]:
@@ -109,10 +110,18 @@ def _result(node: Node, code: _Code) -> Iterator[Issue]:
         yield issue("N8N073", code.path, node=node, last=code.path[-1], example=example)
     for one in found:
         if one.said:
-            message = f"{node.title}: the run fails at `{code.path[-1]}`: {one.said}"
             how: Severity = "error" if one.is_sure else "warning"
-            yield Issue(
-                "N8N074", code.path, message, f"Write, for example, {example}", how, start=one.start, end=one.end
+            last = code.path[-1]
+            yield issue(
+                "N8N074",
+                code.path,
+                severity=how,
+                node=node,
+                last=last,
+                found=one,
+                example=example,
+                start=one.start,
+                end=one.end,
             )
 
 
@@ -145,7 +154,15 @@ def _python_fault(text: str, error: SyntaxError) -> JavaScriptFault | None:
 def _references(node: Node, code: _Code, workflow: Workflow, names: Names) -> Iterator[Issue]:
     for found in expressions.node_references(code.text):
         if found.name not in workflow.by_name:
-            message = f"{node.title}: the code refers to the node {shown_value(found.name)}, which does not exist"
-            remedy = names.hint(found.name, "nodes")
             severity: Severity = "warning" if found.may_not_fail else "error"
-            yield Issue("N8N061", code.path, message, remedy, severity, start=found.start, end=found.end)
+            remedy = names.hint(found.name, "nodes")
+            yield issue(
+                "N8N061b",
+                code.path,
+                severity=severity,
+                node=node,
+                found=found,
+                remedy=remedy,
+                start=found.start,
+                end=found.end,
+            )

@@ -93,11 +93,12 @@ class _Checker:
 
     def text(self, path: JsonPath, text: str) -> Iterator[Issue]:
         if "{{" not in text and (_BARE.fullmatch(text) or _is_code(text)) and not self._resolves(path):
-            code = text.strip("=(){} ") if _BARE.fullmatch(text) else text.removeprefix("=")
+            is_bare = _BARE.fullmatch(text) is not None
+            rule = "N8N063c" if text.startswith("=") and not is_bare else "N8N063"
+            code = text.strip("=(){} ") if is_bare else text
             code = code.removeprefix("${")
-            yield issue(
-                "N8N063", path, start=0, end=len(text), title=self._node.title, last=path[-1], text=text, meant=code
-            )
+            title = self._node.title
+            yield issue(rule, path, start=0, end=len(text), title=title, last=path[-1], text=text, meant=code)
             return
         if not text.startswith("="):
             yield from self._missing_sign(path, text)
@@ -158,7 +159,8 @@ class _Checker:
             yield self._variable(path, variable, segment.start)
 
     def reference(self, path: JsonPath, found: Reference, shift: int) -> Iterator[Issue]:
-        start, end = shift + found.start, shift + found.end
+        start = shift + found.start
+        end = shift + found.end
         severity: Severity = "warning" if found.may_not_fail else "error"
         if found.name not in self._workflow.by_name:
             remedy = self._names.hint(found.name, "nodes")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.tool_request import Json
-from rails.n8n.model import Issue, JsonPath, Names, Node, json_kind, parameter_issue
+from rails.n8n.model import Issue, JsonPath, Names, Node, is_expression, json_kind, parameter_issue
 from rails.n8n.nodes.given import FILTER_OPERATIONS, filters_in
 from rails.n8n.rules.parameters import is_kept
 
@@ -28,7 +28,8 @@ def check(node: Node, kept: Mapping[str, Any] | None) -> Iterator[Issue]:
 
 def _filters(node: Node) -> dict[JsonPath, Json]:
     found: dict[JsonPath, Json] = {path: value for path, value in filters_in(dict(node.parameters)) if path}
-    since, rules = _FILTERS.get(node.type), node.parameters.get("rules")
+    since = _FILTERS.get(node.type)
+    rules = node.parameters.get("rules")
     if since is None or (node.version or since) < since:
         return found
     if not node.type.endswith("switch"):
@@ -42,14 +43,10 @@ def _filters(node: Node) -> dict[JsonPath, Json]:
     return found
 
 
-def _is_expression(value: Json) -> bool:
-    return isinstance(value, str) and value.startswith("=")
-
-
 def _filter(node: Node, path: JsonPath, value: Json) -> Iterator[Issue]:
     name = path[-1]
     if not isinstance(value, dict):
-        if value not in (None, "") and not _is_expression(value):
+        if value not in (None, "") and not is_expression(value):
             yield parameter_issue(node, "N8N055b", path, name=name, kind=json_kind(value))
         return
     old = [kind for kind in _OLD_FILTER if isinstance(value.get(kind), list)]
@@ -64,7 +61,7 @@ def _filter(node: Node, path: JsonPath, value: Json) -> Iterator[Issue]:
 
 def _conditions(node: Node, path: JsonPath, conditions: Json) -> Iterator[Issue]:
     if not isinstance(conditions, list):
-        if not _is_expression(conditions):
+        if not is_expression(conditions):
             yield parameter_issue(node, "N8N055d", path, kind=json_kind(conditions))
         return
     for index, condition in enumerate(conditions):
@@ -81,7 +78,8 @@ def _conditions(node: Node, path: JsonPath, conditions: Json) -> Iterator[Issue]
 
 
 def _operator(node: Node, path: JsonPath, operator: Mapping[str, Any]) -> Iterator[Issue]:
-    kind, operation = operator.get("type"), operator.get("operation")
+    kind = operator.get("type")
+    operation = operator.get("operation")
     if not isinstance(kind, str) or kind not in FILTER_OPERATIONS:
         yield parameter_issue(node, "N8N057e", (*path, "type"), kind=kind, kinds=FILTER_OPERATIONS)
     elif operation not in FILTER_OPERATIONS[kind]:
@@ -91,7 +89,7 @@ def _operator(node: Node, path: JsonPath, operator: Mapping[str, Any]) -> Iterat
 
 def _around(node: Node, path: JsonPath, value: Mapping[str, Json]) -> Iterator[Issue]:
     combinator = value.get("combinator")
-    if combinator is not None and combinator not in ("and", "or") and not _is_expression(combinator):
+    if combinator is not None and combinator not in ("and", "or") and not is_expression(combinator):
         yield parameter_issue(node, "N8N057g", (*path, "combinator"), combinator=combinator)
     missing = [name for name in ("combinator", "options") if value.get(name) is None]
     if missing:

@@ -16,6 +16,7 @@ from rails.n8n.model import (
     JsonPath,
     Names,
     Node,
+    is_expression,
     issue,
     json_kind,
     listed,
@@ -89,7 +90,8 @@ class _Walker:
 
     def issues(self, given: Any, kept: Mapping[str, Any]) -> Iterator[Issue]:  # noqa: ANN401
         for spot, name, item in each_given(Spot(self._level, given, kept), self._context):
-            found, value = spot.level.by_name.get(name), spot.given[name]
+            found = spot.level.by_name.get(name)
+            value = spot.given[name]
             if found is None:
                 yield from self._unknown(spot.level, name, value, spot.kept, spot.path)
             elif item is None:
@@ -100,7 +102,7 @@ class _Walker:
     def _unknown(
         self, level: Level, name: str, value: Json, kept: Mapping[str, Any], path: JsonPath
     ) -> Iterator[Issue]:
-        if is_of_the_editor(name) or (len(path) < 2 and name in SETTINGS_OF_NODES):
+        if is_of_the_editor(name) or (not path and name in SETTINGS_OF_NODES):
             return
         where = f" in `{path[-1]}`" if path and isinstance(path[-1], str) else ""
         names = [item.name for item in level.properties if item.type not in {"notice", "callout"}]
@@ -141,7 +143,7 @@ class _Walker:
                 yield parameter_issue(self._node, "N8N075", path, severity="warning", parameter=item.name, why=why)
 
     def _shape(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
-        if value in (None, "", [], False) or (isinstance(value, str) and value.startswith("=")):
+        if value in (None, "", [], False) or is_expression(value):
             return
         example = f'"{item.name}": {{…}}'
         if item.groups:
@@ -174,7 +176,7 @@ class _Walker:
         allowed = [choice for one in (same if len(same) < 2 else [item]) for choice in one.raw["values"]]
         chosen = value if item.type == "multiOptions" and isinstance(value, list) else [value]
         for one in chosen:
-            if (isinstance(one, str) and one.startswith("=")) or one in allowed:
+            if is_expression(one) or one in allowed:
                 continue
             value = shown_value(one if isinstance(one, str) else json.dumps(one))
             texts = [choice if isinstance(choice, str) else json.dumps(choice) for choice in allowed]

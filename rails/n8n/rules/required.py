@@ -78,7 +78,8 @@ class _Checker:
                 yield Lack("form", place, said)
 
     def _groups(self, item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa: ANN401
-        least, most = item.raw.get("minRequiredFields"), item.raw.get("maxAllowedFields")
+        least = item.raw.get("minRequiredFields")
+        most = item.raw.get("maxAllowedFields")
         for name, level in item.groups.items():
             entries = at_parts(value, (name,))
             count = len(entries) if isinstance(entries, list) else 0

@@ -1,7 +1,8 @@
 """What a Code node returns, as far as written out: n8n takes items, or one item.
 
 Anchor: n8n-nodes-base 2.41, ``Code/result-validation``. Computed values are not judged but for well-known functions
-(``returned_by`` of the facts). A shape: a text, a number (any), ``None``, a list or object of shapes, or ``_UNKNOWN``.
+(``returned_by`` of the facts). A shape: a text, a number (any), ``None``, a list or object of shapes,
+a tuple of the shapes that it has by turns, or ``_UNKNOWN``.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ _Shape: TypeAlias = Any
 _ITEM_KEYS: Final = frozenset({"json", "binary", "pairedItem", "error", "index"})
 #: A value that is computed: of it nothing is known.
 _UNKNOWN: Final = object()
+#: JavaScript's ``undefined``: no code writes this number as one literal.
+_UNDEFINED: Final = -1
 _SCOPES: Final = FUNCTIONS | {"class_body", "generator_function_declaration"}
 _PLAIN: Final = {
-    "string": "text", "template_string": "text", "number": 0, "true": 0, "false": 0, "null": None, "undefined": 0,
-    "arrow_function": 0, "function_expression": 0,
+    "string": "text", "template_string": "text", "number": 0, "true": 0, "false": 0, "null": None,
+    "undefined": _UNDEFINED, "arrow_function": 0, "function_expression": 0,
 }  # fmt: skip
 #: What a function gives, by its name, or by that of a method after a dot.
 _RETURNED_BY: Final[Mapping[str, _Shape]] = FACTS["returned_by"]
@@ -49,16 +52,19 @@ def returns(code: str, language: str, *, each: bool) -> Iterator[Returned]:
 
 
 def _fault(shape: _Shape, *, each: bool) -> str:
+    if isinstance(shape, tuple):
+        faults = [_fault(one, each=each) for one in shape]
+        return faults[0] if all(faults) else ""
     if isinstance(shape, list) and each:
         return "a list is given back, and in this mode n8n takes one item"
     if isinstance(shape, str | int):
         return "what is given back is no object and no list, and n8n takes items"
     items = shape if isinstance(shape, list) else [shape]
-    if isinstance(shape, list) and any(item is None or isinstance(item, str | int | list) for item in items):
+    if isinstance(shape, list) and any(_is_no_object(item, _UNKNOWN) for item in items):
         return "the list holds what is no object, and n8n takes items"
     objects = [item for item in items if isinstance(item, dict)]
-    for key in ("json", "binary"):
-        if any(item.get(key, _UNKNOWN) is None or isinstance(item.get(key), str | int | list) for item in objects):
+    for key, allowed in (("json", _UNKNOWN), ("binary", _UNDEFINED)):
+        if any(_is_no_object(item.get(key, _UNKNOWN), allowed) for item in objects):
             return f"`{key}` of an item must be an object"
     keyed = any(_ITEM_KEYS & item.keys() for item in objects)
     extra = [key for item in objects for key in item if key not in _ITEM_KEYS]
@@ -67,17 +73,25 @@ def _fault(shape: _Shape, *, each: bool) -> str:
     return ""
 
 
+def _is_no_object(shape: _Shape, allowed: _Shape) -> bool:
+    """Say whether a shape is surely neither an object nor what is ``allowed``."""
+    if isinstance(shape, tuple):
+        return all(_is_no_object(one, allowed) for one in shape)
+    return shape != allowed and (shape is None or isinstance(shape, str | int | list))
+
+
 def _javascript(code: str) -> Iterator[tuple[_Shape, int, int, bool]]:
     parsed = syntax.parse_javascript(code)
     root = parsed.tree.root_node if parsed is not None else None
     names = dict(_names(root, code)) if root is not None else {}
     for node in _own_returns(root):
         values = _children(node)
-        start, end = (
-            len(code.encode()[:offset].decode(errors="ignore")) for offset in (node.start_byte, node.end_byte)
-        )
+        start = len(code.encode()[: node.start_byte].decode(errors="ignore"))
+        end = len(code.encode()[: node.end_byte].decode(errors="ignore"))
         is_written = not values or values[0].type not in ("call_expression", "identifier")
         yield _shape(values[0], names) if values else 0, start, end, is_written and node.parent == root
+        if node.parent == root:
+            return
 
 
 def _own_returns(body: Node | None) -> Iterator[Node]:
@@ -96,7 +110,8 @@ def _names(root: Node, code: str) -> Iterator[tuple[str, Node]]:
     """Yield top-level names with values: texts, or used once."""
     for statement in root.named_children:
         for one in statement.named_children if statement.type.endswith("_declaration") else ():
-            name, value = text_of(one.child_by_field_name("name")), one.child_by_field_name("value")
+            name = text_of(one.child_by_field_name("name"))
+            value = one.child_by_field_name("value")
             uses = len(re.findall(rf"(?<![\w$.]){re.escape(name)}(?![\w$])", code))
             is_fixed = value is not None and value.type in _PLAIN and text_of(statement).startswith("const")
             if value is not None and (uses == 2 or is_fixed):
@@ -129,7 +144,9 @@ def _shape(node: Node | None, names: dict[str, Node]) -> _Shape:
     if node.type == "binary_expression":
         return _joined(text_of(node.child_by_field_name("operator")), [_shape(child, names) for child in children])
     if node.type == "ternary_expression":
-        return _joined("+", [_shape(child, names) for child in children[1:]])
+        first = _shape(node.child_by_field_name("consequence"), names)
+        second = _shape(node.child_by_field_name("alternative"), names)
+        return first if first == second else (first, second)
     return _PLAIN.get(node.type, _UNKNOWN)
 
 
@@ -152,7 +169,8 @@ def _object(children: list[Node], names: dict[str, Node]) -> _Shape:
 
 def _called(call: Node, names: dict[str, Node]) -> _Shape:
     """Return a call's shape; ``.map`` lists its function's."""
-    name, given = text_of(call.child_by_field_name("function")), call.child_by_field_name("arguments")
+    name = text_of(call.child_by_field_name("function"))
+    given = call.child_by_field_name("arguments")
     maker = given.named_children[0] if name.endswith(".map") and given and given.named_children else None
     if maker is None or maker.type not in ("arrow_function", "function_expression"):
         return _returned_by(name)
@@ -172,13 +190,15 @@ def _python(code: str) -> Iterator[tuple[_Shape, int, int, bool]]:
         tree = parse_tree(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    todo: list[ast.AST] = [tree]
+    todo: list[ast.AST] = [*reversed(tree.body)]
     lines = code.splitlines(keepends=True)
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Return):
             start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
             yield _python_shape(node.value), start, start + len("return"), node in tree.body
+            if node in tree.body:
+                return
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             todo.extend(ast.iter_child_nodes(node))
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from rails.core.tool_request import Json
 from rails.n8n.facts import FACTS
-from rails.n8n.model import Issue, JsonPath, Node, parameter_issue, shown_value
+from rails.n8n.model import Issue, JsonPath, Node, is_expression, parameter_issue, shown_value
+from rails.n8n.values import to_text
 
 #: Where the rows of a schedule are: parameter, group, what says their kind, the kind if nothing does, the expression.
 _PLACES: Final = (
@@ -41,7 +42,8 @@ def check(node: Node) -> Iterator[Issue]:
             yield _issue(node, (outer,), "has another form", f'Write "{outer}": {{"{group}": [{{"{chooser}": …}}]}}.')
             continue
         for index, row in enumerate(entries):
-            path, kind = (outer, group, index), row.get(chooser, usual)
+            path = (outer, group, index)
+            kind = row.get(chooser, usual)
             if kind in ("cronExpression", "custom"):
                 yield from _expression(node, (*path, text), row.get(text, ""))
             for name, bounds in _NUMBERS.get(str(kind), {}).items():
@@ -53,7 +55,7 @@ def _issue(node: Node, path: JsonPath, said: str, remedy: str) -> Issue:
 
 
 def _expression(node: Node, path: JsonPath, value: Json) -> Iterator[Issue]:
-    fault = "" if isinstance(value, str) and value.startswith("=") else cron_fault(str(value))
+    fault = "" if is_expression(value) else cron_fault(str(value))
     if fault:
         yield _issue(node, path, f"{shown_value(value)} cannot be, {fault}", _CRON_REMEDY)
 
@@ -66,8 +68,8 @@ def _number(node: Node, path: JsonPath, value: Json, bounds: tuple[int, int]) ->
             return
         high = 10_000
     for one in value if isinstance(value, list) else [value]:
-        is_open = one is None or (isinstance(one, str) and one.startswith("="))
-        if not is_open and not _can_be(str(one).lower(), low, high):
+        is_open = one is None or is_expression(one)
+        if not is_open and not _can_be(to_text(one).lower(), low, high):
             yield _issue(node, path, f"cannot have the {name} {shown_value(one)}", f"Write {low} to {high}.")
 
 

@@ -12,11 +12,14 @@ from typing import Any, Final
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n.facts import FACTS
-from rails.n8n.model import SETTINGS_OF_NODES, Issue, JsonPath, Node, json_kind, parameter_issue
+from rails.n8n.model import SETTINGS_OF_NODES, Issue, JsonPath, Node, is_expression, json_kind, parameter_issue
+from rails.n8n.nodes.catalogue import Description
 from rails.n8n.rules import filters, json_texts, schedules
 
-#: Settings that no node has among its parameters, at any level.
-_NEVER_PARAMETERS: Final = {*SETTINGS_OF_NODES} - {"credentials", "disabled", "executeOnce", "notes"}
+#: Settings that few nodes have among their parameters, at any level.
+_RARELY_PARAMETERS: Final = {*SETTINGS_OF_NODES} - {"credentials", "disabled", "executeOnce", "notes"}
+#: Of n8n's own types: their parameters (at the top) that are called as a setting.
+_OWN_PARAMETERS: Final[Mapping[str, list[str]]] = FACTS["parameters_named_as_settings"]
 #: Nodes that name a workflow, and the first version that reads the ``value`` of a locator.
 _WORKFLOW_LOCATORS: Final[Mapping[str, float]] = FACTS["workflow_locators"]
 #: What a text of a type looks like in an assignment. n8n repairs a text that is nearly JSON.
@@ -28,8 +31,8 @@ _TYPES: Final = {
 }
 
 
-def check(node: Node, kept: Mapping[str, Any] | None) -> Iterator[Issue]:
-    """Yield the issues of a node's values. ``kept``: what n8n keeps, if known."""
+def check(node: Node, kept: Mapping[str, Any] | None, description: Description | None) -> Iterator[Issue]:
+    """Yield the issues of a node's values. ``kept``: what n8n keeps, ``description``: its type's, if known."""
     if node.disabled:
         return
     yield from filters.check(node, kept)
@@ -37,25 +40,32 @@ def check(node: Node, kept: Mapping[str, Any] | None) -> Iterator[Issue]:
     yield from json_texts.check(node, {**node.parameters, **(kept or {})})
     yield from _workflow_id(node)
     yield from schedules.check(node)
-    yield from _settings(node, (), node.parameters)
-    for name, value in node.parameters.items():
-        yield from _settings(node, (name,), value if isinstance(value, dict) else {})
+    yield from _settings(node, description)
 
 
-def _settings(node: Node, path: JsonPath, given: Mapping[str, Json]) -> Iterator[Issue]:
-    for name in given.keys() & _NEVER_PARAMETERS if path else given.keys() & SETTINGS_OF_NODES:
-        is_other = name == "credentials" and not isinstance(given[name], dict)
-        if not is_other and not (name == "executeOnce" and "executeCommand" in node.type):
-            yield parameter_issue(node, "N8N059", (*path, name), on_key=True, name=name)
+def misplaced_settings(node: Node, description: Description | None) -> list[str]:
+    """Return the settings among the parameters of a type known to have no such parameters."""
+    if description is None:
+        return []
+    own = {item["name"] for item in description.properties}
+    own.update(_OWN_PARAMETERS.get(node.type, ()))
+    return [name for name in SETTINGS_OF_NODES if name in node.parameters and name not in own]
 
 
-def _is_expression(value: Json) -> bool:
-    return isinstance(value, str) and value.startswith("=")
+def _settings(node: Node, description: Description | None) -> Iterator[Issue]:
+    for name in misplaced_settings(node, description):
+        yield parameter_issue(node, "N8N059", (name,), on_key=True, name=name)
+    places: dict[JsonPath, Json] = {(): dict(node.parameters)}
+    if description is not None:
+        places = {(name,): value for name, value in node.parameters.items() if not description.is_full}
+    for path, given in places.items():
+        for name in given.keys() & _RARELY_PARAMETERS if isinstance(given, dict) else ():
+            yield parameter_issue(node, "N8N059b", (*path, name), severity="warning", on_key=True, name=name)
 
 
 def _assignments(node: Node) -> Iterator[Issue]:
     given = node.parameters.get("assignments")
-    if node.type != "n8n-nodes-base.set" or (node.version or 3.3) < 3.3 or given is None or _is_expression(given):
+    if node.type != "n8n-nodes-base.set" or (node.version or 3.3) < 3.3 or given is None or is_expression(given):
         return
     rows = given.get("assignments") if isinstance(given, dict) else given
     more = node.parameters.get("options")
@@ -73,7 +83,8 @@ def _assignments(node: Node) -> Iterator[Issue]:
 
 def _is_of_other_type(row: Mapping[str, Json]) -> bool:
     """Say whether n8n reads no value of the given type (``validateFieldType``)."""
-    value, fits = row.get("value"), _TYPES.get(str(row.get("type")))
+    value = row.get("value")
+    fits = _TYPES.get(str(row.get("type")))
     if fits is None or not isinstance(value, str) or not value.strip() or value.startswith("="):
         return False
     return fits(value.strip()) is None
@@ -93,6 +104,6 @@ def _reads_locator(node: Node, parameters: Mapping[str, Json]) -> bool:
 def _workflow_id(node: Node) -> Iterator[Issue]:
     value = node.parameters.get("workflowId")
     if _reads_locator(node, node.parameters) and value and not isinstance(value, dict):
-        severity: Severity = "warning" if _is_expression(value) else "error"
+        severity: Severity = "warning" if is_expression(value) else "error"
         kind = json_kind(value)
         yield parameter_issue(node, "N8N056", ("workflowId",), severity=severity, kind=kind, value=value)

@@ -56,7 +56,8 @@ def validate_structure(value: Json) -> Iterator[Issue]:
         yield _wrong_type("N8N002", (), ("The document", remedy), "object", value)
         return
     yield from _members(value, (), "the workflow", _WORKFLOW)
-    nodes, connections = value.get("nodes"), value.get("connections")
+    nodes = value.get("nodes")
+    connections = value.get("connections")
     node_list = nodes if isinstance(nodes, list) else []
     yield from _nodes(node_list)
     graph = _Graph(node_list) if isinstance(nodes, list) else None
@@ -184,7 +185,8 @@ def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issu
         yield _wrong_type("N8N022", path, (f"A{name[1:]}", f"Write {_TARGET}."), "object", target)
         return
     yield from _members(target, path, name, _ENDS)
-    index, node = target.get("index"), target.get("node")
+    index = target.get("index")
+    node = target.get("node")
     if isinstance(index, int | float) and not isinstance(index, bool) and (index != index // 1 or index < 0):
         is_whole = index == index // 1
         code = "too_small" if is_whole else "invalid_type"
