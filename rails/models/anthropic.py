@@ -36,16 +36,19 @@ class _Reading(Reading):
             case "message_delta":
                 self._end(event["delta"], event)
             case "message_stop":
-                self.stop, self.ended = self._stop, True
+                self.stop = self._stop
+                self.ended = True
             case "message":
                 self._begin(event)
                 for index, block in enumerate(event["content"]):
                     yield from self._start(index, block)
                 self._end(event, event)
-                self.stop, self.ended = self._stop, True
+                self.stop = self._stop
+                self.ended = True
 
     def usage(self) -> Usage:
-        cached, kept = count(self.counts, "cache_read_input_tokens"), count(self.counts, "cache_creation_input_tokens")
+        cached = count(self.counts, "cache_read_input_tokens")
+        kept = count(self.counts, "cache_creation_input_tokens")
         return Usage(count(self.counts, "input_tokens"), count(self.counts, "output_tokens"), cached, kept)
 
     def _begin(self, message: Mapping[str, Any]) -> None:
@@ -61,7 +64,8 @@ class _Reading(Reading):
         kinds = {"text": "text", "tool_use": "call"}
         slot = self.slot(index, kinds.get(str(block.get("type")), "own"))
         if slot.kind == "call":
-            slot.id, slot.name = name_in(block.get("id")), name_in(block.get("name"))
+            slot.id = name_in(block.get("id"))
+            slot.name = name_in(block.get("name"))
             yield from self.add(slot, arguments_in(block.get("input") or ""))  # some local servers send a call whole
             slot.add(others(block, "type", "id", "name", "input"))
         elif slot.kind == "text":

@@ -47,7 +47,8 @@ class _Reading(Reading):
         key = len(self.slots)
         if call := part.get("functionCall"):
             slot = self.slot(key, "call")
-            slot.id, slot.name = name_in(call.get("id")), name_in(call.get("name"))
+            slot.id = name_in(call.get("id"))
+            slot.name = name_in(call.get("name"))
             yield from self.add(slot, arguments_in(call.get("args") or {}))
             slot.add(others(part, "functionCall"))
         elif part.get("text") and not part.get("thought"):

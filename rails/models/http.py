@@ -183,7 +183,8 @@ def fault(error: object) -> str:
 def _opener(*, proxied: bool) -> urllib.request.OpenerDirector:
     class Soon(http.client.HTTPConnection):
         def connect(self) -> None:
-            allowed, self.timeout = self.timeout, min(self.timeout or 0, limits.MODEL_CONNECT_SECONDS)
+            allowed = self.timeout
+            self.timeout = min(self.timeout or 0, limits.MODEL_CONNECT_SECONDS)
             super().connect()
             self.sock.settimeout(allowed)
 
@@ -212,7 +213,8 @@ def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading
     ``body``: pieces of any size; ``key``: of an unstreamed message. Raises ModelError for error objects and invalid
     answers.
     """
-    who, data = f"The model server {url}", b""
+    who = f"The model server {url}"
+    data = b""
     try:
         for piece in _data_of(body, url, key):
             if not piece:
@@ -239,12 +241,14 @@ def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading
 
 def _take_error(who: str, error: object, reading: Reading) -> None:
     facts = error if isinstance(error, Mapping) else {}
-    code, kind = facts.get("code"), facts.get("type")
+    code = facts.get("code")
+    kind = facts.get("type")
     status = code if isinstance(code, int) and 400 <= code < 600 else _EVENT_STATUS.get(str(kind), 500)
     failure = status_error(who, status, error_text(json.dumps({"error": error}).encode()))
     if not isinstance(failure, ModelCallError):
         raise failure
-    reading.stop, reading.words = "malformed", str(failure)
+    reading.stop = "malformed"
+    reading.words = str(failure)
 
 
 def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
@@ -305,7 +309,8 @@ def error_text(data: bytes) -> str:
     """Return an error body's message from the usual places, or a page's title."""
     text = data.decode("utf-8", "replace")
     try:
-        told, wrote = json.loads(text), ""
+        told = json.loads(text)
+        wrote = ""
         for key in ("error", "message", "detail"):
             if isinstance(told, dict):
                 wrote = told.get("failed_generation") or wrote

@@ -1,7 +1,8 @@
 """The OpenAI-compatible ``/chat/completions``, without an SDK.
 
 Servers stream calls in one piece, several under one ``index`` or none, or arguments as an object; all become a text per
-call. Other fields (``reasoning_content``, ``extra_content``, …) go back: some services answer 400 without.
+call. Other fields (``reasoning_content``, ``extra_content``, …) go back: some services answer 400 without, and get a
+blank where there are none.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class _Reading(Reading):
             function = piece.get("function") or {}
             id_, name, text = name_in(piece.get("id")), name_in(function.get("name")), function.get("arguments")
             call = self._call(piece.get("index"), id_, name, arguments_in(text))
-            call.id, call.name = call.id or id_, call.name or name
+            call.id = call.id or id_
+            call.name = call.name or name
             yield TextDelta("")
             yield from self.add(call, arguments_in(text))
             yield from self.keep(call, others(piece, "index", "id", "type", "function"))
@@ -143,6 +145,8 @@ class OpenAIModel(ServerModel, frozen=True):
                 calls.append(block)
             else:
                 body |= block  # the message's own fields
+        if message.role == "assistant" and not self.is_sent("bare"):
+            body["reasoning_content"] = body.get("reasoning_content") or " "  # empty thoughts are refused as well
         if calls:
             body |= {"content": body["content"] or None, "tool_calls": calls}
         elif not body["content"].strip():

@@ -74,7 +74,8 @@ class Slot:
 
     def parts(self, sender: str, number: int) -> Iterator[MessagePart]:
         """Yield its message parts; ``number``: calls before it."""
-        text, fields = "".join(self.text), self.fields
+        text = "".join(self.text)
+        fields = self.fields
         if self.kind == "call":
             yield native_call(self.id, number, self.name, text)
         elif text and self.kind == "text":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -32,11 +33,13 @@ from rails.models.model import Model
 from rails.models.reading import BESIDE, Reading
 from rails.models.structured_output import StrictRules, strict_tools
 
-#: What a server may refuse, with words of such a refusal: the request is then sent without it, once and from then on.
-_OPTIONAL: Final[Mapping[str, tuple[str, ...]]] = {
-    "temperature": ("temperature",),
-    "strict": ("strict", "grammar", "schema"),
-    "thoughts": ("signature", "thinking", "thought", "reasoning", "encrypted", "unsupported", "not permitted", "extra"),
+#: What a server may refuse, with a pattern of such a refusal: the request is then sent without it, once and from then
+#: on. "bare" are answers without thoughts, which DeepSeek and Kimi refuse once tools are called.
+_OPTIONAL: Final[Mapping[str, str]] = {
+    "bare": r"reasoning_content\W.*(missing|passed back)|(missing|include|requires?) \W?reasoning_content",
+    "temperature": "temperature",
+    "strict": "strict|grammar|schema",
+    "thoughts": "signature|thinking|thought|reasoning|encrypted|unsupported|not permitted|extra",
 }
 
 
@@ -118,6 +121,7 @@ class ServerModel(Model, Struct, frozen=True):
             if begun or not refused:
                 raise
             self.refused.add(refused)
+            self.sent.clear()
         yield from self.stream(system=system, messages=messages, tools=tools)
 
     def is_sent(self, what: str) -> bool:
@@ -128,7 +132,7 @@ class ServerModel(Model, Struct, frozen=True):
     def _refused(self, words: str) -> str:
         if "(http 400)" not in words and "(http 422)" not in words:
             return ""
-        named = (what for what, signs in _OPTIONAL.items() if any(sign in words for sign in signs))
+        named = (what for what, signs in _OPTIONAL.items() if re.search(signs, words))
         return next(filter(self.is_sent, named), "")
 
     def options(self) -> dict[str, Json]:

@@ -67,3 +67,20 @@ def test_a_call_that_the_server_could_not_read_is_no_end(folder, capsys):
     assert "could not read the call that it wrote" in told
     assert "It wrote: <read>" in told
     assert "Send the call again, with one JSON object as its arguments." in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+        "messages[2]: assistant message with tool_calls must include reasoning_content.",
+        "preserved thinking requires reasoning_content on every assistant message",
+    ],
+)
+def test_a_server_that_wants_thoughts_gets_a_blank_where_there_are_none(folder, words):
+    without = says({"reasoning_content": ""}, {"tool_calls": [CALL]})
+    with StubServer([says(*THOUGHTS), without, Reply(status=400, message=words), says("x is 1.")]) as stub:
+        assert ask(stub, "run", "Look at a.py.") == 0
+    thoughts = [one.get("reasoning_content") for one in history(stub, 3) if one["role"] == "assistant"]
+    assert thoughts == ["Look first.", " "]
