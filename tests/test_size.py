@@ -30,7 +30,7 @@ PACKAGES = {
     "integrations": 21_781,
     "json_schema": 10_386,
     "log": 19_527,
-    "models": 13_949,
+    "models": 13_930,
     "n8n": 65_114,
     "parsing": 51_509,
     "processes": 1_676,

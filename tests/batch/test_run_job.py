@@ -42,7 +42,8 @@ def test_a_job_returns_what_was_done_and_what_scored_it(job, model, repository, 
 
 def test_findings_that_the_agent_was_told_of_are_counted_with_their_tries(job, model):
     with model(fix=[edit(UNKNOWN), edit(UNKNOWN), edit(RIGHT), says("Done.")]) as server:
-        result, told = run_job(job(server, budgets={"max_attempts": 5})), server.requests[1].body["messages"][-1]
+        result = run_job(job(server, budgets={"max_attempts": 5}))
+        told = server.requests[1].body["messages"][-1]
     assert (result.raised, result.tries, result.first_try) == (1, 2, False)
     assert "F821" in json.dumps(told)
 
@@ -223,7 +224,8 @@ def test_a_licence_is_what_the_repository_states(tmp_path, files, said):
 
 def test_the_second_run_of_a_name_leaves_the_first_log_alone(job, model, tmp_path):
     with model(fix=[edit(RIGHT), says("Done.")]) as server:
-        first, second = run_job(job(server)), run_job(job(server, keep=True))
+        first = run_job(job(server))
+        second = run_job(job(server, keep=True))
     assert first.log != second.log
     assert Path(first.log).is_file()
     assert (Path(second.tree) / "sums.py").read_text("utf-8") == PYTHON.replace("a - b", "a + b")
@@ -252,7 +254,8 @@ def test_in_a_chain_of_three_a_review_sends_the_work_back_until_it_is_rejected(
         given = {"file_path": "sums.py", "old_string": f"return a {old} b", "new_string": f"return a {new} b"}
         return NativeCall("c1", "edit_file", json.dumps(given))
 
-    fails, last = REVIEW.format("FAIL"), REVIEW.format(verdict)
+    fails = REVIEW.format("FAIL")
+    last = REVIEW.format(verdict)
     work = [("-", "*", fails), ("*", "/", fails), ("/", "+", last)]
     model = ScriptedModel([PLAN, *(one for old, new, review in work for one in (replaced(old, new), "Done.", review))])
     spec = JobSpec(

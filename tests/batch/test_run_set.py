@@ -65,7 +65,8 @@ class HereEngine:
 
 
 def test_what_has_a_result_is_skipped_and_errors_are_tried_again_when_asked(tmp_path):
-    store, specs = JobStore(str(tmp_path)), specs_of(4)
+    store = JobStore(str(tmp_path))
+    specs = specs_of(4)
     engine = HereEngine(lambda spec: result_of(spec, error="no network" if spec.id == "t1" else ""))
     assert run_set(store, engine, specs[:3]).skipped == 0
     again = HereEngine(result_of)
@@ -156,7 +157,8 @@ def test_two_machines_on_one_folder_share_the_jobs(tmp_path):
 
 
 def test_a_claim_is_another_s_until_its_process_has_ended_or_it_is_not_renewed(tmp_path):
-    mine, other = JobStore(str(tmp_path), host="here"), JobStore(str(tmp_path), host="there")
+    mine = JobStore(str(tmp_path), host="here")
+    other = JobStore(str(tmp_path), host="there")
     assert mine.claim("job") == ""
     assert "of here" in other.claim("job")
     old = time.time() - 1_000
@@ -172,7 +174,8 @@ def test_a_claim_is_another_s_until_its_process_has_ended_or_it_is_not_renewed(t
 
 
 def test_results_and_index_are_made_again_from_the_folders(tmp_path):
-    store, specs = JobStore(str(tmp_path)), specs_of(5)
+    store = JobStore(str(tmp_path))
+    specs = specs_of(5)
     for spec in specs:
         store.put_result(result_of(spec, diff="-a\n+b\n", findings=("f",)))
     first = store.rows()

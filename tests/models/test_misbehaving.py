@@ -222,7 +222,8 @@ HTTP = [
 @pytest.fixture
 def raw():
     """A server that sends some bytes, whatever it is asked, and closes."""
-    listening, sent = socket.create_server(("127.0.0.1", 0)), []
+    listening = socket.create_server(("127.0.0.1", 0))
+    sent = []
 
     def serve():
         with contextlib.suppress(OSError):

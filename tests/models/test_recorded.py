@@ -22,7 +22,8 @@ def says(text, **more):
 
 
 def conversation(answered):
-    user, assistant = Message("user", (TextPart("?"),)), Message("assistant", (TextPart("!"),))
+    user = Message("user", (TextPart("?"),))
+    assistant = Message("assistant", (TextPart("!"),))
     return [user, *[assistant, user] * answered]
 
 
@@ -68,7 +69,8 @@ def test_native_calls_usage_and_stop_reasons_are_replayed(tmp_path):
     model = open_model(
         recording(tmp_path, says(content), says(content, stop_reason="max_tokens", usage=usage, model="m", note="n"))
     )
-    first, second = ask(model)[1], ask(model, 1)[1]
+    first = ask(model)[1]
+    second = ask(model, 1)[1]
     assert first.message.calls == (NativeCall("c", "t", '{"a": '),)
     assert (first.stop_reason, first.model) == ("tool_use", "recorded:talk.jsonl")
     assert second == ModelAnswer(first.message, "max_tokens", Usage(5, 6), "m", "n")

@@ -205,7 +205,8 @@ def piece(arguments, *, name=None, **place):
     return {**place, "function": function}
 
 
-A, B = '{"n": "a"}', '{"n": "b"}'
+A = '{"n": "a"}'
+B = '{"n": "b"}'
 #: Ways to stream a call of t with A and one of u with B.
 PARALLEL = {
     "index": [piece(A, name="t", index=0, id="x"), piece(B, name="u", index=1, id="y")],

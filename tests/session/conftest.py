@@ -50,7 +50,8 @@ EVENT = jsonschema.Draft202012Validator(SCHEMA)
 
 def shown(records):
     """Return a session as the terminal shows it: no record is one that screen, page or stream cannot show."""
-    screen, live = ProgressScreen(StringIO(), debug=True), Live()
+    screen = ProgressScreen(StringIO(), debug=True)
+    live = Live()
     for record in records:
         screen(record)
         for signal in live.add(record):

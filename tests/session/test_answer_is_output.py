@@ -57,7 +57,8 @@ def test_c13_01_a_workflow_that_n8n_would_refuse_goes_back_with_n8ns_own_words(w
 
 def test_c13_01_a_workflow_without_a_files_name_gets_its_own_and_one_without_a_name_is_told(work):
     fenced = "Import it so.\n\n```json\n{}\n```\n\n1. Open n8n.\n"
-    named, unnamed = fenced.format(json.dumps({**WORKFLOW, "name": "Say / hello"})), {**WORKFLOW}
+    named = fenced.format(json.dumps({**WORKFLOW, "name": "Say / hello"}))
+    unnamed = {**WORKFLOW}
     del unnamed["name"]
     role = (("n8n-flow-creator", "say hello"),)
     done = work(fenced.format(json.dumps(unnamed)), named, "Done.", tasks=role, approvals=["approve"])

@@ -64,7 +64,8 @@ class Human:
 class Rules(Human):
     """A rule book that looks at the tools of ``tight`` and keeps ``hidden`` back."""
 
-    tight, hidden = ("read_file",), "secret"
+    tight = ("read_file",)
+    hidden = "secret"
 
     def looks_at(self, request):
         return request.tools[0] in self.tight

@@ -340,7 +340,8 @@ def test_a_session_killed_after_any_record_sends_the_same_prompts_as_one_that_wa
     assert any(step.page for step in steps), [(s.before, s.after) for s in steps] + [len(one) for one in whole]
     first = next(n for n, record in enumerate(records) if isinstance(record.event, ContextReduced))
     for number in range(first - 7, len(records), 2):
-        project, prompts = fresh(f"killed{number}"), []
+        project = fresh(f"killed{number}")
+        prompts = []
         with pytest.raises(Killed):
             run(project, prompts, kill_after=number)
         log = next((project / ".rails/sessions").glob("*/log.jsonl"))

@@ -15,7 +15,8 @@ class Editor:
     """Approves with other content, which the gate has judged again."""
 
     def __init__(self, project, content):
-        self.project, self.content = project, content
+        self.project = project
+        self.content = content
 
     def decide(self, request):
         with Gate(self.project) as gate:
@@ -34,5 +35,6 @@ def test_the_humans_text_is_written_and_the_agent_is_told_what_differs(work):
 def test_the_log_holds_what_was_approved_and_not_only_what_was_proposed(work):
     done = work(write("a.txt", "agent\n"), "I see.", approver=Editor(work.project, b"human\n"))
     assert "+human" in done.events("HUMAN_DECISION")[0]["account"]
-    started, result = done.events("EXECUTION_STARTED")[0], done.events("TOOL_EXECUTION_RESULT")[0]
+    started = done.events("EXECUTION_STARTED")[0]
+    result = done.events("TOOL_EXECUTION_RESULT")[0]
     assert started["changes"] == result["changes"]

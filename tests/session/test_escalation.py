@@ -116,7 +116,8 @@ def test_after_a_fresh_start_attempts_count_anew_and_turns_do_not(started):
 
 
 def test_c8_11_a_stronger_model_goes_on_only_after_a_human_agreed(started):
-    stronger, human = ScriptedModel([edit("one", "two"), "Done."], name="strong"), ScriptedHuman(["yes"])
+    stronger = ScriptedModel([edit("one", "two"), "Done."], name="strong")
+    human = ScriptedHuman(["yes"])
     more = {"escalate": "model", "human": human, "stronger": stronger}
     done = started(*THREE, *(wrong(n) for n in range(3, 6)), approvals=["approve"], **more)
     assert is_good(done.ending.outcome)

@@ -65,7 +65,8 @@ def test_c5_05_states_follow_one_another(events):
     ]
     calls = dict.fromkeys(event["toolId"] for event in events if "toolId" in event)
     states = [list(dict.fromkeys(event["state"] for event in events if event.get("toolId") == call)) for call in calls]
-    done, refused = ["detected", "processing", "executing", "completed"], ["detected", "processing", "failed"]
+    done = ["detected", "processing", "executing", "completed"]
+    refused = ["detected", "processing", "failed"]
     assert states == [done, refused, done]
 
 
@@ -135,7 +136,8 @@ def test_c5_08_a_block_that_grows_is_told_once_and_not_at_every_piece(work):
 
 def test_c5_08_an_answer_that_streams_is_told_in_parts_at_most_every_so_many_characters(tmp_path, monkeypatch):
     monkeypatch.setattr(live_text, "PARTIAL_S", 0.0)
-    out, key = io.StringIO(), "sk-ant-api03-" + "a1B2" * 20
+    out = io.StringIO()
+    key = "sk-ant-api03-" + "a1B2" * 20
     text = f"The key is {key} and " + "more words " * 40
     stream = EventStream(out, "jsonl")
     with SessionLog.create(tmp_path) as log, live_text.LiveText(log, partly=stream.partly) as live:

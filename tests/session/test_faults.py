@@ -89,7 +89,8 @@ STAGES = [
 
 def break_once(monkeypatch, target, *, times=1):
     """Let a function raise when the session first calls it, and do its work from then on; return its calls."""
-    real, calls = resolve(target), []
+    real = resolve(target)
+    calls = []
 
     def broken(*args, **kwargs):
         if threading.current_thread() is threading.main_thread():

@@ -161,7 +161,8 @@ def test_configuration_that_changed_too_does_not_judge_itself(opened, project, g
 
 
 def test_what_another_session_wrote_is_not_laid_at_this_ones_door(opened, project, gate):
-    one, other = opened("one"), opened("other")
+    one = opened("one")
+    other = opened("other")
     (project / "b.py").write_text("bad\n")
     assert one.look().verdict.status == "fail"
     assert other.look().paths == ()

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-FOLDER, PACKAGE = "Folders are made with the first file", "Write the package into the project's manifest"
+FOLDER = "Folders are made with the first file"
+PACKAGE = "Write the package into the project's manifest"
 
 
 def fence(**call):

@@ -102,7 +102,8 @@ def test_what_happens_between_the_question_and_the_write_is_told_and_nothing_is_
 @pytest.mark.parametrize("step", ["create", "write", "sync", "set_mode", "link", "rename", "exchange"])
 def test_a_disk_that_refuses_is_told_and_the_change_is_whole_or_not_there(project, monkeypatch, step):
     code = errno.EACCES if step == "rename" else errno.ENOSPC
-    real, refusals = getattr(safe_files.Disk, step), []
+    real = getattr(safe_files.Disk, step)
+    refusals = []
 
     def refusing(self, *words, **more):
         if len(refusals) < 1 and started:

@@ -24,7 +24,8 @@ def nobodys_configuration(tmp_path, monkeypatch):
 @pytest.mark.parametrize("place", [".ai-rails", "."])
 def test_c9_03_a_projects_definitions_are_found_and_override(tmp_path, place):
     project = tmp_path / "project"
-    tools, roles = project / place / "mcp_definitions", project / place / "agent_templates"
+    tools = project / place / "mcp_definitions"
+    roles = project / place / "agent_templates"
     tools.mkdir(parents=True)
     roles.mkdir(parents=True)
     (tools / "count.json").write_text(json.dumps(TOOL))

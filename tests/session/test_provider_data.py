@@ -39,7 +39,8 @@ def test_a_resumed_session_sends_what_came_before_as_it_came(folder, capsys):
         ask(stub, "run", "Look at a.py.")
         ask(stub, "run", "--resume")
     assert len(stub.requests) >= 3, capsys.readouterr()
-    before, after = history(stub, 1), history(stub, 2)
+    before = history(stub, 1)
+    after = history(stub, 2)
     assert after[: len(before)] == before
     (answer,) = [one for one in after if one["role"] == "assistant"]
     assert answer["reasoning_content"] == "Look first."

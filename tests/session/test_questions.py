@@ -87,7 +87,8 @@ def test_the_page_answers(tmp_path):
     run = Run(tmp_path / "p", ASKS)
     run.session.contained.human = AtBoth(run.queue, None)
     run.begin()
-    inbox, question = Inbox(run.state, KEY), None
+    inbox = Inbox(run.state, KEY)
+    question = None
     while question is None:
         time.sleep(0.05)
         question = inbox.open(run.id)

@@ -129,7 +129,8 @@ def test_a_session_killed_after_any_record_ends_as_if_it_had_not_been(run):
         log_path = next((project / ".rails" / "sessions").glob("*/log.jsonl"))
         if read_strict(log_path)[-1].event_type != "WORKFLOW_END":
             run(project, resume=True)
-        found, event = files_of(project), records[number - 1]
+        found = files_of(project)
+        event = records[number - 1]
         what = f"killed after record {number}, {event.event_type}"
         assert verify(log_path), what
         if event.event_type == "EXECUTION_STARTED" and event.details.get("tool") == "count":

@@ -48,7 +48,8 @@ def chain(tmp_path):
         (tmp_path / name).write_text(text, "utf-8")
         return open_model(f"recorded:{tmp_path / name}")
 
-    weak, strong = recording("weak.jsonl", WEAK), recording("strong.jsonl", STRONG)
+    weak = recording("weak.jsonl", WEAK)
+    strong = recording("strong.jsonl", STRONG)
 
     def fresh(name):
         project = tmp_path / name

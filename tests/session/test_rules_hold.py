@@ -21,7 +21,8 @@ def request(tool, **parameters):
 
 class Human:
     def __init__(self, answer="approve"):
-        self.answer, self.asked = answer, []
+        self.answer = answer
+        self.asked = []
 
     def decide(self, asked):
         self.asked.append(asked)

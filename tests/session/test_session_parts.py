@@ -143,7 +143,8 @@ def test_an_agent_that_finished_is_not_engaged_again():
 
 
 def test_the_first_bound_that_is_reached_is_named():
-    usage, prices = Usage(100, 50, 30, 20), {"m": Price(10.0, 100.0, 1.0)}
+    usage = Usage(100, 50, 30, 20)
+    prices = {"m": Price(10.0, 100.0, 1.0)}
     totals = SessionBudget(max_tokens=1_000, max_cost=0.01, prices=prices)
     totals.use(usage, "m")
     assert totals.tokens == 200, "what came from the cache counts too"

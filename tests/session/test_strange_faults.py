@@ -33,7 +33,8 @@ def oserror(code):
     return lambda: OSError(code, "injected")
 
 
-FULL, BROKEN = oserror(errno.ENOSPC), oserror(errno.EIO)
+FULL = oserror(errno.ENOSPC)
+BROKEN = oserror(errno.EIO)
 
 
 def unicode_error():
@@ -59,7 +60,8 @@ THROWN = [
 
 def thrown_once(monkeypatch, target, make, *, after=0):
     """Let a function raise once, when it was called ``after`` times; return its calls."""
-    real, calls = resolve(target), itertools.count()
+    real = resolve(target)
+    calls = itertools.count()
     seen = []
 
     def broken(*args, **kwargs):
@@ -121,7 +123,8 @@ RETURNED = [
 
 @pytest.mark.parametrize("target", [t for t, _ in RETURNED], ids=lambda t: t.rpartition(".")[2])
 def test_whatever_is_returned_the_run_goes_on_or_resumes(project, monkeypatch, target):
-    answer, real = dict(RETURNED)[target], resolve(target)
+    answer = dict(RETURNED)[target]
+    real = resolve(target)
     wrong = iter(NONSENSE)
 
     def nonsense(*args, **kwargs):
@@ -228,7 +231,8 @@ def test_a_model_whose_wrapper_breaks_the_protocol_pauses_or_goes_on(project, mo
 @pytest.mark.parametrize("clock", ["backwards", "still", "leaping"])
 def test_a_clock_that_is_wrong_ends_nothing(project, monkeypatch, clock):
     step = {"backwards": -30.0, "still": 0.0, "leaping": 3600.0}[clock]
-    now, real = itertools.count(1), time.time
+    now = itertools.count(1)
+    real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + step * next(now))
     done = project(EDIT, "Done.", approvals=YES)
     assert is_good(done.ending.outcome)

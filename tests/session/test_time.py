@@ -139,7 +139,8 @@ def test_the_time_of_a_session_cuts_through_a_tool_that_hangs(work):
 
 
 def test_the_time_of_a_session_cuts_through_a_check_that_hangs(work, monkeypatch):
-    held, real = threading.Event(), markdown.run_check
+    held = threading.Event()
+    real = markdown.run_check
 
     def hanging(*words):
         held.wait(60)

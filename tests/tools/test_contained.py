@@ -66,7 +66,8 @@ def use(tmp_path, monkeypatch):
         "tool": "x",
     }
     call.command = {"type": "command", "command": ["sh", "-c", f"cat own.txt {tmp_path}/secret; touch {tmp_path}/made"]}
-    call.outside, call.project = tmp_path, project
+    call.outside = tmp_path
+    call.project = project
     return call
 
 

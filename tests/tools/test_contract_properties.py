@@ -66,7 +66,8 @@ def renamed(definition, canonical, choose):
     sent = {}
     for name, value in canonical.items():
         names = [alias for alias, target in definition.aliases.items() if target == name] + [name]
-        holder, parts = sent, choose(names).split(".")
+        holder = sent
+        parts = choose(names).split(".")
         for part in parts[:-1]:
             holder = holder.setdefault(part, {})
         holder[parts[-1]] = value

@@ -126,7 +126,8 @@ def test_no_agent_has_it_until_the_user_allows_hosts(tmp_path, monkeypatch):
 
 
 def test_an_agent_asks_for_a_page_and_once_it_is_allowed_it_comes_back_as_data(tmp_path, monkeypatch, server, capsys):
-    own, call = tmp_path / "own", f"<fetch_webpage><urls><url>http://{server}/page</url></urls></fetch_webpage>"
+    own = tmp_path / "own"
+    call = f"<fetch_webpage><urls><url>http://{server}/page</url></urls></fetch_webpage>"
     own.mkdir()
     (own / "config.toml").write_text(f'[fetch]\nhosts = ["{server}"]\n')
     rule = '[[rule]]\ndecision = "allow"\ntool = "fetch_webpage"\nkind = ["run", "result"]\n'

@@ -85,7 +85,8 @@ def test_c14_07_the_variable_that_a_secret_came_from_is_shown_and_never_its_valu
     request = ToolRequest("r1", definition.tool_name, {}, "", "run", True, definition.digest, "coder")
     assert reach(definition, tmp_path).text.endswith("; secret PROBE_KEY from PROBE_KEY")
     monkeypatch.setenv("SHOP__PROBE_KEY", "the value of this project")
-    reached, result = reach(definition, tmp_path), dispatch.run_request(request, definition, tmp_path)
+    reached = reach(definition, tmp_path)
+    result = dispatch.run_request(request, definition, tmp_path)
     assert reached.text.endswith("; secret PROBE_KEY from SHOP__PROBE_KEY")
     assert result.facts["source"] == {"PROBE_KEY": "SHOP__PROBE_KEY"}
     assert "the value" not in f"{reached}{result}"

@@ -44,12 +44,14 @@ def respond(message):
 
 def say(message):
     """What every fake server here answers to ``tools/list`` and ``tools/call``."""
-    method, params = message["method"], message.get("params", {})
+    method = message["method"]
+    params = message.get("params", {})
     if method == "server/discover":
         return KNOWN
     if method == "tools/list":
         return {"resultType": "complete", "tools": [ADD]}
-    name, arguments = params["name"], params["arguments"]
+    name = params["name"]
+    arguments = params["arguments"]
     if name == "add":
         value = {"sum": arguments["a"] + arguments["b"]}
         return {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}

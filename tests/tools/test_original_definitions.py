@@ -53,7 +53,8 @@ def test_each_can_be_called(serving, tmp_path, monkeypatch, name):
 
         from rails.tools.registry import Registry
 
-        registry, role = Registry({name: replace(definition, access={"*": "ask"})}), "coder"
+        registry = Registry({name: replace(definition, access={"*": "ask"})})
+        role = "coder"
     else:
         registry = REGISTRY
     request = validate(RawRequest("r1", name, parameters), registry, role)
