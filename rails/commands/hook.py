@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from rails.core.errors import EXIT_FINDINGS, EXIT_OK
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +31,7 @@ def without_options(words: Sequence[str]) -> int | None:
     from rails.integrations.daemon.client import answer_call
 
     data = sys.stdin.buffer.read()
-    answer = answer_call(words[0], data, os.environ, strict=_SWITCHES[0] in words)
+    answer = answer_call(words[0], data, os.environ, strict="--strict" in words)
     sys.stdout.write(answer.out)
     sys.stderr.write(answer.err)
     return answer.code
@@ -54,7 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
         if action == "install":
             one.add_argument("--strict", action="store_true", help="deny what cannot be judged")
-            one.add_argument("--plugin", metavar="FOLDER", help="make a plug-in of the host in a new folder instead")
+            whose.add_argument("--plugin", metavar="FOLDER", help="make a plug-in of the host in a new folder instead")
     actions.add_parser("status", help="which hosts call AI-Rails")
     for host in HOSTS:
         actions.add_parser(host)  # what they call is answered before this
@@ -76,6 +76,8 @@ def _change(options: argparse.Namespace) -> int:
     adding = options.action == "install"
     words = ["--strict"] if adding and options.strict else []
     if adding and options.plugin:
+        if options.dry_run:
+            raise UsageError("--plugin makes a new folder, so there is no dry run of it. Leave one of them out.")
         print(f"Install it: {install.write_plugin(options.host, options.plugin, words)}")
         return EXIT_OK
     text = install.installed(settings, words) if adding else install.removed(settings)
@@ -85,8 +87,8 @@ def _change(options: argparse.Namespace) -> int:
     if options.dry_run:
         from rails.core.changes import unified_diff
 
-        before, after = (one.encode() or None for one in (settings.text, text))
-        print("\n".join(unified_diff(before, after, settings.file.place.name)))
+        before = settings.text.encode() or None
+        print("\n".join(unified_diff(before, text.encode() or None, settings.file.place.name)))
         print("Nothing was written: this is a dry run.")
         return EXIT_OK
     install.write_settings(settings, text)

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.errors import FAULT
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
@@ -92,8 +93,7 @@ class HostedSession:
     ) -> None:
         self.project, self.gate, self.host, self.model = project, gate, host, model
         name = f"{host}-{session}"
-        known = SESSION_ID.fullmatch(name)
-        self.name = name if known else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
+        self.name = name if SESSION_ID.fullmatch(name) else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
         self._folder = state_of(project) / FOLDER / self.name
         self._disk = ProjectChanges(project, self._folder / "contents")
         self._log: HostedLog | None = None
@@ -110,11 +110,12 @@ class HostedSession:
         ids = (call.id,)
         self._opened().planned(ids, changes)
         verdict = self._judged(ids, changes)
-        denied = self._denied(call.id, verdict) if may_have_policy(self.project) else ""
+        denied = self._denied(call.id, verdict)
         if verdict.status == "pass" and not denied:
             # What came counts, too, if it lacks formatting at most; what was fixed in it is told once it is written.
-            fixed = any(one.rule != "format" for one in verdict.fixed)
-            passed = (*verdict.proposal.changes, *(() if fixed else changes.changes))
+            passed = [*verdict.proposal.changes]
+            if all(one.rule == "format" for one in verdict.fixed):
+                passed += changes.changes
             noted = {found.path for found in verdict.findings}  # what is unused now is judged again at the end
             self._passed([change for change in passed if str(change.path) not in noted])
         self._save()
@@ -122,24 +123,29 @@ class HostedSession:
 
     def denied(self, call_id: str, named: ChangeSet) -> str:
         """Return why policy denies any change of these files, or ""."""
-        if not named.changes or not may_have_policy(self.project):
-            return ""
-        return self._denied(call_id, Verdict("pass", named))
+        return self._denied(call_id, Verdict("pass", named)) if named.changes else ""
 
     def _denied(self, call_id: str, verdict: Verdict) -> str:
-        from rails.approval.decision import request_for_changes  # the first call of a host waits for every import
-        from rails.approval.policy.policy import load_policy
-        from rails.approval.policy.rules import Circumstances
+        try:
+            if not may_have_policy(self.project):
+                return ""
+            from rails.approval.decision import request_for_changes  # the first call of a host waits for every import
+            from rails.approval.policy.policy import load_policy
+            from rails.approval.policy.rules import Circumstances
 
+            policy = load_policy(self.project)
+        except FAULT as error:  # what cannot be read may hold a rule that denies
+            return one_line(f"policy.toml or .rails.toml cannot be read: {error}", 1_000)
         asked = request_for_changes(call_id, self.host, (), verdict, model=self.model)
-        judgement = load_policy(self.project).judge(asked, Circumstances(self.model, interactive=True))
+        judgement = policy.judge(asked, Circumstances(self.model, interactive=True))
         return f"A rule of the policy denies it: {judgement.why}" if judgement.ruling == "deny" else ""
 
     def told(self, text: str, *, codes: Sequence[str] = ("gate",)) -> bool:
         """Note words for the model; return whether new."""
-        if sha256(text.encode()) == self._state.told:
+        digest = sha256(text.encode())
+        if digest == self._state.told:
             return False
-        self._state.told = sha256(text.encode())
+        self._state.told = digest
         self._save()
         self._opened().told(text, codes)
         return True
@@ -195,7 +201,8 @@ class HostedSession:
 
     def close(self) -> None:
         """Close the log; the next event opens it."""
-        log, self._log = self._log, None
+        log = self._log
+        self._log = None
         if log is not None:
             log.close()
 

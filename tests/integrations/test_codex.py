@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.integrations.hooks.codex_patch import PatchError, apply_hunks, patch_in, read_patch
+from rails.integrations.hooks.codex_patch import PatchError, apply_hunks, read_patch
 
 ADD = "*** Begin Patch\n*** Add File: b.py\n+{}\n*** End Patch\n"
 
@@ -82,20 +82,6 @@ def test_after_a_patch_the_text_begins_by_saying_that_it_was_applied(codex):
     assert "decision" not in said
 
 
-def test_the_end_is_held_up_with_findings(codex):
-    codex.call("SessionStart")
-    (codex.project / "c.py").write_text("y = undefined\n")
-    assert codex.call("Stop", stop_hook_active=False)["decision"] == "block"
-
-
-def test_strict_denies_what_could_not_be_judged(codex, monkeypatch):
-    codex.head["strict"] = True
-    monkeypatch.setattr(codex.warm.gate, "judge", lambda *_, **__: 1 / 0)
-    said = codex.call("PreToolUse", "apply_patch", {"command": ADD.format("x = 1")})
-    assert list(said) == ["hookSpecificOutput"]
-    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
-
-
 def test_hunks_are_found_as_the_host_finds_them():
     for hunk, after in [
         ("@@\n-two\n+2", "one\n2\nthree  \nfour\n"),
@@ -120,8 +106,3 @@ def test_what_is_no_patch_is_refused_by_name():
     for text in ["", "*** Begin Patch\nrubbish\n*** End Patch", "*** Begin Patch\n*** Add File: x\n+1"]:
         with pytest.raises(PatchError):
             read_patch(text)
-
-
-def test_a_patch_is_found_in_any_text():
-    assert patch_in(f"before\n{ADD}after") == ADD.strip()
-    assert patch_in("nothing") == ""

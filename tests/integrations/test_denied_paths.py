@@ -17,7 +17,7 @@ def gemini(tool, path, **given):
 
 
 def codex(patch, tool="apply_patch", around="{}"):
-    return ("codex", "PreToolUse", tool, {"command": around.format(f"{BEGIN}{patch}{END}")})
+    return ("codex", "PreToolUse", tool, {"command": around.replace("{}", f"{BEGIN}{patch}{END}")})
 
 
 UPDATE = "*** Update File: {}\n@@\n-A=1\n+A=2\n"
@@ -25,6 +25,28 @@ ADD, DELETE = "*** Add File: {}\n+A=2\n", "*** Delete File: {}\n"
 LARGE = "x" * 10_000_001
 PATHS = (".env", "alias.txt", "sub/../.env", "linked/x", "secret/x", "{project}/.env", "{outside}/way", ".ENV")
 PATHS = (*PATHS, "~/project/.env", " .env", ".env/", "SECRET/new", "linked/../linked/y", "./secret//z", "up/up/.env")
+#: Ways into a folder, apart by a line that a shell would not have.
+WAYS = r"""
+cd secret &&
+cd 'secret' ;
+cd "my dir" &&
+cd my\ dir&&
+cd -- secret &&
+cd -P "sec"ret ||
+(cd secret;
+set -e; cd secret &&
+cd sub && cd ../secret &&
+(cd sub); cd secret &&
+cd . && (cd sub); cd secret &&
+cd ~/project/secret &&
+cd $'secret';
+pushd secret >/dev/null &&
+env -C secret
+env --chdir=secret
+bash -lc 'cd secret &&
+cd {project}/secret; builtin cd .;
+"""
+WAYS = (*WAYS.strip().splitlines(), "cd secret\n", "cd \\\n secret\n", f"apply_patch '{BEGIN}{END}'; cd secret; ")
 #: What is denied: a host, its event, its tool and its input.
 DENIED = [
     *(claude("Write", path, content="A=2\n") for path in PATHS),
@@ -52,7 +74,7 @@ DENIED = [
     codex("nonsense\n" + UPDATE.format(".env")),
     codex(f"*** Add File: .env\n+{LARGE}\n"),
     codex(UPDATE.format(".env"), tool="Bash", around="apply_patch <<'EOF'\n{}\nEOF"),
-    codex(UPDATE.format("x"), tool="Bash", around="cd secret && apply_patch <<'EOF'\n{}\nEOF"),
+    *(codex(UPDATE.format("x"), tool="Bash", around=way + " apply_patch <<'EOF'\n{}\nEOF") for way in WAYS),
     codex("*** Update File: a.py\n*** Move to: linked/new\n@@\n-a = 1\n+a = 2\n"),
     ("codex", "PreToolUse", "apply_patch", {"command": BEGIN + UPDATE.format(".env")}),
 ]
@@ -69,6 +91,7 @@ def denying(project, monkeypatch, tmp_path):
     (project / "secret/x").write_text("A=1\n")
     (project / "alias.txt").symlink_to(".env")
     (project / "linked").symlink_to("secret")
+    (project / "my dir").symlink_to("secret")
     (project / "up").symlink_to("../project")
     (project / "loop").symlink_to("loop")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -101,6 +124,24 @@ def test_what_a_rule_denies_by_path_is_denied_whatever_would_be_written(denying,
             through.append((name, tool, str(given)[:200], said))
     assert not through
     assert len(DENIED) >= 40
+
+
+def test_a_policy_that_cannot_be_read_denies_every_edit_and_says_where_and_why(denying, hooks_of, tmp_path):
+    hooks = hooks_of("codex")
+    for place in (tmp_path / "configuration/policy.toml", denying / ".rails.toml"):
+        rule = "[[policy.rule]]" if place.name == ".rails.toml" else "[[rule]]"
+        removed = f'{rule}\ndecision = "deny"\nfrom_nth = 2\n'
+        for text, why in [
+            (removed, "from_nth"),
+            ("[[", "not valid TOML"),
+            ("\xff", ""),
+            ("a = " + "[" * 9_000, "recursion"),
+        ]:
+            place.write_bytes(text.encode("latin-1"))
+            words = hooks.specific("PreToolUse", "apply_patch", {"command": BEGIN + UPDATE.format("a.py") + END})
+            said = words.get("permissionDecisionReason", "")
+            assert (str(place) in said or why == "recursion", why in said) == (True, True), words
+        place.write_text("")
 
 
 @pytest.mark.parametrize("path", ["a.py", "sub/.env.py/../ok.py", "{outside}/new.py", "loop/new.py"])

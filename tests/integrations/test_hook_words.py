@@ -42,6 +42,7 @@ def test_a_field_of_a_host_s_input_is_taken_as_it_came_and_one_of_another_kind_i
         ((), {}, {}),
         (("reason",), {}, {"reason": ""}),
         (("reason", "source", "model", "tool_name"), {}, {"reason": "", "model": "", "tool": ""}),
+        ((), {"tool_name": "T" * 999_999}, {"tool": "T" * 100_000}),
         ((), {"stop_hook_active": "true"}, {"again": False}),
         ((), {"tool_input": ["a"]}, {"input": {}}),
         ((), {"tool_use_id": 7, "prompt": None, "session_id": ["s"]}, {"call_id": "", "prompt": "", "session": ""}),

@@ -71,7 +71,8 @@ from rails.session.run import Session
 
 T = TypeVar("T")
 _POLL_S: Final = 0.01
-_INVALID, _FAULT = -32602, -32603
+_INVALID = -32602
+_FAULT = -32603
 _FAILED: Final = ("model_failed", "internal_error", "error")
 #: What an editor makes of an option: agents are its modes.
 _CATEGORIES: Final[Mapping[str, Literal["mode", "model"]]] = {"agent": "mode", "model": "model"}
@@ -111,7 +112,8 @@ class Conversation:
         self, client: acp.Client, able: ClientCapabilities, project: Path, session_id: str, agent: str
     ) -> None:
         self.project, self.session_id, self.agent = project, session_id, agent
-        self._client, self._loop = client, asyncio.get_running_loop()
+        self._client = client
+        self._loop = asyncio.get_running_loop()
         self._reads = bool(able.fs and able.fs.read_text_file)
         self._elicits = bool(able.elicitation and able.elicitation.form)
         self._window = 0
@@ -202,12 +204,9 @@ class Conversation:
         field = ElicitationStringPropertySchema(type="string", title="Answer", one_of=options or None)
         schema = ElicitationSchema(properties={"answer": field}, required=["answer"])
         form = ElicitationFormSessionMode(session_id=self.session_id, requested_schema=schema)
-        self._question = self._asked(self._client.create_elicitation("\n".join(question.lines), form))
-        self.check()
         try:
-            given = self._question.result()
+            given = self._answered(self._client.create_elicitation("\n".join(question.lines), form))
         except _NO_ANSWER:
-            self.check()
             return ""
         content = given.content if isinstance(given, AcceptElicitationResponse) else None
         return str((content or {}).get("answer", "")).strip()
@@ -240,6 +239,16 @@ class Conversation:
         with contextlib.suppress(OSError, CancelledError, RuntimeError):
             self._asked(self._client.session_update(self.session_id, update)).result()
 
+    def _answered(self, asking: Coroutine[Any, Any, T]) -> T:
+        """Return the editor's answer, or raise one of ``_NO_ANSWER``; KeyboardInterrupt once the person has stopped."""
+        asked = self._asked(asking)
+        self._question = asked
+        try:
+            self.check()
+            return asked.result()
+        finally:
+            self.check()  # a stop counts, whatever was answered before it
+
     def _asked(self, asking: Coroutine[Any, Any, T]) -> Future[T]:
         return asyncio.run_coroutine_threadsafe(asking, self._loop)
 
@@ -252,16 +261,11 @@ class Conversation:
         call = request.id.partition(".result")[0]
         ask = ToolCallUpdate(tool_call_id=call, status="in_progress", content=shown(request, self.project))
         self.tell(acp.update_tool_call(call, status="in_progress", content=ask.content))
-        self._question = self._asked(
-            self._client.request_permission(self.session_id, ask, _options(request, more[0] if more else ""))
-        )
-        self.check()
+        options = _options(request, more[0] if more else "")
         try:
-            outcome = self._question.result().outcome
+            outcome = self._answered(self._client.request_permission(self.session_id, ask, options)).outcome
         except _NO_ANSWER:
-            self.check()
             return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
-        self.check()  # a stop counts, whatever was answered before it
         chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
         if chosen == "always" and (scope := self.grants.widen(request)):
             return Decision("approve", "", _PERSON, scope=scope, of=request.digest)
@@ -273,7 +277,7 @@ class Conversation:
             here = decode_text(change.before or b"")
             with contextlib.suppress(*_NO_ANSWER):  # a file that it cannot read is in no window
                 place = str(self.project.joinpath(*change.path.parts))
-                theirs = self._asked(self._client.read_text_file(self.session_id, place)).result()
+                theirs = self._answered(self._client.read_text_file(self.session_id, place))
                 if here and here.text.splitlines() != theirs.content.splitlines():
                     found.append(str(change.path))
         return found
@@ -360,7 +364,8 @@ class RailsAgent:
 
     async def fork_session(self, cwd: str, session_id: str, **_: Any) -> ForkSessionResponse:  # noqa: ANN401
         """Begin a session with another's history; that stays unchanged."""
-        project, name = _folder(cwd), f"acp-{uuid.uuid4().hex}"
+        project = _folder(cwd)
+        name = f"acp-{uuid.uuid4().hex}"
         if session_id in self._open:
             self._at_rest(session_id)
         with _as_protocol_error():

@@ -138,7 +138,8 @@ def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
     try:
         call = read_hook_call(known, data, os.environ)
     except ValueError as error:
-        call, why = HookCall(host, "before", "", Path()), f"the host's input is not JSON ({error})"
+        call = HookCall(host, "before", "", Path())
+        why = f"the host's input is not JSON ({error})"
     if call is None:
         return Answered()
     answer = known.printed(call, not_judged(call, why, strict=strict))

@@ -89,7 +89,8 @@ def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
     edits = call.input.get("edits") if call.tool == "MultiEdit" else [dict(call.input)]
     text = decoded.text
     for edit in edits if isinstance(edits, list) else []:
-        old, new = host_text(host_object(edit).get("old_string")), host_text(host_object(edit).get("new_string"))
+        old = host_text(host_object(edit).get("old_string"))
+        new = host_text(host_object(edit).get("new_string"))
         replaced = _replaced(text, old, new, every=host_object(edit).get("replace_all") is True)
         if replaced is None:
             return Unjudged("its old_string is not in the file as it is")
@@ -114,7 +115,8 @@ def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
     try:
         notebook = json.loads(before or b"")
         cells = notebook["cells"]
-        wanted, mode = host_text(call.input.get("cell_id")), host_text(call.input.get("edit_mode")) or "replace"
+        wanted = host_text(call.input.get("cell_id"))
+        mode = host_text(call.input.get("edit_mode")) or "replace"
         at = next((n for n, cell in enumerate(cells) if cell.get("id") == wanted or f"cell-{n}" == wanted), None)
         lines: list[Json] = [*host_text(call.input.get("new_source")).splitlines(keepends=True)]
         if mode == "insert":
@@ -135,7 +137,8 @@ def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
 
 def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
     """Return the input for the gate's result, None if there is none."""
-    old, new = before.changes[0], after.changes[0]
+    old = before.changes[0]
+    new = after.changes[0]
     text = decode_text(new.after or b"")
     if text is None or (new.after or b"").startswith(b"\xef\xbb\xbf") or b"\r" in (new.after or b""):
         return None
@@ -150,11 +153,13 @@ def _span(old: str, new: str) -> tuple[str, str] | None:
     """Return the smallest unique run of lines with all differences, and its replacement."""
     from rails.core.diff import line_diff
 
-    was, now = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    was = old.splitlines(keepends=True)
+    now = new.splitlines(keepends=True)
     blocks = line_diff(was, now).changed
     if not blocks or not was:
         return None
-    first, last = blocks[0].old_start, blocks[-1].old_end
+    first = blocks[0].old_start
+    last = blocks[-1].old_end
     shift = len(now) - len(was)
     while last - first <= _SPAN_LINES:
         piece = "".join(was[first:last])
@@ -162,7 +167,8 @@ def _span(old: str, new: str) -> tuple[str, str] | None:
             return piece, "".join(now[first : last + shift])
         if first == 0 and last == len(was):
             return None
-        first, last = max(first - 1, 0), min(last + 1, len(was))
+        first = max(first - 1, 0)
+        last = min(last + 1, len(was))
     return None
 
 

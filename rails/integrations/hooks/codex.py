@@ -6,6 +6,7 @@ permission. A here-document patch comes as a shell command.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -36,8 +37,15 @@ from rails.integrations.hooks.contract import (
 NAME: Final = "codex"
 #: A line of a patch that names a file, also where a blank stands before it.
 _NAMES: Final = re.compile(r"\s*\*\*\* ?(Add File|Update File|Delete File|Move to): ?(.+)")
-#: Where a shell goes before it applies a patch.
-_CHANGES_TO: Final = re.compile(r"\s*cd\s+(\S+)\s*(?:&&|;)")
+#: Where a shell goes before it applies a patch. A folder in a variable, or that a command prints, is not seen: what is
+#: written there is judged afterwards.
+_CHANGES_TO: Final = re.compile(
+    r"""(?:\b(?:cd|chdir|pushd)|\s-C|--chdir)(?:[ \t=]|\\\n)+(?:-\S*[ \t]+)*"""
+    r"""((?:"[^"]*"|'[^']*'|\\.|[^\s;&|()<>\\"'])+)"""
+)
+_QUOTES: Final = re.compile(r"""\\(.)|\$?["']""")
+#: How many of these are followed: each doubles the folders that come into question.
+_MOST_CHANGES: Final = 5
 _EVENTS: Final[Mapping[str, HookEvent]] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
@@ -52,35 +60,51 @@ _HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse"}
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
     del environment
-    call = hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
-    folder = _CHANGES_TO.match(host_text(call.input.get("command"))) if call else None
-    return replace(call, folder=call.folder / folder[1].strip("'\"")) if call and folder else call
+    return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
+
+
+def _placed(call: HookCall, before: str) -> list[HookCall]:
+    """Return the call as it is in each folder that the shell may be in after ``before``, the likeliest last.
+
+    A bracket may have ended the effect of any change.
+    """
+    placed = [call]
+    for word in _CHANGES_TO.findall(before)[:_MOST_CHANGES]:
+        folder = os.path.expanduser(_QUOTES.sub(r"\1", word))  # noqa: PTH111 - as for a file
+        placed += [replace(one, folder=one.folder / folder) for one in placed]
+    return placed
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
     """Yield a change for each of the patch's files, even unreadable."""
-    _, begin, patch = host_text(call.input.get("command")).partition(codex_patch.BEGIN)
-    for line in patch.splitlines() if begin else ():
-        if found := _NAMES.match(line):
-            yield from named_change(found[2].strip(), call, project, gone=found[1] == "Delete File")
+    before = ""
+    for part in host_text(call.input.get("command")).split(codex_patch.BEGIN):
+        placed = _placed(call, before)
+        for found in filter(None, map(_NAMES.match, part.splitlines())):
+            for one in placed:
+                yield from named_change(found[2].strip(), one, project, gone=found[1] == "Delete File")
+        before += part.rpartition(codex_patch.END)[2]
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
     """Return what the patch would write, None if nothing within the project."""
-    patch = codex_patch.patch_in(host_text(call.input.get("command")))
+    command = host_text(call.input.get("command"))
+    patch = codex_patch.patch_in(command)
     if not patch:
         return None
+    placed = _placed(call, command.partition(patch)[0])[-1]
+    changes: list[FileChange] = []
     try:
-        found = [_change(one, call, project) for one in codex_patch.read_patch(patch)]
+        for one in codex_patch.read_patch(patch):
+            found = _change(one, placed, project)
+            if isinstance(found, Unjudged):
+                return found
+            changes += found
     except PatchError as error:
         return Unjudged(f"the patch cannot be applied here: {error}")
-    wrong = next((one for one in found if isinstance(one, Unjudged)), None)
-    if wrong:
-        return wrong
-    changes = tuple(one for change in found if isinstance(change, tuple) for one in change)
     if len({change.path for change in changes}) < len(changes):
         return Unjudged("the patch names one file twice")
-    return ChangeSet(changes) if changes else None
+    return ChangeSet(tuple(changes)) if changes else None
 
 
 def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange, ...] | Unjudged:

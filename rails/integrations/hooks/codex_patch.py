@@ -54,7 +54,8 @@ class PatchError(ValueError):
 
 def patch_in(text: str) -> str:
     """Return the patch in a text, such as a here-document; or ""."""
-    start, end = text.find(BEGIN), text.rfind(END)
+    start = text.find(BEGIN)
+    end = text.rfind(END)
     return text[start : end + len(END)] if 0 <= start < end else ""
 
 
@@ -64,7 +65,8 @@ def read_patch(text: str) -> list[FilePatch]:
     if not lines or lines[0].strip() != BEGIN or lines[-1].strip() != END:
         raise PatchError("it does not begin and end as a patch does")
     found: list[FilePatch] = []
-    at, last = 1, len(lines) - 1
+    at = 1
+    last = len(lines) - 1
     while at < last:
         line = lines[at].strip()
         stop = next((n for n in range(at + 1, last) if lines[n].startswith((_ADD, _UPDATE, _DELETE))), last)

@@ -36,6 +36,8 @@ _FIELDS: Final = {
     "reason": "reason",
     "prompt": "prompt",
 }
+#: How much of each of them is kept, also of a prompt.
+_TEXT_CHARS: Final = 100_000
 
 
 class HookCall(Struct, frozen=True):
@@ -107,7 +109,7 @@ def hook_call(host: str, events: Mapping[str, HookEvent], payload: Mapping[str, 
     event = events.get(host_text(payload.get("hook_event_name")))
     if event is None:
         return None
-    texts = {name: host_text(payload.get(key)) for name, key in _FIELDS.items()}
+    texts = {name: host_text(payload.get(key))[:_TEXT_CHARS] for name, key in _FIELDS.items()}
     again = payload.get("stop_hook_active") is True
     given = host_object(payload.get("tool_input"))
     return HookCall(host=host, event=event, folder=Path(folder), input=given, again=again, **texts)

@@ -127,7 +127,8 @@ def _stop(call: HookCall, session: HostedSession) -> HookResult:
     """Hold an end for what the model can fix, within the budget; notify the person once."""
     held = session.stopped(again=call.again)
     found = session.look()
-    page, named = _page(found), _denied(found) or _unknown(found)
+    page = _page(found)
+    named = _denied(found) or _unknown(found)
     if page and held >= STOPS:
         stay = f"AI-Rails: findings stay after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
@@ -192,11 +193,11 @@ def _unchecked(verdict: Verdict | None) -> str:
 
 def _few(words: Sequence[str]) -> str:
     more = f" and {len(words) - 3} more" if len(words) > 3 else ""
-    return f"{', '.join(words[:3])}{more}"
+    return one_line(", ".join(words[:3]), 1_300) + more
 
 
 def _unknown(found: FoundOnDisk) -> str:
-    said = [f"{one_line(name, 200)} ({one_line(why, 200)})" for name, why in found.unknown.items()]
+    said = [f"{one_line(name, 200)} ({why})" for name, why in found.unknown.items()]
     return f"AI-Rails could not judge what was written: {_few(said)}." if said else ""
 
 

@@ -121,7 +121,8 @@ def write_settings(settings: Settings, text: str) -> None:
 
 def write_plugin(host: str, name: str, words: Sequence[str] = ()) -> str:
     """Make a plug-in in a new folder; return its install command. Raises UsageError."""
-    table, folder = host_table(host), Path(name).absolute()
+    table = host_table(host)
+    folder = Path(name).absolute()
     hooks = installed(Settings(host, UserFile(folder / "hooks.json"), "", shared=True), words)
     try:
         folder.mkdir(parents=True)

@@ -55,7 +55,8 @@ class ClientApprover:
     """
 
     def __init__(self, elsewhere: Callable[[], bool], terminal: Approver | None = None) -> None:
-        self._elsewhere, self._terminal = elsewhere, terminal
+        self._elsewhere = elsewhere
+        self._terminal = terminal
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask the client's person; if they cannot see all of it, the terminal or page."""

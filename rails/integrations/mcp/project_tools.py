@@ -21,9 +21,7 @@ from msgspec.structs import replace
 from rails.approval.decision import Approver
 from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, MOVE_FILE, N8N_NODE_INFO, WRITE_FILE
 from rails.core.errors import RailsError, UsageError
-from rails.core.events.base import Event
 from rails.core.events.changes import ToolExecutionResult
-from rails.core.events.record import Record
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
@@ -126,8 +124,12 @@ class ProjectTools:
         session = self.session()
         with self._turn:
             turn, _ = session.call(calls, why)
-            given = next((one.event for one in reversed(session.session.records) if _is_result(one)), None)
-        text, ok = "\n\n".join(outcome.text for outcome in turn.outcomes), all(one.ok for one in turn.outcomes)
+            given = next(
+                (one.event for one in reversed(session.session.records) if isinstance(one.event, ToolExecutionResult)),
+                None,
+            )
+        text = "\n\n".join(outcome.text for outcome in turn.outcomes)
+        ok = all(one.ok for one in turn.outcomes)
         definition = self.registry.get(calls[0][0])
         if ok and definition and isinstance(definition.response_format, dict):
             return _as_promised(text, given)
@@ -138,13 +140,9 @@ class ProjectTools:
         return McpResult(verdict_as_text(verdict), True, verdict_as_json(verdict))
 
 
-def _is_result(record: Record) -> bool:
-    return isinstance(record.event, ToolExecutionResult)
-
-
-def _as_promised(text: str, given: Event | None) -> McpResult:
+def _as_promised(text: str, given: ToolExecutionResult | None) -> McpResult:
     try:
-        return McpResult(text, True, json.loads(given.text if isinstance(given, ToolExecutionResult) else ""))
+        return McpResult(text, True, json.loads(given.text if given else ""))
     except ValueError:
         return McpResult("The answer was too long to be passed on whole.", ok=False)
 
@@ -213,7 +211,8 @@ def _edit(one: dict[str, Json]) -> tuple[str, Mapping[str, Json]]:
 
 
 def _n8n_check(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
-    path, workflow = given.get("path"), given.get("workflow")
+    path = given.get("path")
+    workflow = given.get("workflow")
     if (path is None) == (workflow is None):
         raise UsageError("Give either path or workflow. Nothing was checked.")
     with Gate(tools.project, profile=str(given.get("profile", "import"))) as gate:
@@ -235,7 +234,8 @@ def _node_info(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
 
 
 def _session_search(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
-    state, limit = state_of(tools.project), given.get("limit")
+    state = state_of(tools.project)
+    limit = given.get("limit")
     if not state.is_dir():
         return McpResult("There is no session in this project yet.")
     hits = search(state, str(given["query"]), limit=limit if isinstance(limit, int) else _HITS).hits

@@ -52,8 +52,10 @@ class _Call:
     def __init__(self, work: Callable[[], McpResult], working: set[_Call], *, can_ask: bool) -> None:
         self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
         self.answers = Answers()
-        self._can_ask, self._number = can_ask, 0
-        self._loop, self._working = asyncio.get_running_loop(), working
+        self._can_ask = can_ask
+        self._number = 0
+        self._loop = asyncio.get_running_loop()
+        self._working = working
         working.add(self)
         threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
 
@@ -123,7 +125,8 @@ class McpService:
     def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> _Call | None:
         if len(self._working) >= _AT_ONCE:
             raise MCPError(types.INTERNAL_ERROR, f"{_AT_ONCE} calls are at work. Wait for one of them.")
-        given, client = dict(params.arguments or {}), context.session.client_params
+        given = dict(params.arguments or {})
+        client = context.session.client_params
         self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}" if client else self._tools.client
         return _Call(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
@@ -231,7 +234,8 @@ async def on_http(service: McpService, listening: socket.socket, token: str) -> 
 
 class _Guarded:
     def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._token = app, f"Bearer {token}".encode()
+        self._app = app
+        self._token = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         shown = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
@@ -246,7 +250,8 @@ def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any,
     """Serve until hang-up or a signal, then end the session properly."""
 
     async def main() -> bool:
-        task, stop = asyncio.ensure_future(serve()), asyncio.Event()
+        task = asyncio.ensure_future(serve())
+        stop = asyncio.Event()
         for number in _ENDS:
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         if early:
