@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from _pytest.monkeypatch import resolve
 
 from rails.core.events.approval import GrantEvent, HumanDecision
 from rails.core.events.session import WorkflowStart
+from rails.core.events.turn import LlmResponse
 from rails.log.reader import read_lenient, sessions
 from rails.session.project import state_of
 from rails.testing.server import StubServer, call, says
@@ -262,6 +264,26 @@ def test_what_is_not_saved_in_the_editor_is_a_risk_of_the_change_and_a_file_it_n
     assert "unsaved" not in saved.asked[0][1][0].name
 
 
+LINKS = "{p}/.env {p}/sub/../.env {p}/sub/../../out.txt {o} {p}/kept/x.txt {p}/l.txt {p}/ruled.txt {p} ../out.txt .env"
+
+
+def test_what_a_prompt_names_is_sent_only_if_the_agent_may_read_it(project, tmp_path):
+    (project / "l.txt").symlink_to("a.py")
+    (project / ".agent-restrictions").write_text("kept/\n")
+    (project / ".rails.toml").write_text('[[policy.rule]]\ndecision = "deny"\ntool = "read_file"\npath = "ruled.*"\n')
+
+    class Everything(dict):
+        __contains__ = lambda *_: True  # noqa: E731
+        __missing__ = lambda *_: "SECRET-4711"  # noqa: E731
+
+    named = LINKS.format(p=f"file://{project}", o=f"file://{tmp_path}/out.txt").split()
+    embedded = [acp.embedded_text_resource(one, "SECRET-4711") for one in named]
+    prompt = [*(acp.resource_link_block("x", one) for one in named), *map(acp.resource_block, embedded)]
+    editor, _ = edited(project, [says("Done.")] * 2, prompts=(prompt,), texts=Everything())
+    sent = json.dumps(editor.requests[0].body)
+    assert ("SECRET" in sent, sent.count("is not sent: ")) == (False, len(prompt))
+
+
 def test_a_forked_session_has_what_was_said_and_leaves_the_other_one_as_it_is(project):
     first, _ = edited(project, [EDIT, says("Done.")], "once")
     editor = Editor()
@@ -282,6 +304,7 @@ def test_a_forked_session_has_what_was_said_and_leaves_the_other_one_as_it_is(pr
     assert "do it" in asked
     assert "What did you do?" in asked
     assert {one.session_id: one.path.read_bytes() for one in sessions(state_of(project))}[old] == before[old]
+    assert sum(one.usage.output_tokens > 0 for one in events(project, LlmResponse)) == 3
     assert [update["size"] > update["used"] > 0 for update in editor.of("usage_update")] == [True]
 
 
@@ -292,15 +315,16 @@ def test_the_agents_are_an_option_that_is_the_mode_of_the_session(project):
     assert events(project, WorkflowStart)[0].agents == ("refactor",)
 
 
-@pytest.mark.parametrize("while_", ["asked", "answering"])
+@pytest.mark.parametrize("while_", ["asked", "compared", "answering"])
 def test_a_cancelled_prompt_ends_so_and_the_session_goes_on(project, while_):
-    editor = Editor("wait")
+    editor = Editor("wait", texts={} if while_ == "compared" else None)
+    editor.read_text_file = partial(editor.request_permission, tool_call=acp.text_block(""), options=())
 
     async def main():
         async with started(editor, model.url) as agent:
             session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
             first = asyncio.ensure_future(said(agent, session, "do it"))
-            if while_ == "asked":
+            if while_ != "answering":
                 await asyncio.wait_for(editor.is_asked.wait(), 60)
             else:
                 await asyncio.to_thread(wait_for_request, model)
@@ -407,6 +431,9 @@ def test_a_session_at_work_is_not_loaded_again_and_a_stop_reaches_it(project, an
             for _ in range(2):
                 with pytest.raises(acp.RequestError, match="at work"):
                     await agent.load_session(cwd=str(project), session_id=session, mcp_servers=[])
+            async with started(Editor(), model.url) as other:
+                with pytest.raises(acp.RequestError, match="being written"):
+                    await other.fork_session(cwd=str(project), session_id=session, mcp_servers=[])
             await agent.cancel(session_id=session)
             ended = await asyncio.wait_for(first, 20)
             clicked.set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import queue
 import threading
 import uuid
@@ -54,11 +55,16 @@ from msgspec.structs import replace
 from rails import __version__
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.policy.grants import Grants, wider
+from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.core import limits
-from rails.core.errors import FAULT, RailsError
+from rails.core.builtin_tools import READ_FILE
+from rails.core.conversation import Usage
+from rails.core.errors import FAULT, RailsError, Refusal
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.core.outcomes import is_good
+from rails.core.paths import parse_path, why_hidden
+from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, one_line
 from rails.integrations.acp.updates import Update, context_update, history_of, shown, updates_of, usage_of
 from rails.log.reader import sessions
@@ -111,7 +117,9 @@ class Conversation:
     def __init__(
         self, client: acp.Client, able: ClientCapabilities, project: Path, session_id: str, agent: str
     ) -> None:
-        self.project, self.session_id, self.agent = project, session_id, agent
+        self.project = project
+        self.session_id = session_id
+        self.agent = agent
         self._client = client
         self._loop = asyncio.get_running_loop()
         self._reads = bool(able.fs and able.fs.read_text_file)
@@ -283,14 +291,33 @@ class Conversation:
         return found
 
     async def text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
-        """Return a block as text; named project files as the editor has them."""
-        link = urlsplit(getattr(block, "uri", ""))
-        place = Path(unquote(link.path))
-        if self._reads and link.scheme == "file" and self.project in place.parents:
-            with contextlib.suppress(acp.RequestError):
-                read = await self._client.read_text_file(self.session_id, str(place))
-                return f"{block.uri}:\n{read.content[: limits.FILE_BYTES]}"
-        return _words(block)
+        """Return a block as text; a linked file of the project as the editor has it, if the agent may read it."""
+        resource = getattr(block, "resource", block)
+        text = getattr(resource, "text", "")
+        where = getattr(resource, "uri", "") or ""
+        link = urlsplit(where)
+        if where and link.scheme in ("", "file"):
+            name = os.path.relpath(self.project / unquote(link.path), self.project)
+            if why := self._closed(name):
+                return f"[{one_line(where, 300)} is not sent: {why}]"
+            if self._reads and resource is block:
+                with contextlib.suppress(acp.RequestError):
+                    read = await self._client.read_text_file(self.session_id, str(self.project / name))
+                    text = read.content[: limits.FILE_BYTES]
+        if not text:
+            return f"[{block.type}: {one_line(where, 300)}]"
+        return f"{where}:\n{text}" if where else str(text)
+
+    def _closed(self, name: str) -> str:
+        """Return why the agent may not read a file, by the rule of read_file, or ""."""
+        path = parse_path(name)
+        if isinstance(path, Refusal):
+            return str(path)
+        if os.path.realpath(self.project / name) != str(self.project / name):
+            return "it is a link"
+        rules = PolicyApprover(load_policy(self.project), self)
+        why = why_hidden(path) or Restrictions.of(self.project).reason(str(path))
+        return why or rules.keeps_back(self.agent, str(path), (READ_FILE.name,))
 
 
 def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
@@ -367,13 +394,22 @@ class RailsAgent:
         project = _folder(cwd)
         name = f"acp-{uuid.uuid4().hex}"
         if session_id in self._open:
-            self._at_rest(session_id)
+            await self._at_rest(session_id).pause()
         with _as_protocol_error():
-            records = await asyncio.to_thread(self._sessions.records, project, session_id)
-            await asyncio.to_thread(_copy, records, project, name)
+            await asyncio.to_thread(self._copy, project, session_id, name)
         talk = self._begin(project, name)
         talk.begun = True
         return ForkSessionResponse(session_id=name, config_options=self._options(talk))
+
+    def _copy(self, project: Path, session_id: str, name: str) -> None:
+        """Copy a session that nobody writes; what it has used is counted there alone."""
+        state = state_of(project)
+        with SessionLog.reopen(state, session_id), SessionLog.create(state, session_id=name) as log:
+            for record in self._sessions.records(project, session_id):
+                event: Any = record.event
+                if getattr(event, "usage", None):
+                    event = replace(event, usage=Usage())
+                log.append(event, record.agent_role, record.llm_model_used)
 
     async def _reopened(self, cwd: str, session_id: str) -> tuple[Conversation, list[Record]]:
         project = _folder(cwd)
@@ -475,12 +511,6 @@ class RailsAgent:
         ]
 
 
-def _copy(records: Sequence[Record], project: Path, session_id: str) -> None:
-    with SessionLog.create(state_of(project), session_id=session_id) as log:
-        for record in records:
-            log.append(record.event, record.agent_role, record.llm_model_used)
-
-
 def _folder(cwd: str) -> Path:
     folder = Path(cwd)
     if not folder.is_absolute() or not folder.is_dir():
@@ -502,11 +532,3 @@ def _told(error: BaseException) -> str:
     if isinstance(error, RailsError | KeyboardInterrupt):
         return str(error)
     return f"AI-Rails itself failed: {type(error).__name__}. The session can be gone on with; ai-rails review shows it."
-
-
-def _words(block: Any) -> str:  # noqa: ANN401 - any block of the protocol
-    resource = getattr(block, "resource", None)
-    if text := getattr(block, "text", None) or getattr(resource, "text", None):
-        where = getattr(resource, "uri", "")
-        return f"{where}:\n{text}" if where else str(text)
-    return f"[{block.type}: {one_line(str(getattr(block, 'uri', '') or getattr(resource, 'uri', '')), 300)}]"

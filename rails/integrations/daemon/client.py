@@ -31,7 +31,9 @@ class Answered:
     """A hook's output and exit code."""
 
     def __init__(self, out: str = "", err: str = "", code: int = 0) -> None:
-        self.out, self.err, self.code = out, err, code
+        self.out = out
+        self.err = err
+        self.code = code
 
 
 def answer_call(host: str, data: bytes, environment: Mapping[str, str], *, strict: bool = False) -> Answered:

@@ -22,14 +22,13 @@ def example(host: str, folder: Path, content: str, *, file: str = "example.py") 
         "permission_mode": "acceptEdits",
         "hook_event_name": "PreToolUse",
         "tool_use_id": "toolu_example",
+        "tool_name": "Write",
+        "tool_input": {"file_path": str(folder / file), "content": content},
     }
     if host == "codex":
         patch = "".join(f"+{line}\n" for line in content.splitlines())
         command = f"*** Begin Patch\n*** Add File: {file}\n{patch}*** End Patch\n"
-        call: dict[str, Json] = {"model": "gpt-5.5", "tool_name": "apply_patch", "tool_input": {"command": command}}
+        common |= {"model": "gpt-5.5", "tool_name": "apply_patch", "tool_input": {"command": command}}
     elif host == "gemini":
-        common["hook_event_name"] = "BeforeTool"
-        call = {"tool_name": WRITE_FILE.name, "tool_input": {"file_path": str(folder / file), "content": content}}
-    else:
-        call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
-    return json.dumps({**common, **call}).encode()
+        common |= {"hook_event_name": "BeforeTool", "tool_name": WRITE_FILE.name}
+    return json.dumps(common).encode()

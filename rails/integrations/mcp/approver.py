@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import queue
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -20,7 +17,7 @@ from rails.core.tool_request import Json
 #: A question that is longer is not put through a client: it might show a part of it.
 QUESTION_CHARS: Final = 20_000
 _WIDTH: Final = 100
-_POLL_S: Final = 0.03
+POLL_S: Final = 0.03
 
 
 class ClientQuestion(Struct, frozen=True):
@@ -72,7 +69,7 @@ class ClientApprover:
         while not self._elsewhere():
             if caller and caller.gone:
                 return Decision("deny", "The call was taken back before anybody answered.", "client", of=request.digest)
-            time.sleep(_POLL_S)
+            time.sleep(POLL_S)
         return Decision("deny", "", Elsewhere.by, of=request.digest)
 
 
@@ -96,33 +93,3 @@ def _decision(request: ApprovalRequest, filled: Mapping[str, Json]) -> Decision:
     if filled.get("decision") == "approve":
         return Decision("approve", "", "human at the client", of=request.digest)
     return Decision("deny", str(filled.get("reason", "")), "human at the client", of=request.digest)
-
-
-class Answers:
-    """A call's answers, passed between threads."""
-
-    def __init__(self) -> None:
-        self._left: queue.SimpleQueue[tuple[int, Mapping[str, Json] | None]] = queue.SimpleQueue()
-        self._gone = threading.Event()
-
-    @property
-    def gone(self) -> bool:
-        """Whether nobody waits."""
-        return self._gone.is_set()
-
-    def leave(self, number: int, filled: Mapping[str, Json] | None) -> None:
-        """Leave an answer."""
-        self._left.put((number, filled))
-
-    def abandon(self) -> None:
-        """Mark that nobody waits."""
-        self._gone.set()
-
-    def take(self, number: int, over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Return an answer, None if it was over."""
-        while not over():
-            with contextlib.suppress(queue.Empty):
-                answered, filled = self._left.get(timeout=_POLL_S)
-                if answered == number:
-                    return filled
-        return None

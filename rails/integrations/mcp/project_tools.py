@@ -176,7 +176,9 @@ def _own(like: Definition) -> dict[str, Definition]:
 
 
 def _gate(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
-    contents, paths, base = given.get("contents"), given.get("paths"), given.get("base")
+    contents = given.get("contents")
+    paths = given.get("paths")
+    base = given.get("base")
     if contents and (paths or base):
         raise UsageError("Give paths (with or without base) or contents, not both. Nothing was checked.")
     if isinstance(contents, list):

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hmac
 import os
+import queue
 import secrets
 import signal
 import socket
@@ -31,7 +32,7 @@ from rails.core import limits
 from rails.core.errors import EXIT_OK, FAULT
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.integrations.mcp.approver import CALLER, Answers, ClientQuestion
+from rails.integrations.mcp.approver import CALLER, POLL_S, ClientQuestion
 from rails.integrations.mcp.project_tools import McpResult, ProjectTools, tool_object
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ class _Call:
 
     def __init__(self, work: Callable[[], McpResult], working: set[_Call], *, can_ask: bool) -> None:
         self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
-        self.answers = Answers()
+        self.answers: queue.SimpleQueue[tuple[int, Mapping[str, Json] | None]] = queue.SimpleQueue()
+        #: Whether the client cancelled.
+        self.gone = False
         self._can_ask = can_ask
         self._number = 0
         self._loop = asyncio.get_running_loop()
@@ -59,18 +62,18 @@ class _Call:
         working.add(self)
         threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
 
-    @property
-    def gone(self) -> bool:
-        """Whether the client cancelled."""
-        return self.answers.gone
-
     def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
         """Ask the client's person; None if nobody answers before ``over``."""
         if not self._can_ask:
             return None
         self._number += 1
         self._say(ClientQuestion(self._number, text, form))
-        return self.answers.take(self._number, over)
+        while not over():
+            with contextlib.suppress(queue.Empty):
+                answered, filled = self.answers.get(timeout=POLL_S)
+                if answered == self._number:
+                    return filled
+        return None
 
     def _run(self, work: Callable[[], McpResult]) -> None:
         CALLER.set(self)
@@ -119,7 +122,7 @@ class McpService:
         try:
             return await self._outcome(context, call)
         except asyncio.CancelledError:
-            call.answers.abandon()
+            call.gone = True
             raise
 
     def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> _Call | None:
@@ -134,7 +137,7 @@ class McpService:
         call = self._waiting.pop(params.request_state or "", None)
         for name, answer in (params.input_responses or {}).items():
             if call and isinstance(answer, types.ElicitResult) and name.isdecimal():
-                call.answers.leave(int(name), _filled(answer))
+                call.answers.put((int(name), _filled(answer)))
         return call
 
     async def _outcome(
@@ -149,7 +152,7 @@ class McpService:
             try:
                 await asyncio.wait((asked, more), return_when=asyncio.FIRST_COMPLETED)
                 if asked.done() and not more.done():
-                    call.answers.leave(said.number, asked.result())
+                    call.answers.put((said.number, asked.result()))
                 said = await more
             finally:
                 asked.cancel()
@@ -167,7 +170,7 @@ class McpService:
     def close(self) -> None:
         """Cancel every call; end the session."""
         for call in tuple(self._working):
-            call.answers.abandon()
+            call.gone = True
         self._tools.close()
 
 
