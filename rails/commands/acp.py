@@ -82,11 +82,13 @@ class _Sessions:
         from rails.session.job import SessionJob, log_session_start
         from rails.session.run import Session
 
-        project, agent = talk.project, talk.agent
+        project = talk.project
+        agent = talk.agent
         options = argparse.Namespace(**(vars(self._options) | talk.chosen))
         log, standing = (None, None) if task else job.reopen(project, talk.session_id, "")
         roles = [role for role, _ in standing.tasks] if standing else [agent]
-        agents, registry = trust.require(agents_of(project), roles, project, ask=False), registry_of(project)
+        agents = trust.require(agents_of(project), roles, project, ask=False)
+        registry = registry_of(project)
         configured = run_defaults(project, config_folder()).values
         players = models.cast_of(options, agents, configured)
         tasks = standing.tasks if standing else ((agent, task),)

@@ -36,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     """Carry out one action."""
     common.refuse_more(f"agents {options.name}", (options.which,), int(options.name in ("show", "trust")))
     project = common.project_of(options)
-    agents, registry = agents_of(project), registry_of(project)
+    agents = agents_of(project)
+    registry = registry_of(project)
     trust = trust_of(project)
     if options.name == "trust":
         return _trust(agents, trust, options.which, project)
@@ -132,7 +133,8 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
 
 def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *, ask: bool = True) -> dict[str, Agent]:
     """Return ``agents`` with those of ``roles`` accepted, asking for a project's own. Raises UsageError."""
-    accepted, trust = dict(agents), trust_of(project)
+    accepted = dict(agents)
+    trust = trust_of(project)
     for role in dict.fromkeys(roles):
         agent = named(agents, role)
         if not agent.trusted:
@@ -144,5 +146,6 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 
 def _accepted(agent: Agent, trust: TrustRecord) -> bool:
     """Without a terminal, no."""
-    what, accept = f"let agents work as this {agent.name}", partial(acceptance.accept_agent, agent, trust)
+    what = f"let agents work as this {agent.name}"
+    accept = partial(acceptance.accept_agent, agent, trust)
     return common.accepted(acceptance.trust_question(agent, trust), what, accept)

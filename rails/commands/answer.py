@@ -29,7 +29,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Show a question, or write its answer into the session's log."""
     state = state_of(common.project_of(options))
-    session_id, inbox = chosen_session(state, options.session).session_id, Inbox(state, None)
+    session_id = chosen_session(state, options.session).session_id
+    inbox = Inbox(state, None)
     question = inbox.open(session_id)
     asked = inbox.asked(question) if question else None
     if question is None or asked is None or not asked.options or asked.id.startswith("user-"):

@@ -24,7 +24,9 @@ class AnswerText:
 
     def begin(self) -> None:
         """Start a new answer."""
-        self._line, self._part, self._held = "", list[str](), False
+        self._line = ""
+        self._part = list[str]()
+        self._held = False
         self._told: list[str] = []
 
     @property
@@ -43,8 +45,10 @@ class AnswerText:
 
     def end(self, prose: str) -> None:
         """Show the rest of ``prose``, the whole answer without its calls."""
-        lines, told = prose.replace("\r\n", "\n").split("\n"), iter(self._told)
-        at, expected = 0, next(told, None)
+        lines = prose.replace("\r\n", "\n").split("\n")
+        told = iter(self._told)
+        at = 0
+        expected = next(told, None)
         while at < len(lines) and expected is not None and lines[at].strip() in ("", expected):
             expected = next(told, None) if lines[at].strip() else expected
             at += 1

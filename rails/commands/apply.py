@@ -7,15 +7,21 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from rails.approval.decision import NO_HUMAN
 from rails.commands import common
 from rails.commands.options import add_approval, add_correction, add_dialects, add_project
-from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
+from rails.core.events.session import HumanSteered
 from rails.core.messages import say
 from rails.core.text import printable
+from rails.core.tool_request import Json
+from rails.log.session_stats import DENIED
 from rails.session.project import agents_of, registry_of, state_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rails.approval.decision import Approver
@@ -23,15 +29,16 @@ if TYPE_CHECKING:
     from rails.session.apply import AppliedAnswer, Proposals
     from rails.tools.registry import Registry
 
+_AGENT = "coder"
 _EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.add_argument("file", nargs="?", default="-", help="the answer (default: standard input)")
+    parser.add_argument("file", nargs="?", help="the answer (default: standard input)")
     words = "in place of a file: what was denied in that session because nobody was there"
     parser.add_argument("--denied", metavar="SESSION", help=words)
-    parser.add_argument("--agent", default="coder", help="whose tools the answer may use (default: coder)")
+    parser.add_argument("--agent", help="whose tools the answer may use (default: coder)")
     parser.add_argument("--dry-run", action="store_true", help="show all, but do not ask or write")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
@@ -60,58 +67,92 @@ def run(options: argparse.Namespace) -> int:
     screen = ProgressScreen(out, colour=colour, debug=options.debug, plain=options.plain)
     registry = registry_of(project)
     gate = Gate(project)
-    loaded = agents_of(project, options.agent)
+    denied, answers = _answers(options, project)
+    names = [*dict.fromkeys(name for name, _, _ in answers)] or [_AGENT]
+    loaded = agents_of(project, "" if names[1:] else names[0])
     for words in common.notes_of(loaded, registry):
         print(f"note: {words}", file=sys.stderr)
-    agents = trust.require(loaded, [options.agent], project, ask=not quiet)
+    agents = trust.require(loaded, names, project, ask=not quiet)
     approver: Approver = (
         DryRunApprover(None if quiet else partial(common.show_question, screen))
         if options.dry_run
         else common.approver_of(options, screen, project, registry, gate)
     )
-    if options.jsonl:
-        answers = list(common.read_jsonl(options.file))
-    elif options.denied:
-        answers = [(None, _denied(project, options.denied))]
-    else:
-        answers = [(None, common.read_input(options.file))]
-    if not quiet:
-        answers = [(None, _settled(answers[0][1], options, project, registry, screen))]
-        if not answers[0][1]:
+    if not (quiet or denied):
+        answers = [(names[0], None, _settled(answers[0][2], options, project, registry, screen))]
+        if not answers[0][2]:
             return EXIT_FINDINGS
-    worst = EXIT_OK
+    what = f"what was denied in session {denied}" if denied else options.file or "-"
     with SessionLog.create(state_of(project)) as log:
-        tasks = ((options.agent, f"apply {options.denied or options.file}"),)
-        dialects = tuple(options.dialect)
-        job = SessionJob(project, tasks, approve=options.approve, correction=options.correction, dialects=dialects)
+        job = SessionJob(
+            project,
+            ((names[0], f"apply {what}"),),
+            approve=options.approve,
+            correction=options.correction,
+            dialects=tuple(options.dialect),
+        )
         proposals = Proposals(job, log, registry, agents, approver, gate)
         if not quiet:
             proposals.watch = screen
         common.listen(approver, log, proposals.session.publish)
         with proposals.open():
-            for item_id, text in answers:
-                result = _applied(proposals, text, only=not options.jsonl)
-                worst = max(worst, _EXIT.get(result.status, EXIT_FINDINGS))
-                value = result.to_json()
-                value |= {"dry_run": options.dry_run, "session": value.pop("session")}
-                if options.jsonl:
-                    common.print_json({"id": item_id, **value}, indent=None)
-                elif options.json:
-                    common.print_json(value)
-                else:
-                    _show(result, screen, options)
+            worst = _each(answers, proposals, screen, options)
+    if denied and not options.dry_run and {"applied", "denied"}.issuperset(proposals.became):
+        _no_longer_listed(project, denied, log.session_id)
     if options.commit and worst == EXIT_OK and not options.dry_run:
-        common.commit(project, log.session_id, f"Apply {options.file}", screen)
+        common.commit(project, log.session_id, f"Apply {what}", screen)
     return worst
 
 
-def _denied(project: Path, wanted: str) -> str:
-    """Return a session's unattended denials as an answer. Raises UsageError for none."""
+def _each(
+    answers: Sequence[tuple[str, Json, str]], proposals: Proposals, screen: ProgressScreen, options: argparse.Namespace
+) -> int:
+    from rails.session.apply import broken
+
+    worst = EXIT_OK
+    values = []
+    for name, item_id, text in answers:
+        proposals.job = replace(proposals.job, tasks=((name, ""),))
+        try:
+            result = proposals.apply(text)
+        except RailsError as error:
+            if not (options.jsonl or options.denied):
+                raise
+            result = broken(error, proposals.log.session_id)
+        worst = max(worst, _EXIT.get(result.status, EXIT_FINDINGS))
+        value = result.to_json()
+        value |= {"dry_run": options.dry_run, "session": value.pop("session")}
+        values.append(value)
+        if options.jsonl:
+            common.print_json({"id": item_id, **value}, indent=None)
+        elif not options.json:
+            _show(result, screen, options)
+    if options.json and not options.jsonl:
+        common.print_json(values if options.denied else values[0])
+    return worst
+
+
+def _answers(options: argparse.Namespace, project: Path) -> tuple[str, list[tuple[str, Json, str]]]:
+    """Return the session of --denied or "", and each answer with its agent and id. Raises UsageError."""
+    file = "-" if options.file is None else options.file
+    if not options.denied:
+        read = common.read_jsonl(file) if options.jsonl else ((None, common.read_input(file)),)
+        return "", [(options.agent or _AGENT, item_id, text) for item_id, text in read]
+    if options.jsonl or options.file:
+        raise UsageError("--denied takes its answers from a session, not --jsonl or a file. Nothing was applied.")
     from rails.commands.log import chosen_session
     from rails.review.session_list import SessionList
 
     state = state_of(project)
-    return SessionList(state).denied(chosen_session(state, wanted).session_id)
+    session_id = chosen_session(state, options.denied).session_id
+    return session_id, [(options.agent or name, None, text) for name, text in SessionList(state).denied(session_id)]
+
+
+def _no_longer_listed(project: Path, denied: str, session_id: str) -> None:
+    from rails.commands.undo import open_log
+
+    with open_log(project, denied) as log:
+        log.append(HumanSteered(DENIED, "taken up", "ai-rails apply", text=f"in session {session_id}"))
 
 
 def _settled(text: str, options: argparse.Namespace, project: Path, registry: Registry, screen: ProgressScreen) -> str:
@@ -131,17 +172,6 @@ def _settled(text: str, options: argparse.Namespace, project: Path, registry: Re
     except NothingToApplyError as nothing:
         screen.line(str(nothing), "yellow")
         return ""
-
-
-def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
-    from rails.session.apply import broken
-
-    try:
-        return proposals.apply(text)
-    except RailsError as error:
-        if only:
-            raise
-        return broken(error, proposals.log.session_id)
 
 
 def _show(result: AppliedAnswer, screen: ProgressScreen, options: argparse.Namespace) -> None:

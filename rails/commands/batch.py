@@ -79,8 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     file = Path(options.place)
     store = JobStore(options.store)
     same = _same(options, store)
-    specs = [*jobs_of(read_tasks(file), _variants(options), file.absolute().parent, same)]
-    return run_jobs(options, store, specs)
+    return run_jobs(options, store, [*jobs_of(read_tasks(file), _variants(options), file.absolute().parent, same)])
 
 
 def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSpec]) -> int:
@@ -171,11 +170,13 @@ def _report(options: argparse.Namespace) -> int:
 
 class _ProgressLines:
     def __init__(self) -> None:
-        self._said, self._at = -1, time.monotonic()
+        self._said = -1
+        self._at = time.monotonic()
 
     def __call__(self, progress: SetProgress) -> None:
         if len(progress.done) != self._said and time.monotonic() - self._at > 10:
-            self._said, self._at = len(progress.done), time.monotonic()
+            self._said = len(progress.done)
+            self._at = time.monotonic()
             print(f"  {_far(progress)}", flush=True)
 
 
@@ -250,7 +251,8 @@ def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
     own = config_folder() / "agent_templates"
     known = load_agents([builtin_folder("agent_templates"), own], trusted_folders=[own])
-    agents, texts = [], {}
+    agents = []
+    texts = {}
     for name in names:
         if name.endswith(".md"):
             file = Path(name)

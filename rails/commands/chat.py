@@ -67,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
     from rails.commands.job import run_words
 
     exit.tell_of_threads()
-    talk, code = Talk(options), EXIT_OK
+    talk = Talk(options)
+    code = EXIT_OK
     here = sys.stdin is not None and sys.stdin.isatty()
     if options.resume is None:
         try:
@@ -93,7 +94,9 @@ def run(options: argparse.Namespace) -> int:
             talk.anew = True
         if not talk.anew:
             return code
-        options.task, options.resume, talk.anew = None, None, False
+        options.task = None
+        options.resume = None
+        talk.anew = False
 
 
 def _make_ready(options: argparse.Namespace, project: Path) -> Cast:
@@ -113,7 +116,8 @@ class Talk:
     """What a person types between two answers: words or a command."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.project, self.web = common.project_of(options), options.web
+        self.project = common.project_of(options)
+        self.web = options.web
         self.anew = False
         self.planning = options.mode == "plan"
         self.screen: ProgressScreen | None = None
@@ -162,8 +166,7 @@ class Talk:
         """Return the status line: mode, free share of the context window, tokens, money."""
         mode = "plan: nothing is changed until you type go" if self.planning else ""
         left = _context_left(self.session.state.loop) if self.session else ""
-        facts = (mode, left, self.screen.usage() if self.screen else "")
-        return " · ".join(filter(None, facts))
+        return " · ".join(filter(None, (mode, left, self.screen.usage() if self.screen else "")))
 
     def _lines(self, session: Session | None) -> Iterator[str]:
         self.session = session
@@ -224,8 +227,8 @@ class Talk:
 
         loop = session.state.loop
         chosen = argparse.Namespace(**{**vars(self._options), "model": self.rest, "model_for": []})
-        players, prices = _make_ready(chosen, self.project), session.state.budget.prices
-        check_models(players, [loop.context.agent.name], session.job, prices, config_folder())
+        players = _make_ready(chosen, self.project)
+        check_models(players, [loop.context.agent.name], session.job, session.state.budget.prices, config_folder())
         vars(self._options).update(vars(chosen))
         session.model_for = players.for_role
         fresh = session.context(loop.context.agent.name)
@@ -300,7 +303,8 @@ def _rewind(talk: Talk, session: Session) -> None:
     from rails.edits.checkpoints import History, in_effect
     from rails.log.reader import read_strict
 
-    records, start = read_strict(session.log.path), 0
+    records = read_strict(session.log.path)
+    start = 0
     for record in records:
         if isinstance(record.event, HumanSteered) and record.event.about == "follow_up":
             start = record.seq
@@ -308,7 +312,9 @@ def _rewind(talk: Talk, session: Session) -> None:
             break
     else:
         raise UsageError("/rewind takes the number of a turn of this session, such as /rewind 2. Nothing was changed.")
-    start, history, name = start or record.seq, History(talk.project), session.log.session_id
+    start = start or record.seq
+    history = History(talk.project)
+    name = session.log.session_id
     later = {one.event.step for one in records if isinstance(one.event, CheckpointEvent) and one.seq >= start}
     with uninterrupted():
         for step in reversed(in_effect(history.steps(name), undone=False)):
@@ -409,7 +415,8 @@ def _read_line(heard: Heard | None) -> str | None:
 
 
 def _typed_or_heard(prompt: PromptSession[str], asking: Callable[[], str], heard: Heard) -> str:
-    words, over = list[str](), threading.Event()
+    words = list[str]()
+    over = threading.Event()
 
     def listen() -> None:
         while not words and not over.wait(_LISTEN_SECONDS):

@@ -360,8 +360,7 @@ def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str,
     screen.line()
     screen.line(f"Stopped by {by}. What was approved and written stays; nothing is half done.", "yellow")
     _summary(screen)
-    where = _option_for(project)
-    _what_next(session_id, screen, where, paused=True, talks=talks)
+    _what_next(session_id, screen, _option_for(project), paused=True, talks=talks)
     return code_after(by)
 
 

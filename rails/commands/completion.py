@@ -26,7 +26,6 @@ def run(options: argparse.Namespace) -> int:
     parser = argparse.ArgumentParser(prog="ai-rails")
     verbs = parser.add_subparsers()
     for name, summary in VERBS.items():
-        one = verbs.add_parser(name, help=summary)
-        importlib.import_module(f"rails.commands.{name}").options(one)
+        importlib.import_module(f"rails.commands.{name}").options(verbs.add_parser(name, help=summary))
     print(shtab.complete(parser, options.shell))
     return EXIT_OK

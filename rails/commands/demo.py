@@ -46,9 +46,11 @@ def run(options: argparse.Namespace) -> int:
     example = builtin_folder("workspace") / "todo-demo"
     script = json.loads((example / "demo.json").read_text("utf-8"))
     screen = ProgressScreen(colour=common.colour_wanted(sys.stdout))
-    gate, registry = Gate(project, wait=True), registry_of(project)
+    gate = Gate(project, wait=True)
+    registry = registry_of(project)
     options.interactive = options.interactive or options.web
-    options.approve, options.answer_within = "ask", None
+    options.approve = "ask"
+    options.answer_within = None
     if options.interactive:
         approver: Approver = common.approver_of(options, screen, project, registry, gate)
     else:
@@ -105,8 +107,7 @@ def _own_tests(project: Path, screen: ProgressScreen) -> int:
     from rails.sandbox.run import run as run_contained
     from rails.sandbox.values import SandboxView
 
-    words = (sys.executable, "-m", "unittest", "discover", "-q")
-    ran = run_contained(words, SandboxView(project), label=label())
+    ran = run_contained((sys.executable, "-m", "unittest", "discover", "-q"), SandboxView(project), label=label())
     last = [line for line in ran.err.splitlines() if line.startswith(("Ran", "OK", "FAILED"))]
     screen.line()
     screen.line(f"the project's own tests: {', '.join(last) or ran.err[-200:]}", "green" if ran.ok else "red")

@@ -148,14 +148,10 @@ def _project(options: argparse.Namespace) -> Iterator[Probe]:
             for words in loaded.notes:
                 yield Probe(name, "missing", one_line(words, 300), f"ai-rails {name} lists what is there.")
             if isinstance(loaded, Registry):
-                yield from _needs(loaded, project)
+                for tool, found in check_health(loaded.definitions.values(), project).items():
+                    yield Probe(f"tool {tool}", "ok" if found.ok else "missing", found.text, found.fix)
         except RailsError as error:
             yield Probe(name, "broken", str(error), "ai-rails tools check lists every mistake.")
-
-
-def _needs(registry: Registry, project: Path) -> Iterator[Probe]:
-    for name, found in check_health(registry.definitions.values(), project).items():
-        yield Probe(f"tool {name}", "ok" if found.ok else "missing", found.text, found.fix)
 
 
 def _keys() -> Probe:

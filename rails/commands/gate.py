@@ -74,7 +74,10 @@ def run(options: argparse.Namespace) -> int:
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave out --diff, --staged and the paths.")
     if options.format != "text":
-        _require_format(options.format)
+        from rails.gate.report.text import FORMATS
+
+        if options.format not in FORMATS:
+            raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
     project = _project(options)
     if options.jsonl or options.stdin_filename:
         return _from_input(options, project)
@@ -129,7 +132,8 @@ def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[
         return
     since = os.environ.get("PRE_COMMIT_FROM_REF")
     if since:
-        options.diff, options.staged = since, False
+        options.diff = since
+        options.staged = False
         return
     base, _ = _base(project, options)
     staged = read_changed_files(project, named, base=base, staged=True)
@@ -207,7 +211,8 @@ def _judge_line(gate: Gate, line: bytes) -> tuple[dict[str, Json], int]:
         item = json.loads(line) if len(line) <= _LINE_BYTES else None
         if not isinstance(item, dict):
             raise ValueError(f"a line is an object of at most {_LINE_BYTES} bytes")
-        path, sides = workspace.parse_path(item["path"]), (item.get("before"), item["after"])
+        path = workspace.parse_path(item["path"])
+        sides = (item.get("before"), item["after"])
         if isinstance(path, Refusal):
             raise ValueError(str(path))
         if not all(side is None or isinstance(side, str) for side in sides):
@@ -222,13 +227,6 @@ def _judge_line(gate: Gate, line: bytes) -> tuple[dict[str, Json], int]:
     if repaired is not None and repaired.after is not None and repaired.after != after:
         value["after"] = repaired.after.decode("utf-8", "replace")
     return value, _EXIT[verdict.status]
-
-
-def _require_format(name: str) -> None:
-    from rails.gate.report.text import FORMATS
-
-    if name not in FORMATS:
-        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(name)!r}.")
 
 
 def _trust(project: Path) -> None:
@@ -262,12 +260,15 @@ def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotC
     from rails.edits.checkpoint_commits import fix_run
     from rails.gate.verdicts import merged
 
-    run, seen, corrected = fix_run(), 0, 0
+    run = fix_run()
+    seen = 0
+    corrected = 0
     total = Verdict("pass", ChangeSet(()), not_checked=tuple(missed))
     for verdict in gate.in_steps(chosen):
         _write(gate.project, verdict.proposal, run)
         corrected += len(verdict.proposal.changes)
-        total, seen = merged(total, verdict), min(seen + limits.FILES_PER_STEP, len(chosen))
+        total = merged(total, verdict)
+        seen = min(seen + limits.FILES_PER_STEP, len(chosen))
         print(f"gate: {seen:,} of {counted(len(chosen), 'file')}, {corrected:,} corrected", file=sys.stderr)
     if corrected:
         print(f"gate: ai-rails undo {run} takes all of it back", file=sys.stderr)
@@ -297,7 +298,8 @@ def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
         size = max(len(change.before or b""), len(change.after or b""))
         if part and (len(part) >= limits.FILES_PER_CHANGE or size > room):
             yield ChangeSet(tuple(part))
-            part, room = [], limits.CHANGE_BYTES
+            part = []
+            room = limits.CHANGE_BYTES
         part.append(change)
         room -= size
     yield ChangeSet(tuple(part))

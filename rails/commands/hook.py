@@ -30,8 +30,7 @@ def without_options(words: Sequence[str]) -> int | None:
         return None
     from rails.integrations.daemon.client import answer_call
 
-    data = sys.stdin.buffer.read()
-    answer = answer_call(words[0], data, os.environ, strict="--strict" in words)
+    answer = answer_call(words[0], sys.stdin.buffer.read(), os.environ, strict="--strict" in words)
     sys.stdout.write(answer.out)
     sys.stderr.write(answer.err)
     return answer.code

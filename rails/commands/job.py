@@ -286,8 +286,7 @@ def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], 
     def watch(record: Record) -> None:
         over = record.event
         if isinstance(over, AgentFinished) and is_good(over.outcome) and record.agent_role == _PLANNER:
-            saved = plan_files.save_plan(plan, over.result or "")
-            screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
+            screen.line(f"  plan: {one_line(str(plan_files.save_plan(plan, over.result or '')), 300)}", "green")
 
     return watch
 

@@ -124,7 +124,7 @@ class ProgressScreen:
             case ToolStatus() as event:
                 self._tool_status(event)
             case ToolBlock() as event:
-                self._block(event)
+                self._shown = self._answer[event.start : event.end] if event.start >= 0 else event.content
             case McpRequestFormulated(request=request):
                 self._request(request)
             case ToolRequestValidationFailed(refusals=refusals) | OutputRefused(refusals=refusals):
@@ -187,13 +187,16 @@ class ProgressScreen:
             case Escalation() | Handoff() | HumanSteered():
                 self.line(f"  → {one_line(record.message, 300)}", "cyan")
             case AgentFinished(outcome=outcome):
-                self._finished(record, done=is_good(outcome))
+                done = is_good(outcome)
+                words = "finished" if done else one_line(record.message, 300)
+                self.line()
+                self.line(f"  {record.agent_role}: {words}", "green" if done else "red")
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one line of printable ``text``."""
         self.rest()
-        shown = fitted(in_words(text) if self.plain else text, self.out)
-        self.out.write(self._paint(shown, style) + "\n")
+        words = in_words(text) if self.plain else text
+        self.out.write(f"{self._paint(fitted(words, self.out), style)}\n")
         self.out.flush()
 
     def busy(self, what: str) -> None:
@@ -244,8 +247,7 @@ class ProgressScreen:
     def _paint(self, text: str, style: str) -> str:
         if not self.colour or not style:
             return text
-        codes = ";".join(_STYLES[name] for name in style.split())
-        return f"\x1b[{codes}m{text}\x1b[0m"
+        return f"\x1b[{';'.join(_STYLES[name] for name in style.split())}m{text}\x1b[0m"
 
     def _debug(self, key: MessageKey, **values: str) -> None:
         """Records come masked."""
@@ -271,8 +273,7 @@ class ProgressScreen:
             self.line(f"  The model stopped early ({event.stop_reason}). {one_line(event.note)}".rstrip(), "yellow")
 
     def _use(self, model: str, usage: Usage) -> None:
-        counts = map(astuple, (self.used.get(model, Usage()), usage))
-        self.used[model] = Usage(*map(add, *counts))
+        self.used[model] = Usage(*map(add, *map(astuple, (self.used.get(model, Usage()), usage))))
 
     def _tool_status(self, event: ToolStatus) -> None:
         if not event.path or event.words.startswith("Processing"):  # what it looks at is said with what it gave
@@ -280,9 +281,6 @@ class ProgressScreen:
             return
         self.line(f"  🔧 {one_line(event.message)}")
         self.busy("reading the rest of the answer")
-
-    def _block(self, event: ToolBlock) -> None:
-        self._shown = self._answer[event.start : event.end] if event.start >= 0 else event.content
 
     def _request(self, request: RawRequest) -> None:
         self.counts["requests"] += 1
@@ -334,8 +332,7 @@ class ProgressScreen:
         by = {"human": " by you", "headless": ""}.get(event.by, f" by {one_line(event.by, 60)}")
         line = f"  {words.get(event.answer, '')}{by}"
         if event.answer != "approve":
-            parts = (line, self._actions.get(event.id), one_line(event.reason, 300))
-            line = ": ".join(filter(None, parts))
+            line = ": ".join(filter(None, (line, self._actions.get(event.id), one_line(event.reason, 300))))
         self.line(line, style)
 
     def _result(self, event: ToolExecutionResult, message: str) -> None:
@@ -347,8 +344,7 @@ class ProgressScreen:
             self.line(f"  ✅ {verb.get(change.kind, 'Wrote')} {one_line(change.path)}", "green")
         if event.changes:
             return
-        unasked = event.text.partition("\n")[0]
-        action = self._action(event.ids, message) if event.ids else unasked
+        action = self._action(event.ids, message) if event.ids else event.text.partition("\n")[0]
         action = result_text(action, event.facts)
         self.line(f"  {'✅' if event.ok else '❌'} {action}", "green" if event.ok else "red")
         if not event.ok or "exit_code" in (event.facts or {}):
@@ -369,13 +365,6 @@ class ProgressScreen:
         if self.debug:
             for line in printable(event.text).splitlines():
                 self.line(f"    | {line}", "dim")
-
-    def _finished(self, record: Record, *, done: bool) -> None:
-        self.line()
-        self.line(
-            f"  {record.agent_role}: {'finished' if done else one_line(record.message, 300)}",
-            "green" if done else "red",
-        )
 
     def summary(self) -> Sequence[str]:
         """Return the closing lines: what was asked, repaired, fixed and written, and the time."""

@@ -32,8 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         'Search words, "phrases" and fields: type role model tool path rule code by is session after before; '
         'text:"rse_req" also matches inside words.',
     )
-    actions = ("search", "verify", "export", "sizes", "delete")
-    parser.add_argument("action", choices=actions, help="what to do")
+    parser.add_argument("action", choices=("search", "verify", "export", "sizes", "delete"), help="what to do")
     parser.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits that are shown (default: 50)")
     parser.add_argument("--format", default="markdown", help="markdown, html, transcript, recording or answers")
@@ -109,7 +108,9 @@ def _sizes(project: Path) -> int:
     from rails.render.units import bytes_text
     from rails.session.deletion import folder_bytes, kept_bytes
 
-    known, kept, days = sessions(state_of(project)), kept_bytes(project), keep_days(config_folder())
+    known = sessions(state_of(project))
+    kept = kept_bytes(project)
+    days = keep_days(config_folder())
     for one in known:
         size = bytes_text(folder_bytes(one.path.parent))
         print(f"{one.session_id}  {size:>10}  {one.last[:10]}  {one_line(one.task, 80)}")
@@ -126,7 +127,8 @@ def _delete(options: argparse.Namespace, project: Path) -> int:
     from rails.commands.session_actions import AgreedChanges, deleted_words
     from rails.session.deletion import delete_sessions, older_than
 
-    state, days = state_of(project), options.older_than or keep_days(config_folder())
+    state = state_of(project)
+    days = options.older_than or keep_days(config_folder())
     if options.words and options.older_than:
         raise UsageError("Name sessions, or say --older-than DAYS, not both. Nothing was deleted.")
     named = (word if is_fix_run(word) else chosen_session(state, word).session_id for word in options.words)

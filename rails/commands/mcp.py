@@ -40,8 +40,7 @@ def run(options: argparse.Namespace) -> int:
         from rails.integrations.mcp.server import McpService, on_http, on_stdio, run_until_ended
     except ModuleNotFoundError as error:
         raise UsageError(f"This needs {error.name}. Install it: {install_command('mcp')}") from None
-    tools = _tools(options)
-    service = McpService(tools)
+    service = McpService(_tools(options))
     if options.http is None:
         run_until_ended(service, partial(on_stdio, service))
         return EXIT_OK
@@ -68,7 +67,8 @@ def _tools(options: argparse.Namespace) -> ProjectTools:
 
     project = common.project_of(options)
     agents = trust.require(agents_of(project), [options.agent], project, ask=False)
-    registry, gate = registry_for(agents[options.agent], registry_of(project)), Gate(project)
+    registry = registry_for(agents[options.agent], registry_of(project))
+    gate = Gate(project)
     queue = common.queue_of(registry, gate, page_waits=True, minutes=options.answer_within)
     over = queue.answered_elsewhere
     # On standard input and output the terminal is the client's own.

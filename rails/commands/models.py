@@ -59,8 +59,7 @@ class Cast:
     def for_role(self, role: str) -> Model:
         """Return the model of ``role``. Raises UsageError or ModelError."""
         agent = named(self.agents, role)
-        spec = self.chosen.get(agent.name) or self.model or agent.runs_on or self.usual
-        return self._open(spec).for_agent(role)
+        return self._open(self.chosen.get(agent.name) or self.model or agent.runs_on or self.usual).for_agent(role)
 
     def stronger_for(self, role: str) -> Model | None:
         """Return the model that may take over, or ``None``."""
@@ -148,7 +147,8 @@ def _seal(session_id: str, words: Mapping[str, object]) -> str:
 
 def known_prices() -> Prices:
     """Return the user's prices, then shipped ones of that currency. Raises UsageError."""
-    own, shipped = load_price_file(config_folder() / PRICES_NAME), load_price_file(_SHIPPED)
+    own = load_price_file(config_folder() / PRICES_NAME)
+    shipped = load_price_file(_SHIPPED)
     if own.currency not in ("", "USD"):
         return own
     return Prices({**own.models, **shipped.models, **own.models}, shipped.currency)

@@ -94,8 +94,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         return fitted(super()._fill_text(text, width, indent), sys.stdout)
 
     def format_help(self) -> str:
-        text = super().format_help()
-        usage, blank, rest = text.partition("\n\n")
+        usage, blank, rest = super().format_help().partition("\n\n")
         if usage.startswith("usage:") and max(map(len, usage.split("\n"))) > columns():
             flat = re.sub(r"[\[{][^\]}]*[\]}]+", lambda found: unbroken(found[0]), " ".join(usage.split()))
             usage = fitted(f"  {flat}", sys.stdout)

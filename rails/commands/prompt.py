@@ -36,8 +36,7 @@ def run(options: argparse.Namespace) -> int:
     protocol: Protocol = options.protocol or "json"
     if options.protocol == "auto":
         raise UsageError("--protocol auto depends on the model: name one of the others. Nothing was printed.")
-    agents = trust.require(agents_of(project, name), [name], project, ask=False)
-    agent = named(agents, name)
+    agent = named(trust.require(agents_of(project, name), [name], project, ask=False), name)
     registry = registry_of(project)
     text = system_prompt(agent, registry, protocol)
     tools = tool_specs(agent, registry, protocol)

@@ -15,12 +15,10 @@ from rails.commands.session_text import render_session, session_as_markdown
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.text import one_line
-from rails.core.tool_request import Json
 from rails.projections.session import session_as_json
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
-    from rails.log.session_stats import SessionStats
     from rails.render.blocks import Block
     from rails.review.reports.grouped import ReviewReport
     from rails.review.session_list import SessionList
@@ -85,10 +83,12 @@ def _library(state: Path) -> SessionList:
 def _list(options: argparse.Namespace, state: Path) -> int:
     from rails.review.reports.sessions import sessions_table
 
-    library = _library(state)
-    cards = library.cards(options.filter)[::-1]
+    cards = _library(state).cards(options.filter)[::-1]
     if options.json:
-        common.print_json([_card_json(card) for card in cards])
+        shown = [card.to_json() for card in cards]
+        for value in shown:
+            del value["judged"]
+        common.print_json(shown)
     elif not cards:
         print("No session matches that." if options.filter else _EMPTY)
     else:
@@ -96,12 +96,9 @@ def _list(options: argparse.Namespace, state: Path) -> int:
     return EXIT_OK
 
 
-def _card_json(card: SessionStats) -> Json:
-    return {name: value for name, value in card.to_json().items() if name != "judged"}
-
-
 def _one(options: argparse.Namespace, state: Path) -> int:
-    library, session_id = _library(state), chosen_session(state, options.session or "last").session_id
+    library = _library(state)
+    session_id = chosen_session(state, options.session or "last").session_id
     if options.html:
         from rails.review.html import PAGE_MARK, html_parts
 

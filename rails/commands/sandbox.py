@@ -18,7 +18,8 @@ It sees the project and the system's programs only: no network, no home. Its cha
 git ignores is discarded. The exit code is the command's; 125 if nothing was run, 126 if its changes were not
 taken, 127 if there is no such program."""
 #: As other programs that run a program have it: nothing of the command's own.
-_NOT_RUN, _NOT_TAKEN = 125, 126
+_NOT_RUN = 125
+_NOT_TAKEN = 126
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -45,9 +46,11 @@ def run(options: argparse.Namespace) -> int:
     from rails.session.job import SessionJob
     from rails.session.project import agents_of, registry_of, state_of
 
-    project, words = common.project_of(options), one_line(" ".join(options.command), 200)
+    project = common.project_of(options)
+    words = one_line(" ".join(options.command), 200)
     screen = ProgressScreen(sys.stderr, colour=common.colour_wanted(sys.stderr), plain=options.plain)
-    registry, gate = registry_of(project), Gate(project)
+    registry = registry_of(project)
+    gate = Gate(project)
     approver = DryRunApprover() if options.discard else common.approver_of(options, screen, project, registry, gate)
     with SessionLog.create(state_of(project)) as log:
         job = SessionJob(project, (("coder", f"sandbox {words}"),), approve=options.approve)

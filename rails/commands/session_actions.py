@@ -20,7 +20,8 @@ class AgreedChanges:
     """Does what a person agreed to. Raises RailsError with nothing changed."""
 
     def __init__(self, project: Path) -> None:
-        self.project, self.history = project, History(project)
+        self.project = project
+        self.history = History(project)
 
     def offer(self, session_id: str, do: Deed) -> ChangeOffer:
         """Return what would be done to a session."""
@@ -52,7 +53,8 @@ class AgreedChanges:
             else "None of its steps is in effect in your files, so no undo is lost.",
             "Your files, and the other sessions with their undo, stay as they are.",
         )
-        marks = [str((state / "sessions" / name / LOG_NAME).stat().st_size) for name in names if _logged(state, name)]
+        logs = [state / "sessions" / name / LOG_NAME for name in names]
+        marks = [str(log.stat().st_size) for log in logs if log.is_file()]
         return ChangeOffer(f"Delete {which}?", lines, sha256("\n".join([*names, *marks, *lines]).encode()))
 
     def _undo(self, session_id: str) -> tuple[ChangeOffer, Checkpoint]:
@@ -68,10 +70,6 @@ class AgreedChanges:
         )
         title = f"Undo step {step.step} of session {session_id}?"
         return ChangeOffer(title, lines, sha256(step.commit.encode()), changed.diff()), step
-
-
-def _logged(state: Path, name: str) -> bool:
-    return (state / "sessions" / name / LOG_NAME).is_file()
 
 
 def deleted_words(count: int, freed: KeptBytes) -> str:

@@ -20,7 +20,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page, say what comes next."""
-    project, summary = Path(options.folder).resolve(), " ".join(options.summary)
+    project = Path(options.folder).resolve()
+    summary = " ".join(options.summary)
     if not project.is_dir():
         raise UsageError(f"{options.folder} is not a folder, so there is nothing to take over. Nothing was changed.")
     named = options.name or project.name

@@ -152,8 +152,7 @@ def _test(options: Namespace, project: Path) -> int:
     role = next((role for role, level in definition.access.items() if level != "none" and role != "*"), "coder")
     code = EXIT_OK
     for number, example in enumerate(tries, start=1):
-        raw = RawRequest(f"test{number}", definition.tool_name, example)
-        request = validate(raw, registry, role)
+        request = validate(RawRequest(f"test{number}", definition.tool_name, example), registry, role)
         if not isinstance(request, ToolRequest):
             print(printable("\n".join(str(refusal) for refusal in request)))
             code = EXIT_FINDINGS
@@ -172,7 +171,8 @@ def _import(options: Namespace, project: Path) -> int:
     from rails.tools.mcp_import import import_server
 
     taken = set(registry_of(project).names())
-    code, written = EXIT_OK, 0
+    code = EXIT_OK
+    written = 0
     for server, entry in _servers(options.name or ".mcp.json").items():
         try:
             imported = import_server(server, entry, project, taken=taken)

@@ -106,7 +106,8 @@ def _typed(given: Mapping[str, Json], name: str) -> str:
 
 
 def _lines(given: Mapping[str, Json]) -> str:
-    start, count = given.get("offset", 1), given.get("limit")
+    start = given.get("offset", 1)
+    count = given.get("limit")
     if not isinstance(start, int):
         start = 1
     if isinstance(count, int):

@@ -118,7 +118,8 @@ def follows(line: bytes, seq: int, prev: str) -> str | None:
     for LOG_RECOVERED.
     """
     body_at = line.find(_BODY)
-    head, body = line[:body_at], line[body_at + len(_BODY) : -_TAIL_LENGTH]
+    head = line[:body_at]
+    body = line[body_at + len(_BODY) : -_TAIL_LENGTH]
     if not head.startswith(b'{"v":%d,"seq":%d,"' % (FORMAT_VERSION, seq)):
         return None
     if not head.endswith(b',"prev":"%s"' % prev.encode()) or b'"LOG_RECOVERED"' in head:

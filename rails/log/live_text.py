@@ -35,8 +35,13 @@ class LiveText:
         partly: Callable[[str], object] | None = None,
     ) -> None:
         """``also`` gets every piece; ``partly`` the whole masked text so far, less often."""
-        self._log, self._also, self._text, self._at = log, also, "", -math.inf
-        self._partly, self._told, self._told_at = partly, 0, -math.inf
+        self._log = log
+        self._also = also
+        self._text = ""
+        self._at = -math.inf
+        self._partly = partly
+        self._told = 0
+        self._told_at = -math.inf
 
     def hear(self, text: str) -> None:
         """Take a piece of the answer; ``also`` gets it first."""
@@ -46,13 +51,15 @@ class LiveText:
         if now - self._at >= PARTIAL_S:
             self._write()
         if self._partly and len(self._text) - self._told >= PARTIAL_CHARS and now - self._told_at >= PARTIAL_S:
-            self._told, self._told_at = len(self._text), now
+            self._told = len(self._text)
+            self._told_at = now
             self._partly(self._shown())
 
     def note(self, record: Record) -> None:
         """Start anew if an answer is whole, failed, or asked for."""
         if record.kind in (LlmCall, LlmResponse, LlmError) and self._text:
-            self._text, self._told = "", 0
+            self._text = ""
+            self._told = 0
             self._write()
             if self._partly:
                 self._partly("")

@@ -178,7 +178,9 @@ _ODD: Final = lazy(
 _HEXADECIMAL: Final = lazy(r"(?!\d+[a-f]{1,3}$)(?=.*[a-f])(?=.*\d)[0-9a-f]{10,}")
 _UUID: Final = lazy(r"(?i)\b(?=[\d-]{0,35}[a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _NUMBER: Final = lazy(r"\d+(?:[eE]\d{1,3})?")
-_RANDOM_CHARS, _DIGITS, _ODD_PAIRS = 8, 20, 5
+_RANDOM_CHARS = 8
+_DIGITS = 20
+_ODD_PAIRS = 5
 _ENV_LINE: Final = lazy(
     r"^[ \t]*+(?:export\s+)?([A-Za-z_][\w.]*)[ \t]*+=[ \t]*+(\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:[^\n#]|(?<=\S)#)*)", re.M
 )
@@ -327,7 +329,8 @@ class Masker:
 
 
 def _forms(value: str) -> Iterable[str]:
-    data, escaped = value.encode("utf-8", "replace"), json.dumps(value)[1:-1]
+    data = value.encode("utf-8", "replace")
+    escaped = json.dumps(value)[1:-1]
     base64 = b2a_base64(data, newline=False).decode().rstrip("=")
     return (
         value,

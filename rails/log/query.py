@@ -82,7 +82,8 @@ def parse_query(line: str) -> Query:
     sessions: dict[bool, list[str]] = {False: [], True: []}
     pieces: list[str] = []
     for piece in _PIECE.finditer(line):
-        negative, field = piece["not"] is not None, piece["field"]
+        negative = piece["not"] is not None
+        field = piece["field"]
         value = piece["plain"] if piece["quoted"] is None else piece["quoted"]
         begin = piece["quoted"] is None and value.endswith("*")
         value = value.rstrip("*") if begin else value

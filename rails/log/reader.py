@@ -178,7 +178,9 @@ def read_lenient(path: Path) -> tuple[tuple[Record, ...], tuple[Damage, ...]]:
 
 def verify(path: Path) -> Verification:
     """Check every line, hash and link. Raises LogError if the file cannot be read."""
-    tail, last, count = Tail(path), -1, 0
+    tail = Tail(path)
+    last = -1
+    count = 0
     damage: list[Damage] = []
     marks: list[Record] = []
     with opened_log(path) as file:
@@ -186,13 +188,15 @@ def verify(path: Path) -> Verification:
             at = tail.position
             if raw is not None and (good := event_codec.follows(raw, at.seq + 1, at.hash)):
                 tail.position = Position(at.offset + length + 1, at.line + 1, at.seq + 1, good)
-                last, count = at.offset, count + 1
+                last = at.offset
+                count = count + 1
                 continue
             for item in tail.judge(raw, length, digest):
                 if isinstance(item, Damage):
                     damage.append(item)
                     continue
-                last, count = item.offset, count + 1
+                last = item.offset
+                count = count + 1
                 if isinstance(item.record.event, LogRecovered):
                     marks.append(item.record)
     bad = unexplained(marks, damage)
@@ -316,7 +320,8 @@ def whole_lines(file: BinaryIO) -> Iterator[tuple[bytes | None, int, str]]:
         else:
             import hashlib  # which loads OpenSSL
 
-            digest, length = hashlib.sha256(raw), len(raw)
+            digest = hashlib.sha256(raw)
+            length = len(raw)
             while (raw := file.readline(_PIECE)) and not raw.endswith(b"\n"):
                 digest.update(raw)
                 length += len(raw)

@@ -50,7 +50,8 @@ class LineFilter:
     """A query over log lines. ``text:`` does not look into blobs."""
 
     def __init__(self, query: Query, state: Path) -> None:
-        self._query, self._state = query, state
+        self._query = query
+        self._state = state
         self._pieces = [event_codec.dumps(piece)[1:-1] for piece in query.pieces]
         self._exact = [piece.encode() for piece in self._pieces]
         wanted = [word for phrase in query.phrases if not phrase.negative for word in phrase.words]
@@ -116,7 +117,8 @@ def _folded(line: bytes) -> bytes:
 
 def search(state: Path, line: str, *, limit: int = 50, before: str = "") -> SearchPage:
     """Return the newest matching records (:mod:`rails.log.query`), from ``before`` on. Raises UsageError."""
-    query, limit = parse_query(line), min(limit, limits.PAGE_ROWS)
+    query = parse_query(line)
+    limit = min(limit, limits.PAGE_ROWS)
     newest, _, number = before.rpartition(":")
     hits: list[SearchHit] = []
     for session_id in reversed(session_ids(state)):

@@ -48,6 +48,8 @@ _LANDMARKS: Final = 300
 _MODELS: Final = 200
 _FILES: Final = 500
 _TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
+#: What a person's later yes to denials that nobody was there for is about.
+DENIED: Final = "what was denied"
 _HUNK: Final = lazy(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
@@ -180,7 +182,9 @@ class SessionStats(Struct):
                 self.told = record.seq
                 self.failed += bool(codes)
             case ApprovalOpened() as asked:
-                self.waiting, self.question, self.asks = record.seq, question_text(asked), is_of_agent(asked)
+                self.waiting = record.seq
+                self.question = question_text(asked)
+                self.asks = is_of_agent(asked)
             case ApprovalClosed():
                 self.waiting = 0
                 self.question = ""
@@ -196,7 +200,8 @@ class SessionStats(Struct):
         match record.event:
             case WorkflowStart(task=task, limits=limits):
                 self.task = task or record.message
-                self.start, self.limits = record.seq, object_to_json(limits)
+                self.start = record.seq
+                self.limits = object_to_json(limits)
             case WorkflowEnd(outcome=outcome):
                 self.outcome = outcome or "ended"
                 self.message = record.message
@@ -204,6 +209,8 @@ class SessionStats(Struct):
                 self.question = ""
             case HumanSteered(about="handoff"):
                 self._landmark(record)
+            case HumanSteered(about=about) if about == DENIED:
+                self.unattended = 0
 
     def _result(self, event: ToolExecutionResult) -> None:
         if not event.ok:
@@ -255,7 +262,8 @@ def lines_by_file(diff: str) -> dict[str, list[int]]:
     for row in diff.split("\n"):
         if old > 0 or new > 0:
             mark = row[:1]
-            old, new = old - (mark != "+"), new - (mark != "-")
+            old = old - (mark != "+")
+            new = new - (mark != "-")
             counts[path][0] += mark == "+"
             counts[path][1] += mark == "-"
         elif row.startswith("--- "):

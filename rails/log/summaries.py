@@ -88,7 +88,8 @@ def _count_on(folder: Path, session_id: str, known: _Counted | None) -> _Counted
             return known
         if known is None or not _goes_on(file, known, facts):
             known = _Counted(state, Position(), SessionStats(session_id))
-    tail, stats = Tail(log, known.position), copy.deepcopy(known.stats)
+    tail = Tail(log, known.position)
+    stats = copy.deepcopy(known.stats)
     for item in tail.read():
         if isinstance(item, LogRow):
             stats.add(_whole(item.record, folder.parent.parent))

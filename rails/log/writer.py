@@ -126,7 +126,8 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
             at = self._position
             self._next = Position(at.offset + len(line), at.line + 1, record.seq, record.hash)
             self._write(line)
-            self._position, self._next = self._next, None
+            self._position = self._next
+            self._next = None
             self._commit(durable=event.type in DURABLE)
             self._ended = event.type == WorkflowEnd.TYPE
         if details is given and record.message == event.message and not hasattr(event, "verdict"):
@@ -240,7 +241,8 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
             lock.sync(self._descriptor)
         except OSError as error:  # the kernel may have dropped the data: a second try would only look like success
             self._fail(error)
-        self._synced_at, self._synced = now, self._position.offset
+        self._synced_at = now
+        self._synced = self._position.offset
 
     def _settle(self) -> None:
         """Match the position to the file, also after an interrupt between write and count."""
@@ -250,7 +252,8 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
         self._require_in_place(held)
         size = held.st_size
         if self._next is not None and size == self._next.offset:
-            self._position, self._next = self._next, None
+            self._position = self._next
+            self._next = None
         elif size == self._position.offset:
             self._next = None
         else:

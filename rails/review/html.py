@@ -176,7 +176,8 @@ def _try(turn: TurnView) -> Html:
 
 def turn_sections(view: SessionView, turns: Iterable[TurnView]) -> Iterator[Html]:
     """Yield a section per turn, linked to the next failed one of ``view``."""
-    failures, page = [turn.number for turn in view.turns if turn.failed], page_renderer()
+    failures = [turn.number for turn in view.turns if turn.failed]
+    page = page_renderer()
     for turn in turns:
         at = bisect_right(failures, turn.number)
         yield page.section(turn_section(turn), failures[at] if at < len(failures) else None)

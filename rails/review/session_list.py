@@ -23,7 +23,7 @@ from rails.projections.common import SessionView, TurnView
 from rails.projections.session import SessionFold, outline, session_view
 from rails.review.reports.grouped import GROUPS, REPORT_SESSIONS, ReviewReport, count_sessions
 from rails.review.reports.line_history import LineHistory, line_history, writes
-from rails.review.reports.morning import denied_answer, morning
+from rails.review.reports.morning import denied_answers, morning
 from rails.review.reports.sessions import chosen
 
 #: Records of all views that are kept, roughly: a view holds the texts of its session.
@@ -57,12 +57,12 @@ class SessionList:
         self._keep(session_id, size, view)
         return view
 
-    def denied(self, session_id: str) -> str:
-        """Return the calls denied because nobody was there, as an answer. Raises UsageError for none."""
-        text = denied_answer(self.view(session_id))
-        if not text:
+    def denied(self, session_id: str) -> list[tuple[str, str]]:
+        """Return agents and the calls denied because nobody was there, as answers. Raises UsageError for none."""
+        answers = denied_answers(self.view(session_id))
+        if not answers:
             raise UsageError(f"Nothing was denied in session {session_id} because nobody was there.")
-        return text
+        return answers
 
     def outlined(self, session_id: str) -> SessionView:
         """Return a session of any length, turns without texts. Raises UsageError, LogError."""

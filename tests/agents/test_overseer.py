@@ -264,7 +264,8 @@ def test_a_fresh_start_counts_failures_afresh():
 
 
 def test_looking_again_after_a_change_is_no_repetition():
-    run, changed = asked("run_tests"), ("TOOL_EXECUTION_RESULT", {"ok": True, "changes": [{"path": "a"}]})
+    run = asked("run_tests")
+    changed = ("TOOL_EXECUTION_RESULT", {"ok": True, "changes": [{"path": "a"}]})
     assert severities(run, changed, run, changed, run) == []
     assert severities(run, run, run) == ["WARNING"]
 
@@ -283,7 +284,8 @@ def test_a_result_that_the_agent_wrote_itself_is_a_warning():
 
 
 def test_answers_without_anything_that_worked_are_stalling():
-    answer, worked = ("LLM_RESPONSE", {"text": "x"}), ("TOOL_EXECUTION_RESULT", {"ok": True})
+    answer = ("LLM_RESPONSE", {"text": "x"})
+    worked = ("TOOL_EXECUTION_RESULT", {"ok": True})
     failed = answer, ("TOOL_EXECUTION_RESULT", {"ok": False})
     assert severities(*failed * 7) == ["WARNING"]
     assert severities(*failed * 5, answer, worked, *failed * 5) == [], "the answer that works is not counted"

@@ -72,7 +72,8 @@ def test_tools_and_templates_share_one_record_and_do_not_mix(project, trust):
 
 def test_a_session_engages_nobody_with_a_template_that_nobody_accepted(project, trust):
     """The command line asks before it starts anything; this is the wall behind it."""
-    agents, model = agents_of(project, trust, "this"), ScriptedModel(["Done."])
+    agents = agents_of(project, trust, "this")
+    model = ScriptedModel(["Done."])
     registry = load_definitions([builtin_folder("mcp_definitions")])
     job = SessionJob(project, (("coder", "x"),))
     with SessionLog.create(project / ".rails") as log:
@@ -106,7 +107,8 @@ def test_no_text_of_a_definition_is_in_the_prompt_before_somebody_accepted_it(pr
 
 @pytest.mark.parametrize("whole", [False, True], ids=["file", "folder"])
 def test_links_to_definitions_are_not_followed(tmp_path, project, whole):
-    outside, folder = definition(tmp_path / "outside", "helper", "words"), project / "mcp_definitions"
+    outside = definition(tmp_path / "outside", "helper", "words")
+    folder = project / "mcp_definitions"
     if whole:
         folder.symlink_to(outside)
     else:

@@ -98,5 +98,6 @@ def test_work_that_is_not_committed_is_not_left_out_silently(run, project, capsy
 
 def test_fewer_findings_come_before_a_smaller_diff():
     facts = dict.fromkeys(("name", "task", "repo", "commit", "model", "agent"), "x")
-    short, clean = JobResult(**facts, diff="a", findings=("F",)), JobResult(**facts, diff="a longer one")
+    short = JobResult(**facts, diff="a", findings=("F",))
+    clean = JobResult(**facts, diff="a longer one")
     assert sorted((short, clean), key=attempts._rank) == [clean, short]

@@ -66,6 +66,8 @@ apply missing.md | missing.md is not a file. Name a saved answer
 apply folder | folder is not a file
 apply ok.py --agent nobody | There is no agent 'nobody'
 apply ok.py --jsonl | Line 1 is not
+apply --denied last --jsonl | --denied takes its answers from a session, not --jsonl or a file
+apply ok.py --denied last | Nothing was applied.
 apply bad.json --jsonl | Line 1 is not
 apply ok.py --dialect klingon | There is no dialect 'klingon'
 apply ok.py --dry | did you mean --dry-run?

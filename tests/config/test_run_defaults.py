@@ -17,7 +17,8 @@ def answer(text):
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    own, project = tmp_path / "config", tmp_path / "project"
+    own = tmp_path / "config"
+    project = tmp_path / "project"
     own.mkdir()
     project.mkdir()
     for name in ("AI_RAILS_MODEL", "AI_RAILS_STRONGER_MODEL", "ANTHROPIC_API_KEY"):

@@ -165,7 +165,8 @@ def test_what_a_project_may_say_of_the_gate_and_of_policy_is_what_the_user_may_s
         if kind != "$schema":
             entries.get("items", {}).get("properties", {}).pop("project", None)
             assert project["properties"]["gate"]["properties"][kind] == entries
-    mine, theirs = project["properties"]["policy"]["properties"], policy["properties"]
+    mine = project["properties"]["policy"]["properties"]
+    theirs = policy["properties"]
     assert mine["rule"]["items"]["properties"].pop("decision")["enum"] == ["deny", "ask"]
     assert theirs["rule"]["items"]["properties"].pop("decision")["enum"] == ["deny", "ask", "allow"]
     assert mine == {key: part for key, part in theirs.items() if key != "$schema"}

@@ -8,7 +8,8 @@ import pytest
 
 EXPECTED = Path(__file__).parent / "expected"
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
-SHOWN, WIDTH = 20, 240
+SHOWN = 20
+WIDTH = 240
 
 
 @pytest.fixture(autouse=True)

@@ -61,15 +61,18 @@ def rails(*words, stdin="", keys=(), terminal=False):
     ``terminal`` says that standard output is a terminal, too.
     """
     with contextlib.ExitStack() as stack:
-        master, given = None, io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogatepass")), encoding="utf-8")
+        master = None
+        given = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogatepass")), encoding="utf-8")
         if keys:
             master, slave = pty.openpty()
             stack.callback(os.close, master)
             given = stack.enter_context(os.fdopen(slave, "r", encoding="utf-8"))
-        out, err = Paper(master, keys, terminal=terminal), Paper(master)
+        out = Paper(master, keys, terminal=terminal)
+        err = Paper(master)
         err.keys = out.keys  # ``ai-rails sandbox`` asks there
         stack.enter_context(nobody_hesitates(given))
-        was, sys.stdin = sys.stdin, given
+        was = sys.stdin
+        sys.stdin = given
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
@@ -141,7 +144,8 @@ def files_of(folder):
 
 def play(name, tmp_path):
     """Run the commands of ``sessions/NAME`` in a fresh project; return the project and each command with its result."""
-    case, project = HERE / "sessions" / name, tmp_path / "greeter"
+    case = HERE / "sessions" / name
+    project = tmp_path / "greeter"
     committed(planted(case / "project", project))
     for file in case.glob("*.toml"):
         shutil.copy(file, os.environ["AI_RAILS_CONFIG_DIR"])

@@ -74,7 +74,9 @@ def stream(events):
 
 def wrong_values(provider):
     """Streams of which one value is another; of an event's kind the first that comes."""
-    events, seen, turn = whole(provider), set(), 0
+    events = whole(provider)
+    seen = set()
+    turn = 0
     for number, (head, data) in enumerate(events):
         with contextlib.suppress(ValueError):
             value = json.loads(data)

@@ -159,7 +159,7 @@ def poisoned(value, evil):
     """``value``, a record or a part of its details, with ``evil`` in every text."""
     match value:
         case Record(details=details):
-            names = dict.fromkeys(("agent_role", "llm_model_used", "session_id"), evil)
+            names = dict.fromkeys(("agent_role", "llm_model_used", "session_id", "message"), evil)
             return replace(value, details=poisoned(details, evil), **names)
         case str():
             return f"{value}{evil}"

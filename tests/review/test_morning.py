@@ -5,12 +5,10 @@ import json
 import pytest
 
 from rails.cli import main
-from rails.config.prices import Prices
 from rails.core.events.base import UnknownEvent
 from rails.log.session_stats import lines_by_file
 from rails.log.summaries import Summaries
 from rails.log.writer import SessionLog
-from rails.review.reports.morning import morning
 from rails.review.reports.sessions import chosen
 from rails.review.session_list import SessionList
 
@@ -36,19 +34,21 @@ NIGHT = {
 }
 
 
-def night(state, outcome, *, tested=False, question=False, denied=""):
+def night(state, outcome, *, tested=False, question=False, denied="", name="new.txt"):
     """Write a session that wrote two files, unless it only asks or was denied."""
-    with SessionLog.create(state, session_id=f"20261126-0100-{outcome or 'open'}{denied}{'-w' * question}") as log:
+    session = f"20261126-0100-{outcome or 'open'}{denied}{'-w' * question}"
+    there = (state / "sessions" / session).exists()
+    with SessionLog.reopen(state, session) if there else SessionLog.create(state, session_id=session) as log:
 
         def say(kind, /, **details):
-            log.append(UnknownEvent(kind, kind.lower(), details), "coder", "m")
+            log.append(UnknownEvent(kind, kind.lower(), details), "tester" if denied else "coder", "m")
 
         say("WORKFLOW_START", task=f"task of {outcome}")
         say("LLM_CALL", turn=1)
         say("LLM_RESPONSE", text="x", usage={"input_tokens": 100, "output_tokens": 20})
         say("GATE_VERDICT", status="pass", findings=[], diff=DIFF)
         if denied:
-            call = {"tool_name": "write_file", "parameters": {"file_path": "new.txt", "content": "x\n"}}
+            call = {"tool_name": "write_file", "parameters": {"file_path": name, "content": "x\n"}}
             say("MCP_REQUEST_FORMULATED", id="1", dialect="s0", start=0, end=9, repairs=[], explanation="y", **call)
             say("HUMAN_DECISION", id="1", answer="deny", by=denied, seconds=0.0)
         elif question:
@@ -87,14 +87,28 @@ def test_every_outcome_of_a_night_is_named_rightly_and_what_waits_comes_first(st
     assert [*found.values()][:2] == ["waiting", "asked"]
 
 
-def test_what_was_denied_because_nobody_was_there_takes_the_same_way_again(state, tmp_path, capsys):
-    night(state, "gave_up", denied="headless")
+def test_what_was_denied_because_nobody_was_there_is_written_later_and_no_longer_listed(state, tmp_path, capsys):
+    for name in ("new.txt", "again.txt", "new.txt"):
+        night(state, "gave_up", denied="headless", name=name)
     assert "apply --denied SESSION" in SessionList(state).morning("", "all").blocks[0].notes[0]
-    words = ["apply", "--denied", "last", "--json", "--project", str(tmp_path), "--approve", "policy"]
+    here = ["--project", str(tmp_path), "--json"]
+    words = ["apply", "--denied", "last", *here]
     main([*words, "--dry-run"])
-    assert [one["path"] for one in json.loads(capsys.readouterr().out)["changes"]] == ["new.txt"]
-    night(state, "gave_up", denied="human")
-    assert main(["apply", "--denied", "20261126-0100-gave_uphuman", "--project", str(tmp_path)]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert [one["path"] for answer in found for one in answer["changes"]] == ["again.txt", "new.txt"]
+    words[2] = "20261126-0100-gave_upheadless"
+    assert main(words) == 1, "nobody is there again"
+    assert sorted(needs_of(state).values()) == ["gave_up", "unattended"]
+    policy = tmp_path / "config/ai-rails/policy.toml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text('[[rule]]\ndecision = "allow"\npath = "*.txt"\nkind = ["create"]\n', "utf-8")
+    words[2] = "last"
+    capsys.readouterr()
+    assert main([*words, "--approve", "policy"]) == 0
+    assert (tmp_path / "new.txt").read_text("utf-8") == (tmp_path / "again.txt").read_text("utf-8") == "x\n"
+    assert "unattended" not in needs_of(state).values()
+    assert Summaries(state).newest(1)[0].agents == ["unit-tester"]
+    assert main(words) == 2
     assert "Nothing was denied" in capsys.readouterr().err
 
 
@@ -160,10 +174,6 @@ def test_a_time_that_is_none_is_refused_with_what_to_write(state, tmp_path, caps
     assert "Write yesterday, today, 8h, 3d, 2w or 2026-11-21." in capsys.readouterr().err
     assert main(["review", "--since", "2099-01-01", "--json", "--project", str(tmp_path)]) == 0
     assert json.loads(capsys.readouterr().out) == {"needs_you": [], "changed": [], "logs": {}}
-
-
-def test_no_session_at_all_is_a_report_too():
-    assert morning((), Prices(), {}, "all").value == {"needs_you": [], "changed": [], "logs": {}}
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,10 @@ class Human:
     """Answers in turn; remembers what had been published when it was asked."""
 
     def __init__(self, *answers, **more):
-        self.answers, self.more, self.asked, self.known = list(answers), more, [], []
+        self.answers = list(answers)
+        self.more = more
+        self.asked = []
+        self.known = []
 
     def decide(self, request):
         self.asked.append(request)
@@ -258,7 +261,9 @@ def test_places_are_offered_until_one_is_not_taken_and_ten_times_at_most(monkeyp
         monkeypatch.setattr(ask_approval, "_plan", lambda *_: bad)
         context = asked_by(human := Human())
         context.project = None
-        human.attended, answers, offered = True, ["h1"] * takes, []
+        human.attended = True
+        answers = ["h1"] * takes
+        offered = []
         human.choose = lambda one, answers=answers, offered=offered: (
             offered.append(one),
             answers.pop() if answers else "",
@@ -275,6 +280,8 @@ def test_a_plan_knows_what_the_agent_has_read_and_upon_which_text_each_edit_stan
     planned = []
     monkeypatch.setattr(ask_approval, "plan", lambda *given, **more: planned.append((given, more)) or Plan(ChangeSet()))
     context = asked_by(Human())
-    context.project, context.known, context.based = "here", {"a.py": "read"}, lambda edit: f"{edit}, based"
+    context.project = "here"
+    context.known = {"a.py": "read"}
+    context.based = lambda edit: f"{edit}, based"
     ask_approval.plan_with_choices(context, ["one", "two"])
     assert planned == [((["one, based", "two, based"], "here"), {"known": {"a.py": "read"}})]

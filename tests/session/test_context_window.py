@@ -127,7 +127,9 @@ def test_an_answer_that_alone_is_too_long_is_cut_and_stays_one_that_can_be_sent(
 
 
 def test_superseded_results_go_first_and_each_says_what_it_was():
-    old, other, new = read("a.py", 40), read("b.py", 40), read("a.py", 41)
+    old = read("a.py", 40)
+    other = read("b.py", 40)
+    new = read("a.py", 41)
     messages = conversation([("one", "", False, [old, other]), ("two", "", False, [new]), ("three", "", False, [])])
     step = window.next_step(messages, 100)
     assert not step.results_before
@@ -312,7 +314,9 @@ def test_a_session_killed_after_any_record_sends_the_same_prompts_as_one_that_wa
     agents = shipped_agents()
 
     def run(project, prompts, kill_after=None, resume=False):
-        seen, state, job = [], project / ".rails", SessionJob(project, (("coder", "the task"),))
+        seen = []
+        state = project / ".rails"
+        job = SessionJob(project, (("coder", "the task"),))
 
         def watch(record):
             seen.append(record)

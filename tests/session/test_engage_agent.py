@@ -7,7 +7,8 @@ TASKS = (("coder", "look"), ("coder", "judge"))
 
 
 def test_a_session_engages_each_of_its_agents_and_hands_on_what_the_one_before_said(work, monkeypatch):
-    calls, engage = [], Session.engage_agent
+    calls = []
+    engage = Session.engage_agent
 
     def watched(session, agent_role, task, *, previous_tool_output="", **more):
         calls.append((agent_role, task, previous_tool_output))

@@ -26,7 +26,9 @@ class Human:
     attended = True
 
     def __init__(self, *, takes):
-        self.takes, self.offers, self.asked = takes, [], []
+        self.takes = takes
+        self.offers = []
+        self.asked = []
 
     def choose(self, offer):
         self.offers.append(offer)

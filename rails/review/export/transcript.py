@@ -45,7 +45,8 @@ _LOUD: Final = (LlmError, ErrorEvent, LogRecovered, ToolRequestValidationFailed,
 def to_transcript(records: Sequence[Record]) -> str:
     """Return the session as JSON Lines. Deterministic."""
     folder = next((event.project for r in records if isinstance(event := r.event, WorkflowStart)), "")
-    lines, parent = [], None
+    lines = []
+    parent = None
     for record in records:
         body = _body(record)
         if body is None:
@@ -102,7 +103,8 @@ def _system(record: Record) -> dict[str, Json]:
 
 
 def _answer(record: Record, event: LlmResponse) -> dict[str, Json]:
-    usage, stop = event.usage, event.stop_reason
+    usage = event.usage
+    stop = event.stop_reason
     content = [block for part in _parts(event) for block in _blocks(part)]
     return {
         "id": f"msg_{record.session_id}_{record.seq}",

@@ -9,7 +9,7 @@ from typing import Final
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.text import counted, one_line
-from rails.log.session_stats import SessionStats
+from rails.log.session_stats import DENIED, SessionStats
 from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Block, Cell, Remark, Table, cells
 from rails.render.units import minute_text
@@ -154,12 +154,17 @@ def _agents(card: SessionStats) -> str:
     return ", ".join(card.agents[:3])
 
 
-def denied_answer(view: SessionView) -> str:
-    """Return the last unattended denials as an answer; "" if none."""
-    for turn in reversed(view.turns):
+def denied_answers(view: SessionView) -> list[tuple[str, str]]:
+    """Return each turn with unattended denials as its agent and an answer, without those that were applied later."""
+    asked: dict[str, str] = {}
+    for turn in view.turns:
         if any((asked.answer, asked.by) == ("deny", "headless") for asked in turn.approvals):
-            return "\n".join(_calls(turn))
-    return ""
+            answer = "\n".join(_calls(turn))
+            asked.pop(answer, None)
+            asked[answer] = turn.agent
+        if any(note.startswith(f"{DENIED}: ") for note in turn.notes):
+            asked.clear()
+    return [(agent, answer) for answer, agent in asked.items()]
 
 
 def _calls(turn: TurnView) -> Iterator[str]:

@@ -120,7 +120,8 @@ class _Server(uvicorn.Server):
         yield
 
     async def main_loop(self) -> None:
-        loop, event = asyncio.get_running_loop(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        event = asyncio.Event()
         loop.set_exception_handler(lambda *_: None)  # the terminal belongs to the user
         self._listening.listen(_BACKLOG)  # asyncio has set it to as many as it takes at once
         self._wake = loop, event
@@ -154,7 +155,8 @@ class _LingeringTransport:
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport, self._loop = transport, loop
+        self._transport = transport
+        self._loop = loop
         self._lingering = False
         self.close_now = transport.close
 

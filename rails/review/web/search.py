@@ -68,7 +68,8 @@ def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
     """Return the text around the first word found, else the record's message."""
     for text in texts_of(hit.record):
         if places := [at for word in words if word and (at := text.casefold().find(word.casefold())) >= 0]:
-            start, end = max(0, min(places) - _AROUND), min(places) + _AROUND
+            start = max(0, min(places) - _AROUND)
+            end = min(places) + _AROUND
             inside = one_line(" ".join(text[start:end].split()), 2 * _AROUND)
             return f"{'…' if start else ''}{inside}{'…' if end < len(text) else ''}"
     return one_line(record_text(hit.record), 2 * _AROUND)

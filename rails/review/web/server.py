@@ -49,7 +49,8 @@ class ReviewServer:
         self._streams = Streams(self._pages.summaries, self._closing, self._pages.meter)
         self.port = self._http.port
         self._guard = Guard(self.port, secrets.token_urlsafe(16), secrets.token_urlsafe(16))
-        reports, inbox = Reports(state, self._pages.card), Inbox(state, key)
+        reports = Reports(state, self._pages.card)
+        inbox = Inbox(state, key)
         page = ReviewPage(self._pages, reports, inbox, self._streams, changes if key else None)
         self._app = GuardMiddleware(page.app(), self._guard)
 

@@ -81,12 +81,6 @@ def test_the_next_failure_is_found_in_both_directions(told, served):
     assert served.ask("/api/failure/nobody?from=x")[0] == 404
 
 
-def test_reports_need_the_token_like_everything_else(told, served):
-    for path in ("/api/report/model", "/api/why?at=x:1", "/api/list"):
-        assert served.ask(path, token=False)[0] == 401, path
-    assert served.ask("/reports.js", token=False)[0] == 200
-
-
 def test_hostile_text_in_reports_is_escaped(state, served, stories):
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
     story = stories.Story(state, HARD, evil, evil, prompt=evil, agent=evil)

@@ -9,7 +9,6 @@ import time
 from urllib.parse import quote
 
 import pytest
-from msgspec.structs import replace
 
 from rails.core.errors import UsageError
 from rails.review.web.guard import OPEN_PATHS
@@ -194,10 +193,7 @@ def test_search_finds_the_newest_first_and_pages(served, state, log):
 
 def test_hostile_text_stays_text_in_every_answer(served, state, log):
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
-    records = []
-    for record in log.demo():
-        details = {key: f"{value}{evil}" if isinstance(value, str) else value for key, value in record.details.items()}
-        records.append(replace(record, details=details, message=evil, agent_role=evil))
+    records = [log.poisoned(record, evil) for record in log.demo()]
     writer = served.write(state, records)
     paths = ["/api/sessions", f"/api/session/{writer.session_id}", "/api/search?q=script"]
     for path in (*paths, f"/api/search?q={quote('<img')}"):
