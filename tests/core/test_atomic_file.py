@@ -88,7 +88,8 @@ def test_another_fault_of_a_link_is_an_error_and_leaves_nothing(tmp_path, monkey
 @pytest.mark.parametrize("links", [True, False])
 def test_creating_never_replaces_what_another_writer_made_meanwhile(tmp_path, monkeypatch, links):
     """Whoever looks finds nothing, and then there is something, with hard links and without."""
-    seen, really = [], atomic_file._is_there
+    seen = []
+    really = atomic_file._is_there
     monkeypatch.setattr(
         atomic_file, "_is_there", lambda *place: bool(seen.append(place) or (len(seen) > 1 and really(*place)))
     )

@@ -40,7 +40,8 @@ def test_the_digest_changes_with_every_field_that_is_written(other):
 
 
 def test_the_digest_does_not_depend_on_order_or_on_what_the_agent_first_proposed():
-    one, two = change("a.txt"), change("b.txt")
+    one = change("a.txt")
+    two = change("b.txt")
     assert ChangeSet((one, two)).digest() == ChangeSet((two, one)).digest()
     assert ChangeSet((change(proposed=b"x"),)).digest() == ChangeSet((change(),)).digest()
 
@@ -95,7 +96,8 @@ def test_line_numbers_count_from_the_start_of_the_file():
 def apply_diff(before, shown):
     """Apply a diff by its own line numbers, as a reader would."""
     old = before.decode().split("\n")[:-1]
-    new, at = [], 0
+    new = []
+    at = 0
     for line in shown[2:]:
         if line.startswith("@@"):
             start, _, count = line.split()[1][1:].partition(",")

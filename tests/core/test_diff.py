@@ -82,11 +82,13 @@ def test_an_insertion_joins_the_difference_above_it_where_it_can():
 
 
 def test_an_insertion_begins_where_a_block_begins():
-    old, new = ["import a", "x", "", "last"], ["import b", "import a", "x", "", "y", "", "last"]
+    old = ["import a", "x", "", "last"]
+    new = ["import b", "import a", "x", "", "y", "", "last"]
     assert line_diff(old, new).changed == (DiffBlock(False, 0, 0, 0, 1), DiffBlock(False, 3, 3, 4, 6))
     assert line_diff(new, old).changed == (DiffBlock(False, 0, 1, 0, 0), DiffBlock(False, 4, 6, 3, 3))
     one, other = (["  {", '    "name": "x",', f'    "id": {n}', "  },"] for n in range(2))
-    old, new = ["[", *one, *one, "]"], ["[", *one, *other, *one, "]"]
+    old = ["[", *one, *one, "]"]
+    new = ["[", *one, *other, *one, "]"]
     assert line_diff(old, new).changed == (DiffBlock(False, 5, 5, 5, 9),)
     assert line_diff(["", *old], ["x", *new]).changed[1] == DiffBlock(False, 6, 6, 6, 10)
     assert line_diff(["", *new], ["x", *old]).changed[1] == DiffBlock(False, 6, 10, 6, 6)
@@ -97,7 +99,8 @@ def test_a_function_between_two_others_is_one_insertion():
     def function(name):
         return [f"def {name}():", "    return 1", "", ""]
 
-    old, new = [*function("a"), *function("c")], [*function("a"), *function("b"), *function("c")]
+    old = [*function("a"), *function("c")]
+    new = [*function("a"), *function("b"), *function("c")]
     assert line_diff(old, new).changed == (DiffBlock(False, 4, 4, 4, 8),)
     assert line_diff(new, old).changed == (DiffBlock(False, 4, 8, 4, 4),)
 
@@ -154,7 +157,8 @@ def test_the_bound_holds_memory_and_time():
 
 def test_a_long_side_and_a_short_one_stay_within_the_bound():
     """Each row takes a whole word, however few lines stand on the other side."""
-    old, new = ["x", "y"] * 5, ["y", "x", "x"] * 200
+    old = ["x", "y"] * 5
+    new = ["y", "x", "x"] * 200
     assert not line_diff(old, new, pairs=10 * 600).exact
     assert line_diff(old, new, pairs=80 * 600).exact
 

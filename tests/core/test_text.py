@@ -109,7 +109,8 @@ def test_showing_twice_changes_nothing_more(text):
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_texts_without_backslashes_that_differ_look_different(one, other):
-    one, other = one.replace("\\", ""), other.replace("\\", "")
+    one = one.replace("\\", "")
+    other = other.replace("\\", "")
     assert (one == other) == (printable(one) == printable(other))
 
 

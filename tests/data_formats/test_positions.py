@@ -43,7 +43,8 @@ def test_a_character_inside_a_string_is_found_through_its_escapes(value, ascii_o
     text = json.dumps([value], ensure_ascii=ascii_only)
     place = positions.locate_values(text, [(0,)])[(0,)]
     for index in range(len(value)):
-        start, end = positions.offset_inside(text, place, index), positions.offset_inside(text, place, index + 1)
+        start = positions.offset_inside(text, place, index)
+        end = positions.offset_inside(text, place, index + 1)
         assert json.loads(f'"{text[start:end]}"') == value[index]
 
 

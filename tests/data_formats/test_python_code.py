@@ -38,7 +38,9 @@ def test_no_other_module_of_the_program_builds_a_syntax_tree():
 def test_many_threads_that_parse_deep_texts_all_get_their_tree():
     # Garbage is collected while a tree is built, and what it runs then lets another thread go on.
     text = "x = " + "(" * 60 + "1 + a[0].b(c=[1, 2, {3: 4}])" + ")" * 60 + "\n" + "y = [f(i) for i in z if i]\n" * 200
-    before, often, failed = sys.getswitchinterval(), gc.get_threshold(), []
+    before = sys.getswitchinterval()
+    often = gc.get_threshold()
+    failed = []
 
     def work():
         try:
@@ -63,7 +65,8 @@ def test_many_threads_that_parse_deep_texts_all_get_their_tree():
 
 
 def test_a_second_text_waits_until_the_first_is_done():
-    began, order = threading.Event(), []
+    began = threading.Event()
+    order = []
 
     def second():
         began.set()
