@@ -199,7 +199,8 @@ SWAPS = ("exchange", "link", "rename")
 ROADS = ("write", "taken back", "refused by the disk", "recovery", "killed", "undo", "redo")
 _STEP = StepFacts("s", "step")
 #: The file whose save lets a write be taken back, and what is saved in it.
-_OTHER, _ANOTHER = "zz.txt", b"another save"
+_OTHER = "zz.txt"
+_ANOTHER = b"another save"
 
 
 def changes_of(name: str, road: str) -> ChangeSet:
@@ -243,7 +244,8 @@ def act(case: Case, top: Path, begun: Path | None = None) -> str:
 
     ``begun`` is a project where the road begins, made by :func:`start` or :func:`died`.
     """
-    changes, project = changes_of(case.changes, case.road), top / "project"
+    changes = changes_of(case.changes, case.road)
+    project = top / "project"
     if begun is None:
         start(project, changes, case.road)
     else:
@@ -266,14 +268,17 @@ def act(case: Case, top: Path, begun: Path | None = None) -> str:
     if case.road in trouble:
         script[case.trouble] = trouble[case.road]
     script[case.call] = then(person, script[case.call]) if case.call in script else person
-    said, died = "", False
+    said = ""
+    died = False
     try:
         said = run(project, changes, case.road, disk)
         outcome = "after"
     except WorkspaceError as error:
-        outcome, said = "before", str(error)
+        outcome = "before"
+        said = str(error)
     except Dead:
-        outcome, died = "", True
+        outcome = ""
+        died = True
     if died and not done:
         person()
     try:
@@ -348,7 +353,8 @@ def counted(top: Path, name: str, road: str, stage: type[Stage] = Stage, begun: 
 
 def with_trouble(top: Path, name: str, road: str, trouble: int, stage: type[Stage] = Stage) -> list[str]:
     """Return the calls of a road with trouble at one of them."""
-    changes, project = changes_of(name, road), top / "counted"
+    changes = changes_of(name, road)
+    project = top / "counted"
     start(project, changes, road)
     disk = stage()
     disk.script[trouble] = (lambda: (project / _OTHER).write_bytes(_ANOTHER)) if road == "taken back" else disk.fail

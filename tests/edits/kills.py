@@ -15,7 +15,9 @@ from .helpers import change, save, step
 
 #: Of the calls, those at which the suite kills; tests/prove takes all.
 EACH = 7
-OLD, NEW, NEWER = b"old\n" * 500, b"new\n" * 700, b"newer\n" * 600
+OLD = b"old\n" * 500
+NEW = b"new\n" * 700
+NEWER = b"newer\n" * 600
 BYTES = bytes(range(256)) * 40
 
 
@@ -130,7 +132,8 @@ def killed(job: Callable[[], None]) -> int:
 
 def die_at_git(number: int, moment: str) -> None:
     """Let this process be killed at its ``number``-th call of git: before it, half way in, or after it."""
-    real, calls = checkpoint_store.run_git, []
+    real = checkpoint_store.run_git
+    calls = []
 
     def run(arguments, folder, environment, data=b"", *, keep=()):
         calls.append(arguments)

@@ -131,7 +131,8 @@ def test_a_hard_link_outside_keeps_its_bytes(tmp_path):
 
 
 def test_a_state_folder_that_is_a_link_is_refused(tmp_path):
-    outside, project = tmp_path / "outside", tmp_path / "project"
+    outside = tmp_path / "outside"
+    project = tmp_path / "project"
     outside.mkdir()
     save(project, "a.txt", "old")
     (project / ".rails").symlink_to(outside)

@@ -16,7 +16,8 @@ from .helpers import approved, change, save, tree
 
 pytestmark = pytest.mark.usefixtures("quick_disk")
 
-OLD, NEW = b"old\n" * 500, b"new\n" * 700
+OLD = b"old\n" * 500
+NEW = b"new\n" * 700
 
 
 def start(project):
@@ -44,7 +45,8 @@ def states(tmp_path_factory):
     """The tree before and after, and how many calls lie between."""
     project = tmp_path_factory.mktemp("states")
     signed = start(project)
-    before, disk = tree(project), CountingDisk()
+    before = tree(project)
+    disk = CountingDisk()
     apply(signed, project, disk=disk)
     return before, tree(project), disk.names
 

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.usefixtures("quick_disk")
 def test_sessions_are_forgotten_with_every_byte_that_no_other_has(tmp_path):
     for name in ("s1", "s2", "s3"):
         step(tmp_path, change(f"{name}.txt", None, f"only in {name}".encode()), session=name)
-    store, lock = CheckpointStore(tmp_path), os.open(save(tmp_path, "lock", ""), os.O_RDONLY)
+    store = CheckpointStore(tmp_path)
+    lock = os.open(save(tmp_path, "lock", ""), os.O_RDONLY)
     step_of = {one.session: one for one in store.steps()}
     store.forget([], (lock,))
     store.forget(["s1", "s3"], (lock,))
@@ -78,7 +79,8 @@ def test_every_lock_mark_and_half_written_pack_of_a_killed_git_is_removed_and_no
 
 @pytest.mark.parametrize("name", ["objects/pack", "objects/info", "info"])
 def test_no_folder_of_the_history_may_be_a_link(tmp_path, name):
-    project, outside = tmp_path / "project", tmp_path / "outside"
+    project = tmp_path / "project"
+    outside = tmp_path / "outside"
     outside.mkdir()
     link = project / ".rails/history.git" / name
     link.parent.mkdir(parents=True)

@@ -132,12 +132,14 @@ PLANTED = {
 @pytest.mark.parametrize("when", ["before the first step", "between two steps"])
 @pytest.mark.parametrize("name", PLANTED)
 def test_what_is_planted_in_the_history_is_taken_away_before_git_runs(tmp_path, monkeypatch, name, when):
-    project, outside = tmp_path / "project", tmp_path / "outside"
+    project = tmp_path / "project"
+    outside = tmp_path / "outside"
     outside.mkdir()
     git(outside, "init", "-q", "--bare", ".")
     planted = project / ".rails/history.git" / name
     text = PLANTED[name].format(outside=outside, program=canary(tmp_path, "planted"), commit="1" * 40)
-    seen, real = [], checkpoint_store.run_git
+    seen = []
+    real = checkpoint_store.run_git
 
     def looking(*arguments, **more):
         seen.append(planted.exists())
@@ -169,7 +171,8 @@ def project_with(project):
 @pytest.mark.parametrize("form", ["other text", "a link", "nothing"])
 def test_the_historys_own_files_are_ours_whatever_stands_there(tmp_path, name, form):
     step(tmp_path, change("a.txt", None, b"1"))
-    file, theirs = tmp_path / ".rails/history.git" / name, save(tmp_path, "theirs", "[core]\n\tbare = false\n")
+    file = tmp_path / ".rails/history.git" / name
+    theirs = save(tmp_path, "theirs", "[core]\n\tbare = false\n")
     right = file.read_bytes()
     file.unlink()
     if form == "other text":
@@ -183,7 +186,8 @@ def test_the_historys_own_files_are_ours_whatever_stands_there(tmp_path, name, f
 
 @pytest.mark.parametrize("name", ["", "/objects", "/refs", "/refs/rails"])
 def test_a_history_that_leads_outside_by_a_link_is_refused(tmp_path, name):
-    project, outside = tmp_path / "project", tmp_path / "outside"
+    project = tmp_path / "project"
+    outside = tmp_path / "outside"
     outside.mkdir()
     link = project / f".rails/history.git{name}"
     link.parent.mkdir(parents=True)

@@ -8,7 +8,8 @@ from .interleaving import ROADS, PlainStage, Stage, act, cases
 
 pytestmark = pytest.mark.usefixtures("quick_disk")
 #: Of the change sets, those whose cases the suite takes some of, and how many of them for each road.
-SAMPLED, MOST = ("modify", "mode", "modify, create, delete"), 12
+SAMPLED = ("modify", "mode", "modify, create, delete")
+MOST = 12
 
 
 @pytest.mark.parametrize("road", ROADS)

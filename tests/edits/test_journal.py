@@ -245,7 +245,11 @@ def test_what_is_taken_back_is_as_it_was_and_what_is_somebody_elses_stays(tmp_pa
             assert found["d/a.txt"][1] == (0o640 if slot in ("", "a") else 0o600), "the mode of before"
 
 
-OURS, OLD, OVER, LATER, GONE_OVER = ("a", "b"), ("b", "a"), ("a", "x"), ("x", ""), ("x", "b")
+OURS = ("a", "b")
+OLD = ("b", "a")
+OVER = ("a", "x")
+LATER = ("x", "")
+GONE_OVER = ("x", "b")
 
 
 @pytest.mark.parametrize(("now", "mode"), [(0o755, 0o640), (0o640, 0o640), (0o600, 0o600)])

@@ -91,7 +91,8 @@ def test_a_step_that_cannot_be_recorded_waits_and_keeps_its_order(tmp_path, monk
 
 def test_a_human_edit_between_the_kill_and_the_recovery_is_kept_and_the_step_can_be_undone(tmp_path):
     lines = [f"line {n}\n" for n in range(20)]
-    before, after = "".join(lines).encode(), "".join(["LINE 0\n", *lines[1:]]).encode()
+    before = "".join(lines).encode()
+    after = "".join(["LINE 0\n", *lines[1:]]).encode()
     save(tmp_path, "a.txt", before)
     killed(lambda: (die_at_git(1, "before"), step(tmp_path, change("a.txt", before, after))))
     save(tmp_path, "a.txt", after.replace(b"line 15\n", b"by hand\n"))
@@ -102,7 +103,8 @@ def test_a_human_edit_between_the_kill_and_the_recovery_is_kept_and_the_step_can
 
 def test_a_large_change_that_was_killed_is_recovered(tmp_path):
     """The journal may be larger than any single file may be."""
-    old, new = b"x" * 6_000_000, b"y" * 6_000_000
+    old = b"x" * 6_000_000
+    new = b"y" * 6_000_000
     for number in range(2):
         save(tmp_path, f"{number}.bin", old)
     changes = [change(f"{number}.bin", old, new) for number in range(2)]

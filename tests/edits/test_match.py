@@ -14,7 +14,8 @@ def result(text, old, new, **more):
     view = View(text)
     found = locate(view, EditRequest(old, new, **more))
     assert isinstance(found, Match), found
-    pieces, at = [], 0
+    pieces = []
+    at = 0
     for span in found.spans:
         pieces += [text[at : span.start], span.text]
         at = span.end
@@ -180,7 +181,8 @@ def test_a_handle_accepts_the_place_that_was_offered(old):
 
 def test_an_accepted_place_keeps_the_lines_that_the_edit_leaves_alone():
     text = "    one = renamed(1)\n    two = 2\n"
-    old, new = "one = called(1)\ntwo = 2", "one = called(1)\ntwo = 3"
+    old = "one = called(1)\ntwo = 2"
+    new = "one = called(1)\ntwo = 3"
     handle = refusal(text, old, new).candidates[0].handle
     assert result(text, old, new, handle=handle) == (8, "    one = renamed(1)\n    two = 3\n")
 

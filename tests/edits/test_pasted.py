@@ -104,7 +104,8 @@ def test_who_may_not_edit_only_shows_what_it_writes():
 
 
 def test_what_is_read_names_its_form_and_its_place():
-    shapes, text = registry().shapes(), case("diff-two-files")
+    shapes = registry().shapes()
+    text = case("diff-two-files")
     found = parse(text, shapes, report_unread_calls=True)
     assert [one.dialect for one in found.requests] == ["unified diff"] * 2
     assert all(text[one.start : one.end].startswith("```diff") for one in found.requests)

@@ -571,7 +571,8 @@ def test_planning_writes_nothing(tmp_path):
 
 
 def test_c3_14_a_link_that_leads_out_of_the_project_is_refused(tmp_path):
-    project, outside = tmp_path / "project", tmp_path / "outside"
+    project = tmp_path / "project"
+    outside = tmp_path / "outside"
     project.mkdir()
     outside.mkdir()
     (outside / "a.txt").write_text("one", "utf-8")

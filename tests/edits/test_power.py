@@ -23,7 +23,8 @@ def _cut(tmp_path, cut):
     project = tmp_path / "project"
     project.mkdir(parents=True)
     signed = start(project)
-    before, disk = tree(project), PowerDisk(project, cut)
+    before = tree(project)
+    disk = PowerDisk(project, cut)
     reported = False
     try:
         apply(signed, project, disk=disk)

@@ -31,7 +31,8 @@ def test_a_file_swapped_for_a_link_between_look_and_write_is_not_followed(tmp_pa
 
 
 def test_a_folder_moved_out_of_the_project_takes_nothing_along(tmp_path):
-    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    project = tmp_path / "project"
+    elsewhere = tmp_path / "elsewhere"
     save(project, "sub/a.txt", "old")
     with pytest.raises(WorkspaceError, match="moved while we worked"):
         write(

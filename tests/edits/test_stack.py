@@ -70,7 +70,8 @@ def test_steps_of_an_old_version_come_before_all_others_and_can_be_undone(tmp_pa
         data = real(stream, *arguments)
         head, _, rest = data.partition(b"\ndata ")
         length, _, body = rest.partition(b"\n")
-        message, tail = body[: int(length)], body[int(length) :]
+        message = body[: int(length)]
+        tail = body[int(length) :]
         title, _, facts = message.decode().partition("\n\n")
         old = {k: v for k, v in json.loads(facts).items() if k not in ("seq", "journal")} | {"v": 1}
         old["files"] = [{k: v for k, v in file.items() if k != "before_mode"} for file in old["files"]]

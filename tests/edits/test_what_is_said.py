@@ -70,7 +70,8 @@ def test_a_file_that_cannot_be_put_in_place_is_named_as_a_person_knows_it(tmp_pa
 
 def test_where_taking_back_fails_too_the_journal_stays_and_the_next_start_takes_the_change_back(tmp_path):
     save(tmp_path, "a.txt", "old")
-    first, second = OSError(errno.EIO, "first"), OSError(errno.EROFS, "second")
+    first = OSError(errno.EIO, "first")
+    second = OSError(errno.EROFS, "second")
     disk = Refusing(move=first, unlink=second)
     changes = [change("a.txt", b"old", b"new"), change("b.txt", None, b"b")]
     said = said_by(lambda: apply(approved(changes), tmp_path, disk=disk))

@@ -52,17 +52,22 @@ class Walk:
     # -- what happens -------------------------------------------------------------------------------
 
     def apply(self):
-        session, changes, back = self.random.choice(["s1", "s2"]), [], {}
+        session = self.random.choice(["s1", "s2"])
+        changes = []
+        back = {}
         for name in self.random.sample(FILES, self.random.randint(1, 2)):
             now = self.now(name)
             if now is None:
-                data, mode = "".join(self.fresh("agent") for _ in range(LINES)).encode(), 0o755
+                data = "".join(self.fresh("agent") for _ in range(LINES)).encode()
+                mode = 0o755
             elif self.random.random() < 0.15:
-                data, mode = None, now[1]
+                data = None
+                mode = now[1]
             else:
                 lines = now[0].decode().splitlines(keepends=True) or [""]
                 lines[self.random.randrange(len(lines))] = self.fresh("agent")
-                data, mode = "".join(lines).encode(), now[1]
+                data = "".join(lines).encode()
+                mode = now[1]
             changes.append(change(name, now and now[0], data, mode))
             back[name] = (None if data is None else (data, mode), now)
         folders = self.missing(str(c.path) for c in changes if c.after is not None)
@@ -73,7 +78,8 @@ class Walk:
 
     def human(self):
         name = self.random.choice(FILES)
-        path, now = self.project / name, self.now(name)
+        path = self.project / name
+        now = self.now(name)
         if now is None:
             return
         what = self.random.random()
@@ -139,7 +145,9 @@ class Walk:
 
     def foresee(self, target):
         """Return the files as they must be afterwards (None: refused), whether that is certain, and whether exact."""
-        wanted, certain, exact = {}, True, True
+        wanted = {}
+        certain = True
+        exact = True
         for name, (old, new) in target["back"].items():
             now = self.now(name)
             mode = new and (new[1] if now is None or old is None or now[1] == old[1] else now[1])
