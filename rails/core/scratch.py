@@ -55,9 +55,12 @@ def _prefix(purpose: str) -> str:
 
 @cache
 def _numbers() -> int:
-    """Return whose process numbers ours are: a container has its own."""
+    """Return whose process numbers ours are: a container has its own, and so has each start of the machine."""
+    import zlib
+
     try:
-        return Path("/proc/self/ns/pid").stat().st_ino
+        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+        return zlib.crc32(boot, Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
         return 0
 
@@ -69,8 +72,9 @@ def _remove_abandoned() -> None:
 
     for folder in Path(tempfile.gettempdir()).glob(f"ai-rails-*-*-{_numbers()}-*"):
         try:
-            os.kill(int(folder.name.split("-")[-3]), 0)
+            if folder.lstat().st_uid == os.getuid():
+                os.kill(int(folder.name.split("-")[-3]), 0)
         except ProcessLookupError:
             shutil.rmtree(folder, ignore_errors=True)
-        except (OSError, ValueError):  # another user's, or none of ours
+        except (OSError, ValueError, OverflowError):  # gone, or none of ours
             continue

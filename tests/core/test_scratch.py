@@ -53,6 +53,7 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next_and_what_a_living_o
     begun = [started() for _ in range(2)]
     (killed, left), (alive, held) = begun
     strangers = [tmp_path / "ai-rails-overlay-1-1-abc", tmp_path / "ai-rails-demo-abc", tmp_path / "ai-rails-x-y-z-a"]
+    strangers.append(tmp_path / f"ai-rails-x-{9**30}-{scratch._numbers()}-a")
     for folder in strangers:  # of another container, of a demo, of nobody
         folder.mkdir()
     killed.send_signal(way)
