@@ -24,7 +24,7 @@ PACKAGES = {
     "config": 5_731,
     "core": 23_438,
     "data_formats": 14_572,
-    "edits": 41_281,
+    "edits": 41_081,
     "gate": 70_085,
     "git": 4_283,
     "integrations": 21_781,
@@ -41,7 +41,7 @@ PACKAGES = {
     "session": 51_301,
     "testing": 3_782,
     "tools": 28_732,
-    "trust": 857,
+    "trust": 851,
 }
 MODULES = 571
 TESTS = 579_882

@@ -118,7 +118,7 @@ def rename_free(old: str | Path, new: str | Path, folder: int = _HERE) -> None:
         if rename_by(old, new, RENAME_NOREPLACE, folder):  # a folder, or a disk without second names
             return
         if _is_there(folder, new):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new)) from error
+            raise FileExistsError(errno.EEXIST, "File exists", str(new)) from error
         os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
 
 

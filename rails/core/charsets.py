@@ -85,7 +85,8 @@ def _text(data: bytes, name: str) -> str | None:
 
 
 def _sixteen(data: bytes) -> Iterator[str]:
-    low, high = data[::2], data[1::2]
+    low = data[::2]
+    high = data[1::2]
     if len(data) >= _SHORTEST and len(low) == len(high):
         if high.count(0) >= _MOSTLY * len(high) and 0 not in low:
             yield "utf-16-le"

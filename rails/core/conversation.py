@@ -88,7 +88,8 @@ class EachOnce(Generic[T]):
         """Return the converted ``messages``: shared, not to be changed."""
         known, made = self._kept
         if len(messages) < len(known) or any(map(operator.is_not, known, messages)):
-            known, made = [], []
+            known = []
+            made = []
         more = messages[len(known) :]
         self._kept = [*known, *more], [*made, *map(self._make, more)]
         return self._kept[1]
@@ -149,7 +150,8 @@ def message_from_json(value: Json) -> Message:
     """Read what :func:`message_to_json` wrote; ``content`` may be a string. Raises ValueError."""
     if not isinstance(value, Mapping):
         raise ValueError("a message is a JSON object")
-    role, content = value.get("role"), value.get("content")
+    role = value.get("role")
+    content = value.get("content")
     if role not in ("user", "assistant"):
         raise ValueError('"role" must be "user" or "assistant"')
     if isinstance(content, str):

@@ -72,7 +72,8 @@ _Gap: TypeAlias = tuple[int, int, int, int]
 def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineDiff:
     """Return how ``new`` comes from ``old``; beyond ``pairs`` not always the least difference."""
     head, tail = _common_ends(old, new)
-    old_end, new_end = len(old) - tail, len(new) - tail
+    old_end = len(old) - tail
+    new_end = len(new) - tail
     old_at, new_at, exact = _matched(old[head:old_end], new[head:new_end], pairs)
     gaps = _gaps([-1, *old_at, old_end - head], [-1, *new_at, new_end - head], head)
     settled = _settled(_joined(gaps, old, new), old, new)
@@ -90,7 +91,8 @@ def unified(old: Sequence[str], new: Sequence[str], names: Sequence[str], contex
         if number == 0:
             yield f"--- {names[0]}"
             yield f"+++ {names[1]}"
-        first, last = hunk[0], hunk[-1]
+        first = hunk[0]
+        last = hunk[-1]
         sides = _range(first.old_start, last.old_end), _range(first.new_start, last.new_end)
         yield f"@@ -{sides[0]} +{sides[1]} @@"
         for equal, old_start, old_end, new_start, new_end in hunk:
@@ -145,7 +147,8 @@ def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[Sequence[int], Seque
     ours, theirs = (list(map(numbers.setdefault, side, unused)) for side in (old, new))
     is_shared = set(ours).intersection(theirs).__contains__
     old_at, new_at = (list(compress(count(), map(is_shared, side))) for side in (ours, theirs))
-    ours, theirs = list(filter(is_shared, ours)), list(filter(is_shared, theirs))
+    ours = list(filter(is_shared, ours))
+    theirs = list(filter(is_shared, theirs))
     if ours == theirs:
         return old_at, new_at, True
     ends = sum(_common_ends(ours, theirs))
@@ -171,7 +174,8 @@ def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
     for below in gaps:
         gap = below
         while joined:
-            above, between = joined[-1], gap[0] - joined[-1][1]
+            above = joined[-1]
+            between = gap[0] - joined[-1][1]
             if _again_above(*_only_side(gap, old, new), between) == between:
                 gap = above[0], above[1] + gap[1] - gap[0], above[2], above[3] + gap[3] - gap[2]
             elif _again_below(*_only_side(above, old, new), between) == between:
@@ -224,7 +228,8 @@ def _blocks(gaps: Iterable[_Gap], old_end: int, new_end: int) -> Iterator[DiffBl
         if old < old_start:
             yield DiffBlock(True, old, old_start, new, new_start)
         yield DiffBlock(False, old_start, old_stop, new_start, new_stop)
-        old, new = old_stop, new_stop
+        old = old_stop
+        new = new_stop
     if old < old_end:
         yield DiffBlock(True, old, old_end, new, new_end)
 

@@ -11,7 +11,8 @@ def glob_match(glob: str, path: str, fold: bool = False, *, sets: bool = False) 
     Quadratic at worst in the number of names.
     """
     if fold:
-        glob, path = glob.casefold(), path.casefold()
+        glob = glob.casefold()
+        path = path.casefold()
     names = path.split("/")
     reached = {0}
     for part in (parts := glob.strip("/").split("/")):

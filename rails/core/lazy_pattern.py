@@ -13,7 +13,8 @@ class LazyPattern:
     """Becomes a pattern at the first use."""
 
     def __init__(self, pattern: str | bytes | Callable[[], str], flags: int) -> None:
-        self.pattern, self.asked = pattern, flags
+        self.pattern = pattern
+        self.asked = flags
 
     def __getattr__(self, name: str) -> object:
         compiled = re.compile(self.pattern() if callable(self.pattern) else self.pattern, self.asked)

@@ -115,7 +115,8 @@ def line_column(text: str, offset: int, first: tuple[int, int] = (1, 1)) -> tupl
 
 def excerpt(text: str, offset: int, width: int = 60) -> str:
     """Return what surrounds ``offset`` on one printable line, ``…`` where cut."""
-    start, end = max(0, offset - width), offset + width
+    start = max(0, offset - width)
+    end = offset + width
     body = printable(text[start:end], keep="").strip()
     return f"{'…' if start else ''}{body}{'…' if end < len(text) else ''}"
 
@@ -124,7 +125,8 @@ def head_and_tail(text: str, limit: int) -> tuple[str, int]:
     """Cut the middle out, to about ``limit`` characters. Return the text and the number cut."""
     if len(text) <= limit:
         return text, 0
-    head, tail = text[: limit * 2 // 3], text[-limit // 3 :]
+    head = text[: limit * 2 // 3]
+    tail = text[-limit // 3 :]
     left_out = len(text) - len(head) - len(tail)
     return f"{head}\n[… {left_out} characters left out …]\n{tail}", left_out
 

@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from rails.core.atomic_file import RENAME_EXCHANGE, rename_by, rename_free
@@ -21,7 +22,8 @@ class UserFile:
     """A file as it is; ``place``: where its links lead. Raises OSError for no ordinary file."""
 
     def __init__(self, file: Path) -> None:
-        self.name, self.place = file, Path(os.path.realpath(file))
+        self.name = file
+        self.place = Path(os.path.realpath(file))
         self._seen = _facts(self.place)
 
     def __str__(self) -> str:
@@ -31,12 +33,15 @@ class UserFile:
         """Return content, about ``most`` bytes; nothing where none is. Raises OSError."""
         return read_ordinary(self.place, most) if self._seen else b""
 
-    def write(self, parts: Iterable[bytes]) -> None:
-        """Replace its content by ``parts``. Raises OSError, also if written meanwhile."""
+    def write(self, parts: Iterable[bytes], most: int = 0o7777) -> None:
+        """Replace its content by ``parts``, with permission bits of ``most`` alone.
+
+        Raises OSError, also if written meanwhile.
+        """
         self.place.parent.mkdir(parents=True, exist_ok=True)
         slot = self._slot()
         try:
-            self._fill(slot, parts)
+            self._fill(slot, parts, most)
             if self._seen is None:
                 rename_free(slot, self.place)
             elif not rename_by(slot, self.place, RENAME_EXCHANGE):
@@ -60,10 +65,10 @@ class UserFile:
     def _slot(self) -> Path:
         return self.place.with_name(f".{self.place.name[:100]}.{os.urandom(6).hex()}")
 
-    def _fill(self, slot: Path, parts: Iterable[bytes]) -> None:
-        with slot.open("xb") as file:
+    def _fill(self, slot: Path, parts: Iterable[bytes], most: int) -> None:
+        with open(slot, "xb", opener=partial(os.open, mode=0o666 & most)) as file:
             if self._seen:
-                os.fchmod(file.fileno(), self._seen[-1])
+                os.fchmod(file.fileno(), self._seen[-1] & most)
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())

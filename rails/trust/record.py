@@ -105,8 +105,10 @@ def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def write_record(file: Path, value: Mapping[str, Json]) -> None:
-    """Write ``value`` to ``file`` or its link's target. Raises OSError, also for a concurrent change."""
+    """Write ``value`` to ``file`` or its link's target, for this user alone.
+
+    Raises OSError, also for a concurrent change.
+    """
     from rails.core.user_files import UserFile
 
-    UserFile(file).write([json.dumps(value, indent=1).encode()])
-    file.chmod(0o600)
+    UserFile(file).write([json.dumps(value, indent=1).encode()], 0o600)

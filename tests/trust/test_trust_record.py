@@ -1,6 +1,7 @@
 """What was accepted is kept exactly, by project and by name; a record that cannot be read accepts nothing."""
 
 import json
+import os
 
 import pytest
 
@@ -17,7 +18,8 @@ def config(tmp_path, monkeypatch):
 
 
 def test_each_name_of_each_project_keeps_the_text_that_was_accepted_last(config, tmp_path):
-    first, second = TrustRecord(config, tmp_path / "a"), TrustRecord(config, tmp_path / "b")
+    first = TrustRecord(config, tmp_path / "a")
+    second = TrustRecord(config, tmp_path / "b")
     first.accept("x", "d1", "old")
     first.accept("x", "d2", "new é\ud800")
     first.accept("y", "d3", "other")
@@ -103,6 +105,15 @@ def test_what_cannot_be_written_down_is_not_accepted_and_says_so(tmp_path):
     assert record.digests() == frozenset()
 
 
+def test_a_record_is_private_while_it_is_written(config, tmp_path, monkeypatch):
+    modes = []
+    monkeypatch.setattr("os.fsync", lambda descriptor: modes.append(os.fstat(descriptor).st_mode & 0o777))
+    give_consent(tmp_path, "d1")
+    (config / "gate-trust.json").chmod(0o644)
+    give_consent(tmp_path, "d2")
+    assert modes == [0o600, 0o600]
+
+
 def test_a_file_is_shown_whole_and_first_what_changed_since_it_was_accepted():
     assert file_for_review("", "a\nb\n\n") == ["The whole file:", "a\nb"]
     assert file_for_review("a\nb\n", "a\nc\n") == [
@@ -115,7 +126,8 @@ def test_a_file_is_shown_whole_and_first_what_changed_since_it_was_accepted():
 
 
 def test_an_agreement_to_what_the_gate_executes_is_of_one_project_and_the_others_stay(config, tmp_path):
-    one, other = tmp_path / "one", tmp_path / "other"
+    one = tmp_path / "one"
+    other = tmp_path / "other"
     assert agreed_digest(one) == ""
     give_consent(one, "d1")
     give_consent(other, "d2")

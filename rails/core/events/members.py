@@ -32,7 +32,8 @@ def members_of(kind: type) -> tuple[Member, ...]:
 
 @cache
 def _members_of(kind: Any) -> tuple[Member, ...]:  # noqa: ANN401 - a type is no Hashable to the type checker
-    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    names = kind.__struct_fields__
+    defaults = kind.__struct_defaults__
     given = [msgspec.NODEFAULT] * (len(names) - len(defaults)) + list(defaults)
     keys = kind.__struct_encode_fields__
     return tuple(

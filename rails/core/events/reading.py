@@ -44,7 +44,8 @@ def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
 
 @cache
 def _plan(kind: Hashable) -> tuple[tuple[str, str, Reader, bool, Hashable], ...]:
-    members, hints = members_of(cast("type", kind)), hints_of(cast("type", kind))
+    members = members_of(cast("type", kind))
+    hints = hints_of(cast("type", kind))
     return tuple((one.name, one.key, _reader(hints[one.name]), one.required, hints[one.name]) for one in members)
 
 
@@ -74,7 +75,8 @@ def read_verdict(facts: Mapping[str, Json]) -> Verdict:
 def _reader(hint: Hashable) -> Reader:
     if simple := _READERS.get(hint):
         return simple
-    origin, args = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    args = get_args(hint)
     if origin in _UNIONS:
         return _optional(args)
     if origin is Literal:
@@ -91,7 +93,8 @@ def _reader(hint: Hashable) -> Reader:
 def _empty(hint: Hashable) -> object:
     if hint in _EMPTY:
         return _EMPTY[hint]
-    origin, args = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    args = get_args(hint)
     if origin is Literal:
         return args[0]
     if origin is tuple:

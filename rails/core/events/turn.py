@@ -71,7 +71,8 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
         cls, words: str, answer: ModelAnswer, *, prose: str | None = None, duration_ms: float | None = None
     ) -> LlmResponse:
         """Return the event of ``answer``."""
-        message, kept = answer.message, answer_to_json(answer)
+        message = answer.message
+        kept = answer_to_json(answer)
         return cls(
             words=words,
             text=message.text,
@@ -119,7 +120,8 @@ class McpRequestFormulated(Event, frozen=True):
     @property
     def message(self) -> str:
         """The tool, and the agent's reason."""
-        tool, why = self.request.tool_name, self.request.explanation
+        tool = self.request.tool_name
+        why = self.request.explanation
         return f"{tool}: {why}" if why else tool
 
     def to_json(self) -> dict[str, Json]:
