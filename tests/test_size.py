@@ -24,7 +24,7 @@ PACKAGES = {
     "config": 5_731,
     "core": 23_438,
     "data_formats": 14_572,
-    "edits": 41_081,
+    "edits": 41_281,
     "gate": 70_085,
     "git": 4_283,
     "integrations": 21_781,

@@ -37,7 +37,10 @@ class JsonError(ValueError):
 
     def __init__(self, message: str, fix: str, line: int, column: int) -> None:
         super().__init__(message)
-        self.message, self.fix, self.line, self.column = message, fix, line, column
+        self.message = message
+        self.fix = fix
+        self.line = line
+        self.column = column
 
 
 class JsonDocument:

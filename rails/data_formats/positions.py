@@ -192,7 +192,9 @@ class _Open:
     __slots__ = ("is_object", "key", "key_end", "key_start", "seen", "start", "wanted")
 
     def __init__(self, wanted: _Wanted | None, start: int, *, is_object: bool) -> None:
-        self.wanted, self.start, self.is_object = wanted, start, is_object
+        self.wanted = wanted
+        self.start = start
+        self.is_object = is_object
         self.key: str | int = 0
         self.key_start = self.key_end = -1
         self.seen: dict[str, int] = {}
@@ -204,7 +206,8 @@ class _Scan:
         self._stack: list[_Open] = []
 
     def run(self, text: str, at: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-        stack, key_next = self._stack, False
+        stack = self._stack
+        key_next = False
         for match in _TOKEN.finditer(text, at):
             word = match[0]
             first = word[0]
@@ -242,7 +245,8 @@ class _Scan:
     def _key(self, word: str, start: int, end: int) -> int:
         top = self._stack[-1]
         top.key = key = word[1:-1] if "\\" not in word else str(json.loads(word, strict=False))
-        top.key_start, top.key_end = start, end
+        top.key_start = start
+        top.key_end = end
         first = top.seen.get(key, -1)
         if self._root is None and first < 0:
             top.seen[key] = start

@@ -28,7 +28,7 @@ def alone(warned: Literal["ignore", "error"] = "ignore") -> Iterator[None]:
         yield
 
 
-def parse_tree(text: str, warned: Literal["ignore", "error"] = "ignore") -> ast.Module:
+def parse_tree(text: str | bytes, warned: Literal["ignore", "error"] = "ignore") -> ast.Module:
     """Return the syntax tree. Raises what ``ast.parse`` raises, and Warning if those are errors."""
     import ast  # which a look at the syntax alone does not need
 

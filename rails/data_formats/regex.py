@@ -105,7 +105,8 @@ def _compiled(pattern: str, **switches: bool) -> Any:  # noqa: ANN401 - RE2's pa
     if len(pattern) > limits.REGEX_CHARS:
         raise RegexError(f"it has {len(pattern)} characters; {limits.REGEX_CHARS} are allowed")
     options = re2.Options()
-    options.max_mem, options.log_errors = _MEMORY, False
+    options.max_mem = _MEMORY
+    options.log_errors = False
     for name, value in switches.items():
         setattr(options, name, value)
     try:

@@ -48,5 +48,6 @@ def _block(lines: list[str], name: str, at: int) -> Outcome:
     if len(middles) != 1 or any(OPENING.fullmatch(line) for line in lines):
         what = "no ======= line" if not middles else "several lines that could divide it"
         return NotRead(at, f"a SEARCH block for {name} has {what}", "Send the change in another form.")
-    old, new = lines[: middles[0]], lines[middles[0] + 1 :]
+    old = lines[: middles[0]]
+    new = lines[middles[0] + 1 :]
     return edit_of(name, old, new) if any(line.strip() for line in old) else new_file(name, new)

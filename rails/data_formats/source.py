@@ -193,7 +193,8 @@ def _python_strings(text: str) -> list[tuple[int, int]]:
     import tokenize
 
     lines = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]
-    found, opened = [], []
+    found = []
+    opened = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         start, end = (lines[row - 1] + column for row, column in (token.start, token.end))
         name = tokenize.tok_name[token.type]
@@ -210,7 +211,8 @@ def _tree_strings(language: str) -> Callable[[str], list[tuple[int, int]]]:
     def find(text: str) -> list[tuple[int, int]]:
         data = text.encode(errors="replace")
         chars = [0, *itertools.accumulate(((byte & 0xC0) != 0x80 for byte in data), int.__add__)]
-        found, waiting = [], [_parser(language).parse(data).root_node]
+        found = []
+        waiting = [_parser(language).parse(data).root_node]
         while waiting:
             node = waiting.pop()
             if _STRING_NODE.search(node.type):

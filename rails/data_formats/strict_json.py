@@ -67,7 +67,9 @@ class _Refused(ValueError):
 
     def __init__(self, code: str, message: str, token: str) -> None:
         super().__init__(message)
-        self.code, self.message, self.token = code, message, token
+        self.code = code
+        self.message = message
+        self.token = token
 
 
 def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -31,7 +31,8 @@ def added(text: str, task: str) -> tuple[int, str] | Refusal:
 
 def marked(text: str, task: str, *, done: bool) -> tuple[int, str, str] | Refusal:
     """Return the line of ``text`` that marks ``task`` as done or open: its number, old and new text; or a refusal."""
-    line, state = _line(task), "open" if done else "done"
+    line = _line(task)
+    state = "open" if done else "done"
     if not line:
         return _NO_WORDS
     tasks = [(number, found) for number, found in _tasks(text) if (found["mark"] == " ") is done]

@@ -64,7 +64,8 @@ _SIGNATURE: Final = "-- "
 def diff_changes(text: str, name: str = "") -> Iterator[Outcome]:
     """Yield a diff's changes; ``name`` is the file where it names none."""
     for file in _files(text.split("\n")):
-        file.old, file.new = file.old or name, file.new or name
+        file.old = file.old or name
+        file.new = file.new or name
         yield from _changes(file)
 
 
@@ -114,7 +115,8 @@ def _header(line: str, file: _File) -> None:
     word, _, rest = line.partition(" ")
     if word in ("rename", "copy") and rest.startswith(("from ", "to ")):
         side, _, path = rest.partition(" ")
-        file.moved, file.fault = True, "copies a file, which is not read" if word == "copy" else file.fault
+        file.moved = True
+        file.fault = "copies a file, which is not read" if word == "copy" else file.fault
         file.old, file.new = (path, file.new) if side == "from" else (file.old, path)
     elif line.startswith("new file mode"):
         file.old = _NO_FILE
@@ -133,7 +135,8 @@ def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
     hunk = _Hunk(at, numbers)
     file.hunks.append(hunk)
     if lines[at].startswith("@@@"):
-        file.line, file.fault = at, file.fault or "is one of a merge, with several old sides (@@@), which is not read"
+        file.line = at
+        file.fault = file.fault or "is one of a merge, with several old sides (@@@), which is not read"
     at += 1
     while at < len(lines) and not _begins(lines, at):
         row = re.sub("^\u00a0", " ", lines[at].removesuffix("\r"))
@@ -209,7 +212,8 @@ def _is_certain(hunks: Sequence[_Hunk]) -> bool:
 
 
 def _edit(path: str, hunk: _Hunk, *, certain: bool) -> Outcome:
-    old, new = hunk.side("-"), hunk.side("+")
+    old = hunk.side("-")
+    new = hunk.side("+")
     if not any(row.strip() for row in hunk.rows):
         return NotRead(hunk.line, "a hunk is empty")
     first = hunk.numbers[0] if hunk.numbers and certain else 0

@@ -156,7 +156,9 @@ class History:
     def _onto_now(
         self, workspace: Workspace, sides: Sequence[_Side], step: Checkpoint, kind: CheckpointKind
     ) -> tuple[ChangeSet, list[WorkspacePath]]:
-        changes, merged, in_the_way = [], [], []
+        changes = []
+        merged = []
+        in_the_way = []
         for side in sides:
             try:
                 found = workspace.read(side.path)

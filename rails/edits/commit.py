@@ -48,10 +48,9 @@ def commit_session(project: Path, session: str, title: str) -> Committed:
     kept = [(name, change) for name, change in zip(names, changes, strict=True) if name not in ignored]
     if not kept:
         raise WorkspaceError(f"Session {session} has no changes in effect that git would keep. Nothing was committed.")
-    entries = repository.entries(kept)
     subject = one_line(title.strip().partition("\n")[0].rstrip(), 200) or "Changes by AI-Rails"
     message = f"{subject}\n\nAI-Rails-Session: {session}\n"
-    commit = repository.commit(entries, message)
+    commit = repository.commit(repository.entries(kept), message)
     return Committed(commit, tuple(name for name, _ in kept), tuple(sorted(ignored)))
 
 
@@ -72,7 +71,7 @@ def backup_branch(project: Path) -> str:
         commit = repository.commit_tree(tree, head, "Before AI-Rails: the work tree as it was\n")
     stem = f"ai-rails-backup-{time.strftime('%Y%m%d-%H%M%S')}"
     for name in (stem, *(f"{stem}-{number}" for number in range(2, 100))):
-        if repository.git(["update-ref", f"refs/heads/{name}", commit, "0" * 40])[0] == 0:
+        if repository.git(["update-ref", f"refs/heads/{name}", commit, ""])[0] == 0:
             return name
     raise WorkspaceError("The backup branch could not be made in your repository. Nothing was started.")
 
@@ -113,21 +112,26 @@ class _Repository(Struct, frozen=True):
     def name(self, change: FileChange) -> str:
         return (self.project / str(change.path)).relative_to(self.top).as_posix()
 
-    def git(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> tuple[int, bytes]:
-        environment = {
+    def _places(self) -> dict[str, str]:
+        return {
             **CLEAN,
             "GIT_DIR": str(self.folder),
             "GIT_COMMON_DIR": str(self.common),
             "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
             "GIT_WORK_TREE": str(self.top),
-            "GIT_INDEX_FILE": str(index or self.folder / "index"),
+            "GIT_INDEX_FILE": str(self.folder / "index"),
         }
+
+    def git(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> tuple[int, bytes]:
+        environment = self._places()
+        if index:
+            environment["GIT_INDEX_FILE"] = str(index)
         status, out, _ = run_git(arguments, self.top, environment, data)
         return status, out
 
     def must(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> bytes:
         status, out = self.git(arguments, data, index)
-        if status != 0:
+        if status:
             raise WorkspaceError(f"git {arguments[0]} failed in your repository. Nothing was committed.")
         return out
 
@@ -152,7 +156,7 @@ class _Repository(Struct, frozen=True):
                 raise WorkspaceError(f"{name} is staged otherwise. Nothing was committed; commit or unstage it first.")
             content = self._content(name, change, committed.get(name))
             if content is None:
-                lines.append(f"0 {'0' * 40}\t{name}\0")
+                lines.append(f"0 {'0' * len(committed[name])}\t{name}\0")
                 continue
             blob = self.must(["hash-object", "-w", "--stdin", "--no-filters"], content).decode().strip()
             lines.append(f"{'100755' if change.mode & 0o111 else '100644'} {blob}\t{name}\0")
@@ -192,32 +196,36 @@ class _Repository(Struct, frozen=True):
             tree = self.must(["write-tree"], index=index).decode().strip()
         commit = self.commit_tree(tree, head, message)
         self.must(["update-index", "-z", "--index-info"], entries)
-        self.must(["update-ref", "-m", "commit: AI-Rails", "HEAD", commit, head or "0" * 40])
+        self.must(["update-ref", "-m", "commit: AI-Rails", "HEAD", commit, head])
         return commit
 
     def commit_tree(self, tree: str, head: str, message: str) -> str:
-        git = git_library()
-        own = git.Repo(self.folder, expand_vars=False)
-        own.odb = git.GitCmdObjectDB(str(self.common / "objects"), own.git)  # whatever the environment says
-        settings = git.GitConfigParser([str(Path.home() / ".gitconfig"), str(self.common / "config")], read_only=True)
-        name = os.environ.get("GIT_AUTHOR_NAME") or settings.get_value("user", "name", "AI-Rails")
-        mail = os.environ.get("GIT_AUTHOR_EMAIL") or settings.get_value("user", "email", "ai-rails@localhost")
-        who = git.Actor(str(name), str(mail))
-        parents = [git.Commit(own, bytes.fromhex(head))] if head else []
-        made = git.Commit.create_from_tree(own, git.Tree(own, bytes.fromhex(tree)), message, parents, False, who, who)
-        return str(made.hexsha)
+        """Return a new commit, by whom git's settings name: all of them, a folder's own included."""
+        library = git_library()
+        git = library.Git(str(self.top))
+        git.update_environment(**{name: value for name, value in self._places().items() if "CONFIG" not in name})
+        parents = ["-p", head] if head else []
+        try:
+            for field, default in (("NAME", "AI-Rails"), ("EMAIL", "ai-rails@localhost")):
+                configured = git.config("--default", default, "--get", f"user.{field.lower()}")
+                who = os.environ.get(f"GIT_AUTHOR_{field}") or configured or default
+                git.update_environment(**{f"GIT_AUTHOR_{field}": who, f"GIT_COMMITTER_{field}": who})
+            return str(git(c="i18n.commitEncoding=UTF-8").commit_tree(tree, *parents, "-m", message))
+        except library.GitCommandError as error:
+            raise WorkspaceError(f"git could not commit: {one_line(str(error), 600)}. Nothing was done.") from error
 
     def all_entries(self) -> bytes:
         """No filters run."""
         tracked = self._listed(["ls-files", "-s", "-z"])
         others = os.fsdecode(self.must(["ls-files", "-o", "--exclude-standard", "-z"]))
-        lines, wanted = [], []
+        lines = []
+        wanted = []
         for name in (*tracked, *(one for one in others.split("\0") if one and not _holds_secrets(one))):
             place = self.top / name
             if place.is_file() and not place.is_symlink() and "\n" not in name:
                 wanted.append(name)
-            elif not os.path.lexists(place):
-                lines.append(f"0 {'0' * 40}\t{name}\0")
+            elif name in tracked and not os.path.lexists(place):
+                lines.append(f"0 {'0' * len(tracked[name])}\t{name}\0")
         names = os.fsencode("".join(f"{name}\n" for name in wanted))
         blobs = self.must(["hash-object", "-w", "--no-filters", "--stdin-paths"], names).decode().split()
         for name, blob in zip(wanted, blobs, strict=True):

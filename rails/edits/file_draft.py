@@ -137,7 +137,9 @@ class Draft:
             raise EditError("limit", f"The file would have {len(data)} bytes; {limits.FILE_BYTES} are allowed.")
         if data == self._start:
             raise EditError("no_change", "No changes made (content identical after replacement).", "Leave it out.")
-        self._data, self._stage, self._fate = data, None, "written"
+        self._data = data
+        self._stage = None
+        self._fate = "written"
         return (*notes, *self.link_note())
 
     def delete(self, base: str = "", content: str | None = None) -> Sequence[str]:
@@ -149,7 +151,9 @@ class Draft:
         self._check_writable()
         if content is not None:
             self._check_whole(content)
-        self._data, self._stage, self._fate = None, None, "deleted"
+        self._data = None
+        self._stage = None
+        self._fate = "deleted"
         return ()
 
     def _check_whole(self, content: str) -> None:
@@ -181,8 +185,12 @@ class Draft:
         source._check_writable()
         source._flush()
         source._merge()
-        self._data, self.mode, self._fate = source._data, source.mode, "written"
-        source._data, source._stage, source._fate = None, None, "moved away"
+        self._data = source._data
+        self.mode = source.mode
+        self._fate = "written"
+        source._data = None
+        source._stage = None
+        source._fate = "moved away"
         return (f"moved to {self.path}",)
 
     def put_back(self, change: FileChange) -> Sequence[str]:
@@ -250,7 +258,9 @@ class Draft:
         """Merge with the changes made since. Raises Problem where they meet."""
         if self._base is not None and self.before is not None and self._data is not None:
             found = put_together(self._base, self.before, self._data)
-            self._base, self._data, self.merged = None, found.data, found.kept
+            self._base = None
+            self._data = found.data
+            self.merged = found.kept
 
     def _changed_note(self, base: str) -> Sequence[str]:
         seen = self._known.seen.get(str(self.path), "")
@@ -323,7 +333,8 @@ class Draft:
         stage.spans.insert(at, span)
 
     def _flush(self) -> None:
-        stage, self._stage = self._stage, None
+        stage = self._stage
+        self._stage = None
         if stage is not None and stage.spans:
             from rails.edits.replace import replace_all
 
@@ -342,7 +353,8 @@ class Draft:
         notes = []
         view = View(old.text)
         if view.eol != "\n" and not view.mixed and "\r" not in content and "\n" in content:
-            content, notes = content.replace("\n", view.eol), ["line ends kept as they were"]
+            content = content.replace("\n", view.eol)
+            notes = ["line ends kept as they were"]
         return old.encode(content.removeprefix("\ufeff") if old.mark else content), notes
 
 

@@ -25,7 +25,8 @@ _OTHER: EditError = EditError(
 def parts(request: ToolRequest) -> Iterator[ToolRequest | EditError]:
     """Yield the requests; a rollback, which no other tool does, stays itself."""
     given = dict(request.parameters)
-    path, mode = str(given["file_path"]), given.pop("mode")
+    path = str(given["file_path"])
+    mode = given.pop("mode")
     if mode != "edit":
         yield replace(request, tool_name=WRITE_FILE.name, parameters=given) if mode == "whole_write" else request
         return

@@ -99,7 +99,8 @@ class IndentMap(Struct, frozen=True):
         steps: dict[str, str] = {}
         unclear = set()
         for low, high in pairwise(ordered):
-            step, result = high.removeprefix(low), self.known[high].removeprefix(self.known[low])
+            step = high.removeprefix(low)
+            result = self.known[high].removeprefix(self.known[low])
             nested = high.startswith(low) and self.known[high].startswith(self.known[low])
             if nested and result and steps.setdefault(step, result) != result:
                 unclear.add(step)
@@ -134,7 +135,8 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     """
     known: dict[str, str] = {}
     if first_bare(search, found) is not None:
-        search, found = search[1:], found[1:]
+        search = search[1:]
+        found = found[1:]
     for wanted, line in zip(search, found, strict=True):
         if wanted.strip() and known.setdefault(indent(wanted), indent(line)) != indent(line):
             return None
@@ -184,7 +186,8 @@ def learn_indent(
 
     ``request`` (old and new) and ``file`` (lines around) show how wide a level is.
     """
-    known, units = pairs(search, found), (unit(request, search), unit(file, file))
+    known = pairs(search, found)
+    units = (unit(request, search), unit(file, file))
     blanks = "".join({char for line in file for char in indent(line)}) or " \t"
     differ = _differing(search, found)
     if len(differ) == 1 and len(search) > 2 and first_bare(search, found) is None and not _explained(known, *units):
@@ -214,7 +217,8 @@ def unit(lines: Sequence[str], settled: Sequence[str]) -> str:
     other: Counter[str] = Counter()
     for steps, some in ((opened, lines), (other, settled)):
         for line, following in pairwise(line for line in some if line.strip()):
-            low, high = indent(line), indent(following)
+            low = indent(line)
+            high = indent(following)
             if len(high) > len(low) and high.startswith(low) and (steps is other or line.rstrip().endswith(OPENERS)):
                 steps[high[len(low) :]] += 1
     best = (opened or other).most_common(1)

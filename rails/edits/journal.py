@@ -166,10 +166,12 @@ def decode_journal(file_name: str, data: bytes) -> Journal | None:
 
 def _read(identity: str, head: _Head, body: bytes) -> Journal:
     """Return the journal. Raises ValueError for an invalid byte or path."""
-    entries, offset = [], 0
+    entries = []
+    offset = 0
     for number, file in enumerate(head.entries):
         middle = offset + file.length
-        before, after = body[offset:middle], body[middle : middle + file.after_length]
+        before = body[offset:middle]
+        after = body[middle : middle + file.after_length]
         offset = middle + file.after_length
         entries.append(
             Entry(

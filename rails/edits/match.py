@@ -313,7 +313,8 @@ def pattern_matches(view: View, wanted: EditRequest) -> list[PatternMatch]:
     RE2's dialect, in linear time (:mod:`rails.data_formats.regex`); its replacement knows ``$1`` to ``$99``, ``$&``,
     ``$$``; without ``regex`` it is literal.
     """
-    old, new = flatten(wanted.old), flatten(wanted.new)
+    old = flatten(wanted.old)
+    new = flatten(wanted.new)
     if not wanted.regex:
         flags = re.IGNORECASE if wanted.ignore_case else 0
         return [PatternMatch(*match.span(), new) for match in re.finditer(re.escape(old), view.flat, flags)]

@@ -1,8 +1,8 @@
 r"""Three-way merge on lines that cannot misplace anything: both sides' changes, or a conflict.
 
-The texts are cut at lines that each has exactly once, in the same order. If both sides changed a piece otherwise, it
-is a conflict: which of repeated lines went or came is not guessed. Lines end in ``\n``. Not covered: contradictions in
-meaning.
+The texts are cut at lines that each has exactly once, in the same order. If both sides changed a piece, a base line
+must lie between the changes, however far repeated lines let them slide. Lines end in ``\n``. Not covered:
+contradictions in meaning.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflict:
             out += our
         elif our in (old, their):
             out += their
+        elif both := _apart(old, our, their) or _apart(old, their, our):
+            out += both
         else:
             return Conflict(at[1] + 1, max(at[1] + 1, cut[1]))
         out += sides[0][cut[0] : cut[0] + 1]  # the same line in all three, none at the end
@@ -58,6 +60,22 @@ def _lines(data: bytes) -> list[bytes]:
     r"""Split after ``\n`` only."""
     pieces = data.split(b"\n")
     return [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
+
+
+def _apart(old: list[bytes], one: list[bytes], other: list[bytes]) -> list[bytes]:
+    end = _extent(old, one)[1]
+    start = _extent(old, other)[0]
+    return one[: len(one) - len(old) + end] + old[end:start] + other[start:] if end < start else []
+
+
+def _extent(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[int, int]:
+    """Return the lines of ``old`` between which it was changed: of all places to which repeated lines let one slide."""
+    first = _alike(old, new)
+    last = _alike(old[::-1], new[::-1])
+    if set(old[first : len(old) - last]).intersection(new[first : len(new) - last]):
+        return 0, len(old)  # several changes
+    fewer = max(0, len(old) - len(new))
+    return min(first, len(old) - fewer - last), max(len(old) - last, first + fewer)
 
 
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:

@@ -83,7 +83,8 @@ def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     offset, probe = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
     probe = probe.strip()[:_LINE_CHARS]
-    words, scored = set(tokens(probe)), []
+    words = set(tokens(probe))
+    scored = []
     for number, line in enumerate(islice(lines, limits.NEAREST_LINES)):
         text = line.strip()[:_LINE_CHARS]
         if not text or (words and words.isdisjoint(tokens(text))):
@@ -95,7 +96,8 @@ def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 def _measure(view: View, start: int, wanted: Sequence[str], old: str, new: str) -> Candidate:
     window = view.lines[start : start + len(wanted)]
     equal = sum(without_spaces(a) == without_spaces(b) for a, b in zip(wanted, window, strict=False))
-    first, last = start + 1, start + max(1, len(window))
+    first = start + 1
+    last = start + max(1, len(window))
     handle = handle_for(view, first, last, old, new)
     for offset, line in enumerate(wanted):
         other = window[offset] if offset < len(window) else ""

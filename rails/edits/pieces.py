@@ -30,7 +30,8 @@ def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
             return begin, end, new
         if new.endswith((" ", "\t")) and before.strip():
             return start, end, new  # it joins two lines
-        old, end = old[:-1], end - 1
+        old = old[:-1]
+        end = end - 1
     if old.startswith("\n") and before and new and not new.startswith("\n"):
         return start + 1, end, new
     further = any(line.strip() for line in new.split("\n")[1:])
@@ -42,7 +43,8 @@ def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
 
 
 def _is_shown(before: str, old: str, new: str) -> bool:
-    were, lines = old.split("\n"), new.split("\n")
+    were = old.split("\n")
+    lines = new.split("\n")
     shown = (before + indent(were[0]), *(indent(line) for line in were[1:] if line.strip()))
     added = (n for block in line_diff(were, lines).changed for n in range(max(1, block.new_start), block.new_end))
     return all(lines[n].startswith(shown) for n in added if lines[n].strip())

@@ -130,13 +130,15 @@ class _Planner:
             self._noted(request, request.parameters.get("file_path"), lambda: handler(self, request))
 
     def _noted(self, request: ToolRequest, path: Json, step: Callable[[], object]) -> None:
-        before, self.occurrences = len(self.refusals), 0
+        before = len(self.refusals)
+        self.occurrences = 0
         step()
         error = self.refusals[before].message if len(self.refusals) > before else ""
         self.results.append((request, EditResult(_text(path), not error, error, 0 if error else self.occurrences)))
 
     def refuse(self, request: ToolRequest, problem: EditError, where: str) -> None:
-        words, hint = problem.message, problem.hint
+        words = problem.message
+        hint = problem.hint
         if request.raw is not None and request.raw.dialect in (*PATCHES, NAMED):
             from rails.edits.patch_messages import in_chat_words
 
@@ -243,8 +245,10 @@ class _Planner:
 
     def write_file(self, request: ToolRequest) -> None:
         p = request.parameters
-        content, base = _text(p.get("content")), _text(p.get("base_hash"))
-        only, keep = p.get("create_only") is True, p.get("keep_placeholder") is True
+        content = _text(p.get("content"))
+        base = _text(p.get("base_hash"))
+        only = p.get("create_only") is True
+        keep = p.get("keep_placeholder") is True
         self._on_file(request, lambda draft: draft.write(content, base, create_only=only, keep=keep))
 
     def edit_file(self, request: ToolRequest) -> None:
@@ -260,14 +264,16 @@ class _Planner:
             if _number(item.get("order")) is not None:
                 for draft in self.drafts.values():
                     draft.chain()
-            path, base = item.get("file_path"), item.get("base_hash")
+            path = item.get("file_path")
+            base = item.get("base_hash")
             self._noted(request, path, partial(self.edit, request, path, _wanted(item), base))
 
     def file_editor(self, request: ToolRequest) -> None:
         from rails.edits import file_editor  # which few answers need
 
         for part in file_editor.parts(request):
-            path, step = request.parameters.get("file_path"), partial(self._part, request, part)
+            path = request.parameters.get("file_path")
+            step = partial(self._part, request, part)
             self._noted(request, path, step)
         if why := one_line(_text(request.parameters.get("commit_message")), 200):
             self.notes.append(f"{request.parameters.get('file_path')}: its commit message is: {why}")
@@ -294,12 +300,16 @@ class _Planner:
 
     def insert_lines(self, request: ToolRequest) -> None:
         p = request.parameters
-        line, end = _number(p.get("line")) or 0, _number(p.get("end_line"))
-        text, base, keep = _text(p.get("text")), _text(p.get("base_hash")), p.get("keep_placeholder") is True
+        line = _number(p.get("line")) or 0
+        end = _number(p.get("end_line"))
+        text = _text(p.get("text"))
+        base = _text(p.get("base_hash"))
+        keep = p.get("keep_placeholder") is True
         self._on_file(request, lambda draft: draft.insert(line, end, text, base, keep=keep))
 
     def delete_file(self, request: ToolRequest) -> None:
-        base, content = _text(request.parameters.get("base_hash")), request.parameters.get("old_content")
+        base = _text(request.parameters.get("base_hash"))
+        content = request.parameters.get("old_content")
         wanted = content if isinstance(content, str) else None
         self._on_file(request, lambda draft: draft.delete(base, wanted))
 
@@ -323,7 +333,8 @@ class _Planner:
         from rails.data_formats import task_list  # which few answers need
 
         p = request.parameters
-        draft, task = self.draft(request, p.get("file_path")), _text(p.get("task"))
+        draft = self.draft(request, p.get("file_path"))
+        task = _text(p.get("task"))
         if draft is None:
             return
 

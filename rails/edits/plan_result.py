@@ -56,4 +56,7 @@ class EditError(Exception):
 
     def __init__(self, code: str, message: str, hint: str = "", miss: Miss | None = None) -> None:
         super().__init__(message)
-        self.code, self.message, self.hint, self.miss = code, message, hint, miss
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.miss = miss

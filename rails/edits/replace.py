@@ -58,7 +58,8 @@ def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement | None
 
 def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
     index = view.line_of(start) - 1
-    old, new = found.old.split("\n"), found.new.split("\n")
+    old = found.old.split("\n")
+    new = found.new.split("\n")
     real = [(text, view.real_line(index + n)[1]) for n, text in enumerate(old)]
     return _weave(real, old, new, lambda line, _: line, view.eol)
 
@@ -146,27 +147,34 @@ def replace_all(stage: Stage) -> bytes:
 
     Raises WorkspaceError if anything else changed: a fault of ours.
     """
-    text, pieces, gaps, at = stage.view.text, [], [], 0
+    text = stage.view.text
+    pieces = []
+    gaps = []
+    at = 0
     for span in stage.spans:
         gaps.append((at, span.start))
         pieces += [text[at : span.start], span.text]
         at = span.end
     gaps.append((at, len(text)))
     pieces.append(text[at:])
-    before, after = stage.coded.encode(text), stage.coded.encode("".join(pieces))
+    before = stage.coded.encode(text)
+    after = stage.coded.encode("".join(pieces))
     _prove(stage, before, after, gaps)
     return after
 
 
 def _prove(stage: Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, int]]) -> None:
     """Raise WorkspaceError if bytes outside the spans differ."""
-    coded, text, spans = stage.coded, stage.view.text, stage.spans
+    coded = stage.coded
+    text = stage.view.text
+    spans = stage.spans
     old_at = new_at = 0
     for number, (start, end) in enumerate(gaps):
         length = coded.size(text[start:end]) + (len(coded.mark) if number == 0 else 0)
         if before[old_at : old_at + length] != after[new_at : new_at + length]:
             raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")
-        old_at, new_at = old_at + length, new_at + length
+        old_at = old_at + length
+        new_at = new_at + length
         if number < len(spans):
             old_at += coded.size(text[spans[number].start : spans[number].end])
             new_at += coded.size(spans[number].text)

@@ -65,9 +65,11 @@ def clear(workspace: Workspace, states: Sequence[State], *, old_too: bool = True
 
     Others' saves are kept, and old bytes beside them if ``old_too``. Returns a sentence for each.
     """
-    kept, touched = [], {}
+    kept = []
+    touched = {}
     for state in states:
-        entry, folder = state.entry, state.folder
+        entry = state.entry
+        folder = state.folder
         if folder is None:
             continue
         touched[folder] = True

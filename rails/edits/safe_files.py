@@ -258,7 +258,8 @@ def _read_open(descriptor: int, shown: str, most: int) -> Snapshot:
         raise UnsafeFileError(f"{shown} is not a plain file.")
     if facts.st_size > most:
         raise UnsafeFileError(f"{shown} has {facts.st_size} bytes; {most} are allowed.")
-    chunks, size = [], 0
+    chunks = []
+    size = 0
     while chunk := os.read(descriptor, _CHUNK):
         chunks.append(chunk)
         size += len(chunk)

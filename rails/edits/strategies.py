@@ -49,7 +49,8 @@ FoundPlaces = TextPlaces | LinePlaces
 
 def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
     """Return the places of the first strategy that has any."""
-    old, new = flatten(wanted.old), flatten(wanted.new)
+    old = flatten(wanted.old)
+    new = flatten(wanted.new)
     exact = text_places(old, view.flat, PLACES)
     if wanted.whole_lines:
         lines = [start for start in exact if _is_lines(view.flat, start, old, indented=True)]
@@ -74,7 +75,8 @@ def _whole_line(view: View, wanted: EditRequest, old: str, at: Sequence[int]) ->
 
 
 def _is_lines(flat: str, start: int, old: str, *, indented: bool = False) -> bool:
-    before, end = flat[flat.rfind("\n", 0, start) + 1 : start], start + len(old)
+    before = flat[flat.rfind("\n", 0, start) + 1 : start]
+    end = start + len(old)
     begins = not before or (indented and not before.strip() and old[0] != "\n")
     return begins and (old[-1] == "\n" or flat[end : end + 1] in ("\n", ""))
 

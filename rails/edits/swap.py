@@ -21,7 +21,11 @@ from rails.edits.safe_files import Snapshot, UnsafeFileError, Workspace, write_n
 
 #: What a name holds: what it held before the change or holds after it (nothing, where the file is made or deleted),
 #: what somebody else put there, nothing although both are something; a slot may also hold the very file of the name.
-BEFORE, AFTER, OTHER, GONE, TWIN = "before", "after", "other", "gone", "twin"
+BEFORE = "before"
+AFTER = "after"
+OTHER = "other"
+GONE = "gone"
+TWIN = "twin"
 EMPTY: Final = ""
 #: How the names end under which a file is written before it is in the slot, and goes where there is no exchange.
 PART: Final = ".part"
@@ -121,7 +125,8 @@ def _belongs(state: State, wanted: str) -> bool:
 
 
 def _with_old_bytes(workspace: Workspace, state: State) -> State:
-    entry, folder = state.entry, state.folder
+    entry = state.entry
+    folder = state.folder
     if folder is None or state.now != AFTER or state.slot in (BEFORE, OTHER):
         return state
     if entry.before is not None:
@@ -140,7 +145,9 @@ def write_slot(
 
 
 def _exchange(workspace: Workspace, state: State, folder: int) -> None:
-    disk, name, slot = workspace.disk, state.entry.path.name, state.entry.slot
+    disk = workspace.disk
+    name = state.entry.path.name
+    slot = state.entry.slot
     if not state.is_there:
         disk.move(slot, name, folder)
     elif not state.slot:
@@ -154,7 +161,9 @@ def _exchange(workspace: Workspace, state: State, folder: int) -> None:
 
 def tidy(workspace: Workspace, entry: Entry) -> None:
     """Finish a half-written slot or an exchange in three steps."""
-    state, disk, out = look(workspace, entry), workspace.disk, entry.slot + _OUT
+    state = look(workspace, entry)
+    disk = workspace.disk
+    out = entry.slot + _OUT
     if state.folder is None:
         return
     with suppress(FileNotFoundError):

@@ -64,7 +64,8 @@ class View:
     @cached_property
     def starts(self) -> list[int]:
         """Return each line's flat offset."""
-        starts, offset = [], 0
+        starts = []
+        offset = 0
         for line in self.lines:
             starts.append(offset)
             offset += len(line) + 1

@@ -71,7 +71,10 @@ class FailingDisk(CountingDisk):
 
     def __init__(self, number, error, *, late=False, stays=False):
         super().__init__()
-        self.number, self.error, self.late, self.stays = number, error, late, stays
+        self.number = number
+        self.error = error
+        self.late = late
+        self.stays = stays
 
     def _fail(self):
         raise OSError(self.error, os.strerror(self.error))
@@ -91,7 +94,8 @@ class DyingDisk(CountingDisk):
 
     def __init__(self, number, moment):
         super().__init__()
-        self.number, self.moment = number, moment
+        self.number = number
+        self.moment = moment
 
     def before(self, number, name):
         if number == self.number and self.moment == "before":
@@ -128,7 +132,8 @@ class PowerDisk(StepwiseDisk):
     """
 
     def __init__(self, root, cut=None):
-        self.count, self.cut = 0, cut
+        self.count = 0
+        self.cut = cut
         self.ids = {}
         self.files = {}  # id -> [bytes now, bytes synced, mode]
         self.folders = {}  # id -> (names synced, changes since)

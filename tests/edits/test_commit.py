@@ -61,11 +61,16 @@ def test_ignored_files_are_left_out(project):
     assert (made.files, made.ignored) == (("a.txt",), ("x.log",))
 
 
-def test_the_first_commit_of_a_repository(tmp_path):
-    git(tmp_path, "init", "-q", "-b", "main")
+@pytest.mark.parametrize("names", ["sha1", "sha256"])
+def test_the_first_commit_of_a_repository_and_the_next(tmp_path, names):
+    git(tmp_path, "init", "-q", "-b", "main", f"--object-format={names}")
     step(tmp_path, change("a.txt", None, b"1\n"))
     made = commit_session(tmp_path, "s1", "t")
     assert git(tmp_path, "show", f"{made.commit}:a.txt") == b"1\n"
+    step(tmp_path, change("a.txt", b"1\n", None), change("b.txt", None, b"2\n"), session="s2")
+    commit_session(tmp_path, "s2", "t")
+    assert git(tmp_path, "ls-tree", "--name-only", "HEAD") == b"b.txt\n"
+    assert git(tmp_path, "log", "--format=%s", backup_branch(tmp_path)) == b"t\nt\n"
 
 
 def test_a_project_below_the_top_of_its_repository(project):
@@ -103,6 +108,10 @@ def test_a_work_tree_of_its_own_gets_the_commit_on_its_branch_and_the_first_one_
         ({}, "", "AI-Rails <ai-rails@localhost>"),
         ({}, "[user]\nname = Ada\nemail = ada@example.org\n", "Ada <ada@example.org>"),
         ({}, "[user]\nname = Ada\n", "Ada <ai-rails@localhost>"),
+        ({}, "[user] name = Ada <x>\n", "Ada x <ai-rails@localhost>"),
+        ({}, "[user] name = 007\n", "007 <ai-rails@localhost>"),
+        ({}, "[user]\nname =\n", "AI-Rails <ai-rails@localhost>"),
+        ({}, '[includeIf "gitdir:**/project/"]\npath = own\n', "Own <own@example.org>"),
         ({"GIT_AUTHOR_NAME": "Eve"}, "[user]\nname = Ada\nemail = ada@example.org\n", "Eve <ada@example.org>"),
         ({"GIT_AUTHOR_NAME": "Eve", "GIT_AUTHOR_EMAIL": "eve@example.org"}, "", "Eve <eve@example.org>"),
     ],
@@ -113,6 +122,7 @@ def test_author_and_committer_are_as_the_user_is_configured(project, monkeypatch
     for name, value in {**environment, "HOME": str(project.parent)}.items():
         monkeypatch.setenv(name, value)
     save(project.parent, ".gitconfig", configured)
+    save(project.parent, "own", "[user]\nname = Own\nemail = own@example.org\n")
     step(project, change("a.txt", b"old\n", b"new\n"))
     commit_session(project, "s1", " ")
     said = git(project, "log", "-1", "--format=%an <%ae>%n%cn <%ce>%n%B").decode()

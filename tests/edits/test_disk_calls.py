@@ -7,7 +7,8 @@ from rails.edits.safe_files import Disk
 
 
 def test_every_call_that_changes_the_disk_is_made_in_the_folder_that_is_held(monkeypatch):
-    calls, disk = [], Disk()
+    calls = []
+    disk = Disk()
 
     class System:
         def __getattr__(self, name):

@@ -51,6 +51,7 @@ def test_repeated_lines_are_never_taken_for_each_other():
     # nothing but repeated lines: where a side's change is, is not certain, so it is not guessed
     assert isinstance(merge3(b"}\n}\n}\n", b"}\n}\n", b"}\n}\n}\n}\n"), Conflict)
     assert isinstance(merge3(b"A\nB\nA\nB\n", b"A\nB\n", b"A\nB\nA\nQ\nB\n"), Conflict)
+    assert isinstance(merge3(b"A\nB\nB\nB\nB\n", b"R\nA\nB\nB\nB\nB\nB\n", b"A\nB\nB\nB\nQ\nB\n"), Conflict)
 
 
 def test_the_lines_that_were_kept_are_named():

@@ -18,9 +18,11 @@ class Walk:
     """Every step asserts; ``done`` counts what happened."""
 
     def __init__(self, project, seed):
-        self.project, self.random = Path(project), random.Random(seed)
+        self.project = Path(project)
+        self.random = random.Random(seed)
         self.history = History(self.project)
-        self.count, self.order = 0, 0
+        self.count = 0
+        self.order = 0
         self.steps = {}  # (session, number) -> {"undone", "order", "back": path -> (from, to), "folders"}
         self.done = dict.fromkeys(("apply", "exact", "merged", "refused", "nothing", "human"), 0)
 

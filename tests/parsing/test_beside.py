@@ -13,7 +13,8 @@ from .conftest import SHAPES
 
 F = "```"
 READ = '{"tool": "read_file", "path": "a"}'
-N60, N61 = "n" * 60, "n" * 61
+N60 = "n" * 60
+N61 = "n" * 61
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}}
 #: Takes any keys, as long as what they hold is a number.
 NUMBERS = {"type": "object", "additionalProperties": {"type": "integer"}}

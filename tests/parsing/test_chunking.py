@@ -81,11 +81,15 @@ def foreign(found):
 
 def stream(text, sizes, finish):
     """Feed bytes or text in chunks of the given sizes; return the intake and every signal."""
-    reader, signals, pos, turn = AnswerParser(SHAPES), [], 0, 0
+    reader = AnswerParser(SHAPES)
+    signals = []
+    pos = 0
+    turn = 0
     while pos < len(text):
         size = sizes[turn % len(sizes)]
         signals += reader.feed(text[pos : pos + size])
-        pos, turn = pos + size, turn + 1
+        pos = pos + size
+        turn = turn + 1
     intake = reader.flush(finish)
     return intake, [*signals, *intake.late]
 

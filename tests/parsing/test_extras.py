@@ -42,8 +42,10 @@ def test_a_closing_tag_in_a_text_of_the_second_call_ends_nothing():
 @walked("dialect", MESSAGES)
 @walked("size", [1, 3, 11])
 def test_chunking_makes_no_difference(dialect, size):
-    text, whole = MESSAGES[dialect], parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
-    reader, signals = AnswerParser(SHAPES, dialects=[dialect]), []
+    text = MESSAGES[dialect]
+    whole = parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
+    reader = AnswerParser(SHAPES, dialects=[dialect])
+    signals = []
     for pos in range(0, len(text), size):
         signals += reader.feed(text[pos : pos + size])
     intake = reader.flush("end_turn")

@@ -133,7 +133,8 @@ def test_tags_around_search_and_replace_are_a_fence(tag, language):
 @walked("here", ["cat > x <<EOF", "psql <<SQL", "ssh host <<-CMD", "RUN <<EOF", "python3 - <<'PY'"])
 def test_a_here_document_in_a_block_is_text_of_the_file(here):
     word = here.rpartition("<<")[2].strip("-'")
-    old, new = f"{here}\none\n{word}", f"{here}\ntwo\n{word}"
+    old = f"{here}\none\n{word}"
+    new = f"{here}\ntwo\n{word}"
     (request,) = parse(f"tool.sh\n{replaced(old, new)}", TOOLS, report_unread_calls=True).requests
     assert (request.parameters["old_string"], request.parameters["new_string"]) == (old, new)
 

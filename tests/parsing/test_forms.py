@@ -152,7 +152,8 @@ def calls_of(found):
 
 
 def streamed(text, dialect, size):
-    reader, signals = AnswerParser(TOOLS, dialects=[dialect], report_unread_calls=True), []
+    reader = AnswerParser(TOOLS, dialects=[dialect], report_unread_calls=True)
+    signals = []
     for start in range(0, len(text), size):
         signals += reader.feed(text[start : start + size])
     found = reader.flush("end_turn")

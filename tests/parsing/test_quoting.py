@@ -233,7 +233,9 @@ def test_what_is_taken_back_stands_again_in_the_prose_and_once_among_what_is_lef
     text = f"{DATA}Hm.\n{PAIR}So.\n{GOOD}</think>\n{DATA}"
     found = parse(text, SHAPES)
     assert (found.requests, found.refusals, found.prose, found.blocks) == ((), (), text, {})
-    pair, good, data = text.index(PAIR), text.index(GOOD), text.rindex(DATA)
+    pair = text.index(PAIR)
+    good = text.index(GOOD)
+    data = text.rindex(DATA)
     assert taken(found) == [
         (0, len(DATA) - 1, "there is no tool key"),
         (pair, pair + len(PAIR), "quoted inside think"),

@@ -109,7 +109,8 @@ def test_a_fault_is_named_with_its_line_its_column_and_its_own_remedy(members, e
     block = f'{{\n\t"tool": "write_file",\n\t{members}\n}}'
     answer = f"{before}```json\n{block}\n```\n".replace("\n", eol)
     (refusal,) = parse(answer, SHAPES).refusals
-    column, line = f"\t{members}".index(at) + 1, before.count("\n") + 4
+    column = f"\t{members}".index(at) + 1
+    line = before.count("\n") + 4
     assert f"line {line}, column {column}: " in refusal.message
     assert words in refusal.message + refusal.hint
 

@@ -98,5 +98,6 @@ TOKENS = st.sampled_from([
 def test_the_quick_decoder_and_the_careful_one_agree_on_whatever_comes(pieces):
     text = "".join(pieces)
     for said in (text, f"[{text}]", f'{{"k": {text}}}', f'"{text}"'):
-        quick, careful = parse_strict(said), read_json(said)
+        quick = parse_strict(said)
+        careful = read_json(said)
         assert repr(quick) == repr(careful)

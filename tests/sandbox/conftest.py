@@ -50,7 +50,9 @@ def box(label, project):
             view = SandboxView(project, layer)
             return run(argv, view, network, SandboxLimits(seconds=seconds, **limits), label=label, together=True)
 
-        go.layer, go.project, go.label = layer, project, label
+        go.layer = layer
+        go.project = project
+        go.label = label
         yield go
 
 

@@ -68,7 +68,8 @@ def test_what_lies_on_the_disk_is_counted_at_every_depth_and_no_link_is_followed
 def test_a_command_is_ended_once_its_layer_takes_more_than_it_may(tmp_path, monkeypatch, more, exceeded):
     monkeypatch.setattr(bounds, "_LOOK_SECONDS", 0.01)
     (tmp_path / "file").write_bytes(b"x" * 100_000)
-    looked, ended = threading.Semaphore(0), threading.Event()
+    looked = threading.Semaphore(0)
+    ended = threading.Event()
     counted = bounds._on_disk
     monkeypatch.setattr(bounds, "_on_disk", lambda folder: looked.release() or counted(folder))
     bound = bounds.DiskBound(tmp_path, counted(tmp_path) + more, ended.set)
@@ -85,12 +86,14 @@ def test_a_command_is_ended_once_its_layer_takes_more_than_it_may(tmp_path, monk
 def test_the_threads_of_this_user_are_counted_and_of_nobody_else(monkeypatch):
     class Entry:
         def __init__(self, name, uid):
-            self.name, self.uid = name, uid
+            self.name = name
+            self.uid = uid
 
         def stat(self):
             return os.stat_result((0, 0, 0, 0, self.uid, 0, 0, 0, 0, 0))
 
-    own, gone = str(os.getpid()), "999999999"
+    own = str(os.getpid())
+    gone = "999999999"
     entries = [
         Entry("self", os.geteuid()),
         Entry(gone, os.geteuid()),
@@ -172,7 +175,8 @@ def test_only_root_makes_groups(groups, monkeypatch):
 
 
 def test_a_group_whose_last_process_ends_a_moment_later_is_removed_then(tmp_path, monkeypatch):
-    group, tries = tmp_path / "group", []
+    group = tmp_path / "group"
+    tries = []
     group.mkdir()
     remove = Path.rmdir
 

@@ -32,7 +32,8 @@ def tree(folder):
 def effects(level, base):
     """Run all tries at a level; return what each came to, and what was seen outside."""
     label = label_of(level)
-    outside, project = base / "outside", base / "project"
+    outside = base / "outside"
+    project = base / "project"
     for folder in (outside, project / ".git" / "hooks", project / ".rails", project / ".venv" / "bin"):
         folder.mkdir(parents=True)
     (outside / "file").write_text("untouched")
@@ -41,7 +42,8 @@ def effects(level, base):
     (project / ".venv" / "bin" / "tool").write_text("tool")
     home_file = Path.home() / f".ai-rails-escape-{os.getpid()}"
     home_file.write_text("secret")
-    before, flag = (tree(outside), tree(project)), f"canary-{os.getpid()}"
+    before = (tree(outside), tree(project))
+    flag = f"canary-{os.getpid()}"
     with (
         subprocess.Popen(["sleep", "300"], cwd=outside) as victim,
         socket.create_server(("127.0.0.1", 0)) as tcp,

@@ -229,7 +229,8 @@ def test_a_layer_to_which_nothing_is_written_proposes_nothing(project):
 
 
 def test_no_link_leads_a_place_out_of_its_layer(tmp_path):
-    root, outside = tmp_path / "root", tmp_path / "outside"
+    root = tmp_path / "root"
+    outside = tmp_path / "outside"
     root.mkdir()
     outside.mkdir()
     (root / "away").symlink_to(outside)

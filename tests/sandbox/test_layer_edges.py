@@ -299,7 +299,8 @@ def test_shut_folders_of_a_copy_are_looked_into_at_any_depth(project, monkeypatc
     with CopyLayer(project) as layer:
         fill(layer.root, {"one/deep/x": b"1", "two/y": b"2"})
         os.mkfifo(layer.root / "two/pipe")
-        opened, ours = [], copied.open_folder
+        opened = []
+        ours = copied.open_folder
         monkeypatch.setattr(copied, "open_folder", lambda place: opened.append(place) or ours(place))
         assert walked(layer) == {"one/deep/x": b"1", "two/y": b"2", "two/pipe": "it is a pipe"}
         assert {str(place.relative_to(layer.root)) for place in opened} == {"one", "one/deep", "two", "src"}

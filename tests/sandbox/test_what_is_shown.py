@@ -79,7 +79,8 @@ def git(folder, *words):
 
 @pytest.fixture
 def repository(tmp_path):
-    main, library = tmp_path / "main", tmp_path / "library"
+    main = tmp_path / "main"
+    library = tmp_path / "library"
     for folder in (library, main):
         (folder / "pkg/deep").mkdir(parents=True)
         (folder / "pkg/deep/f").write_text("1\n")
@@ -97,12 +98,14 @@ def repository(tmp_path):
 @pytest.mark.parametrize("name", ["main", "tree", "main/sub", "main/pkg/deep", "tree/pkg/deep", "bare/inside"])
 @pytest.mark.parametrize("level", [3, 2, 1])
 def test_git_works_in_a_worktree_a_submodule_and_a_sub_folder_or_it_is_known_that_it_does_not(repository, name, level):
-    project, label = repository / name, label_of(level)
+    project = repository / name
+    label = label_of(level)
     line = 'git log --oneline && ! echo > "$(git rev-parse --git-common-dir)/x"'
     with layer_for(project, label) as layer:
         result = run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label)
     assert result.ok == (not lacks_git(project, level)), result
-    works_nowhere, not_on_a_copy = name == "bare/inside", name not in ("main", "tree")
+    works_nowhere = name == "bare/inside"
+    not_on_a_copy = name not in ("main", "tree")
     assert lacks_git(project, level) == (works_nowhere or (level == 1 and not_on_a_copy))
 
 

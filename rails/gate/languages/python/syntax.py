@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from rails.core import charsets
 from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
-from rails.data_formats.python_code import alone
+from rails.data_formats.python_code import alone, parse_tree
 from rails.gate.support.diagnostics import RULE
 
 
@@ -38,8 +38,7 @@ def _program(data: bytes) -> object:
     import io
     import tokenize
 
-    with alone():
-        tree = ast.parse(data)
+    tree = parse_tree(data)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant):
             node.kind = None  # formatters drop the u of u""
