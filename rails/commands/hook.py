@@ -74,7 +74,7 @@ def _change(options: argparse.Namespace) -> int:
     settings = install.settings_of(options.host, _project(), shared=options.project)
     adding = options.action == "install"
     words = ["--strict"] if adding and options.strict else []
-    if adding and options.plugin:
+    if adding and options.plugin is not None:
         if options.dry_run:
             raise UsageError("--plugin makes a new folder, so there is no dry run of it. Leave one of them out.")
         print(f"Install it: {install.write_plugin(options.host, options.plugin, words)}")

@@ -19,7 +19,9 @@ class Hooks:
     """A host's calls to the warm gate of a project; an answer is its JSON, ``None`` for nothing."""
 
     def __init__(self, project, host):
-        self.project, self.host, self.number = project, host, 0
+        self.project = project
+        self.host = host
+        self.number = 0
         self.warm = WarmGate(project)
         self.head = {"host": host}
         self.raw = None

@@ -44,9 +44,13 @@ class Editor:
     """An editor without a window: chooses ``choices`` one after the other, and keeps what it was told."""
 
     def __init__(self, *choices, filled=(), texts=None):
-        self.choices, self.updates, self.asked = list(choices), [], []
+        self.choices = list(choices)
+        self.updates = []
+        self.asked = []
         self.is_asked = asyncio.Event()
-        self.filled, self.texts, self.forms = list(filled), texts, []
+        self.filled = list(filled)
+        self.texts = texts
+        self.forms = []
         self.able = acp.schema.ClientCapabilities(
             fs={"readTextFile": texts is not None}, elicitation={"form": {}} if filled else None
         )
@@ -155,7 +159,8 @@ def test_an_edit_is_shown_as_a_difference_asked_about_written_and_told(project):
     editor, ends = edited(project, [EDIT, says("Done.")], "once", program=True)
     assert ends == ["end_turn"]
     assert (project / "a.py").read_text() == "a = 3\nb = 2\n"
-    (asked, options), place = editor.asked[0], str(project / "a.py")
+    (asked, options) = editor.asked[0]
+    place = str(project / "a.py")
     assert asked["content"][0] == {
         "type": "diff",
         "path": place,
@@ -315,15 +320,16 @@ def test_the_agents_are_an_option_that_is_the_mode_of_the_session(project):
     assert events(project, WorkflowStart)[0].agents == ("refactor",)
 
 
-@pytest.mark.parametrize("while_", ["asked", "compared", "answering"])
+@pytest.mark.parametrize("while_", ["asked", "compared", "answering", "linked"])
 def test_a_cancelled_prompt_ends_so_and_the_session_goes_on(project, while_):
-    editor = Editor("wait", texts={} if while_ == "compared" else None)
+    editor = Editor("wait", texts={} if while_ in ("compared", "linked") else None)
+    words = [acp.resource_link_block("a.py", f"file://{project}/a.py")] if while_ == "linked" else "do it"
     editor.read_text_file = partial(editor.request_permission, tool_call=acp.text_block(""), options=())
 
     async def main():
         async with started(editor, model.url) as agent:
             session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
-            first = asyncio.ensure_future(said(agent, session, "do it"))
+            first = asyncio.ensure_future(said(agent, session, words))
             if while_ != "answering":
                 await asyncio.wait_for(editor.is_asked.wait(), 60)
             else:
@@ -332,7 +338,7 @@ def test_a_cancelled_prompt_ends_so_and_the_session_goes_on(project, while_):
             return await first, await said(agent, session, "and now?")
 
     slow = says("I am thinking about it.", hang_s=600.0) if while_ == "answering" else EDIT
-    with StubServer([slow, says("Nothing.")]) as model:
+    with StubServer([slow, says("Nothing.")][while_ == "linked" :]) as model:
         assert asyncio.run(asyncio.wait_for(main(), 110)) == ("cancelled", "end_turn")
     assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
 
@@ -388,7 +394,8 @@ def wait_for_request(model):
 def test_a_fault_of_ours_ends_one_prompt_in_a_sentence_and_the_next_one_is_answered(
     project, monkeypatch, target, error
 ):
-    real, errors = resolve(target), iter([error])
+    real = resolve(target)
+    errors = iter([error])
 
     def broken(*args, **kwargs):
         for one in errors:
@@ -414,7 +421,8 @@ def test_a_fault_of_ours_ends_one_prompt_in_a_sentence_and_the_next_one_is_answe
 @pytest.mark.parametrize("answer", ["once", "always", "nonsense"])
 def test_a_session_at_work_is_not_loaded_again_and_a_stop_reaches_it(project, answer):
     """What the person clicked before the stop comes after it, and writes nothing."""
-    editor, clicked = Editor(), asyncio.Event()
+    editor = Editor()
+    clicked = asyncio.Event()
 
     async def request_permission(session_id, tool_call, options, **_):
         editor.is_asked.set()

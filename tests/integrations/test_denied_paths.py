@@ -5,7 +5,8 @@ import pytest
 from tests.integrations.conftest import git
 
 POLICY = '[[rule]]\ndecision = "deny"\npath = [".env*", "secret/**"]\n'
-BEGIN, END = "*** Begin Patch\n", "*** End Patch\n"
+BEGIN = "*** Begin Patch\n"
+END = "*** End Patch\n"
 
 
 def claude(tool, path, **given):
@@ -21,7 +22,8 @@ def codex(patch, tool="apply_patch", around="{}"):
 
 
 UPDATE = "*** Update File: {}\n@@\n-A=1\n+A=2\n"
-ADD, DELETE = "*** Add File: {}\n+A=2\n", "*** Delete File: {}\n"
+ADD = "*** Add File: {}\n+A=2\n"
+DELETE = "*** Delete File: {}\n"
 LARGE = "x" * 10_000_001
 PATHS = (".env", "alias.txt", "sub/../.env", "linked/x", "secret/x", "{project}/.env", "{outside}/way", ".ENV")
 PATHS = (*PATHS, "~/project/.env", " .env", ".env/", "SECRET/new", "linked/../linked/y", "./secret//z", "up/up/.env")

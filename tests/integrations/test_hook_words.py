@@ -99,7 +99,8 @@ def test_what_lies_in_a_file_s_place_is_its_bytes_and_rights_or_why_nobody_can_s
     ],
 )
 def test_a_host_s_path_is_one_of_the_project_however_its_folder_is_named(tmp_path, name, path):
-    project, link = tmp_path / "p", tmp_path / "l"
+    project = tmp_path / "p"
+    link = tmp_path / "l"
     (project / "sub").mkdir(parents=True)
     link.symlink_to(project)
     call = HookCall("codex", "before", "s", project / "sub")

@@ -78,7 +78,8 @@ def codex_before(code, out="", err="", *, late=False):
     mine = (value or {}).get("hookSpecificOutput", {})
     if late or code or value is None or set(value) - CODEX_KEYS or set(mine) - CODEX_OWN:
         return Effect(GIVEN)
-    told, decision = mine.get("additionalContext", ""), mine.get("permissionDecision")
+    told = mine.get("additionalContext", "")
+    decision = mine.get("permissionDecision")
     if value.get("decision") == "block":
         return Effect(None, value["reason"])
     if decision == "deny" and mine.get("permissionDecisionReason"):
@@ -164,7 +165,9 @@ def test_a_row_that_was_measured():
 
 # -- our answers ---------------------------------------------------------------------------------------
 
-BROKEN, UGLY, GOOD = "y = undefined\n", "y  =  1\n", "y = 1\n"
+BROKEN = "y = undefined\n"
+UGLY = "y  =  1\n"
+GOOD = "y = 1\n"
 
 
 def add(text):

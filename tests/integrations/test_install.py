@@ -79,9 +79,9 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(user, capsys):
 
 
 def test_a_plug_in_is_none_of_the_settings_and_has_no_dry_run(user):
-    for option in ("--dry-run", "--project", "--user"):
+    for plugin in ("made --dry-run", "made --project", "made --user", ""):
         with contextlib.suppress(SystemExit):
-            assert main(["hook", "install", "codex", "--plugin", "made", option]) == 2
+            assert main(["hook", "install", "codex", "--plugin", *plugin.split(" ")]) == 2
     assert not (user / "project/made").exists()
 
 

@@ -52,7 +52,8 @@ class Person:
     """Whoever sits at the client: gives ``answers``, one after the other, and keeps what was asked."""
 
     def __init__(self, *answers):
-        self.answers, self.asked = list(answers), []
+        self.answers = list(answers)
+        self.asked = []
 
     async def __call__(self, context, params):
         self.asked.append(params)
@@ -64,7 +65,8 @@ def filled(**content):
     return {"action": "accept", "content": content}
 
 
-YES, NO = filled(decision="approve"), filled(decision="deny", reason="Not like this.")
+YES = filled(decision="approve")
+NO = filled(decision="deny", reason="Not like this.")
 
 
 def served(project, calls, *, person=None, era="legacy", minutes=1.0, approve="ask"):
@@ -456,7 +458,8 @@ def http(project):
     """Start the program with --http; yields the process, its address and its token."""
     words = [PROGRAM, "mcp", "--http", "0", "--project", str(project)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    address, token = process.stdout.readline().strip(), process.stdout.readline().split()[-1]
+    address = process.stdout.readline().strip()
+    token = process.stdout.readline().split()[-1]
     until = time.monotonic() + 60
     while time.monotonic() < until:
         try:

@@ -65,7 +65,8 @@ def test_a_part_of_a_file_says_how_to_go_on(registry, project):
 
 def test_a_long_file_is_cut_and_the_rest_can_be_read(registry, project):
     (project / "long.txt").write_text("".join(f"{'x' * 90} {number}\n" for number in range(1, 3_001)))
-    seen, offset = [], 1
+    seen = []
+    offset = 1
     while offset:
         result = use(registry, project, "read_file", file_path="long.txt", offset=offset)
         assert len(result.text) < 21_000

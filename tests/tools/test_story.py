@@ -91,7 +91,8 @@ def test_three_tools_by_three_files_each_refused_once_and_corrected(serving, tmp
             ask("get_current_time", timezone="Europe/Berlin"),
             "The poem has 3 lines, it is 21 degrees, and I know the time.",
         ]
-        (told, screen), seen = tell(project, answers, ["approve", "approve", "approve"]), server.seen
+        (told, screen) = tell(project, answers, ["approve", "approve", "approve"])
+        seen = server.seen
     assert "`path` is not a parameter of this tool" in told[0]
     assert "Did you mean `file_path`?" in told[0]
     assert "count_lines: exit code 0\n3" in told[1]

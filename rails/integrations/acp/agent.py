@@ -138,23 +138,29 @@ class Conversation:
         #: Whether its log has begun, and whether its thread runs.
         self.begun = self.working = False
 
-    async def prompt(self, words: str, open_session: Callable[[str], tuple[Session, ResumeState | None]]) -> Ending:
-        """Send ``words`` to the agent; return how it ended."""
+    async def prompt(
+        self, blocks: Sequence[Any], open_session: Callable[[str], tuple[Session, ResumeState | None]]
+    ) -> Ending:
+        """Send a prompt's blocks to the agent; return how it ended."""
         self._stopped.clear()
         self.answers.clear()
         self._turn = Future()
-        if self.working:
-            self._words.put(words)
-        else:
-            try:
-                opened = await asyncio.to_thread(open_session, "" if self.begun else words)
-            except FAULT:
-                self._turn.cancel()
-                raise
-            if self.begun:
+        try:
+            words = await asyncio.to_thread(lambda: "\n\n".join(map(self._text_of, blocks)))
+            self.check()
+            if self.working:
                 self._words.put(words)
-            self.begun = self.working = True
-            threading.Thread(target=self._run, args=opened, daemon=True, name=self.session_id).start()
+            else:
+                opened = await asyncio.to_thread(open_session, "" if self.begun else words)
+                if self.begun:
+                    self._words.put(words)
+                self.begun = self.working = True
+                threading.Thread(target=self._run, args=opened, daemon=True, name=self.session_id).start()
+        except KeyboardInterrupt:
+            self._over(Ending("stopped", ""))
+        except BaseException:
+            self._turn.cancel()
+            raise
         return await asyncio.wrap_future(self._turn)
 
     @property
@@ -283,14 +289,19 @@ class Conversation:
         found = []
         for change in request.changes.changes if self._reads else ():
             here = decode_text(change.before or b"")
-            with contextlib.suppress(*_NO_ANSWER):  # a file that it cannot read is in no window
-                place = str(self.project.joinpath(*change.path.parts))
-                theirs = self._answered(self._client.read_text_file(self.session_id, place))
-                if here and here.text.splitlines() != theirs.content.splitlines():
-                    found.append(str(change.path))
+            theirs = self._shown(str(change.path))
+            if here and theirs is not None and here.text.splitlines() != theirs.splitlines():
+                found.append(str(change.path))
         return found
 
-    async def text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
+    def _shown(self, path: str) -> str | None:
+        """Return a file as the editor has it, or None: a file that it cannot read is in no window."""
+        try:
+            return self._answered(self._client.read_text_file(self.session_id, str(self.project / path))).content
+        except _NO_ANSWER:
+            return None
+
+    def _text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
         """Return a block as text; a linked file of the project as the editor has it, if the agent may read it."""
         resource = getattr(block, "resource", block)
         text = getattr(resource, "text", "")
@@ -301,9 +312,7 @@ class Conversation:
             if why := self._closed(name):
                 return f"[{one_line(where, 300)} is not sent: {why}]"
             if self._reads and resource is block:
-                with contextlib.suppress(acp.RequestError):
-                    read = await self._client.read_text_file(self.session_id, str(self.project / name))
-                    text = read.content[: limits.FILE_BYTES]
+                text = (self._shown(name) or text)[: limits.FILE_BYTES]
         if not text:
             return f"[{block.type}: {one_line(where, 300)}]"
         return f"{where}:\n{text}" if where else str(text)
@@ -460,8 +469,7 @@ class RailsAgent:
         """Let the agent work."""
         talk = self._at_rest(session_id)
         with _as_protocol_error():
-            words = "\n\n".join([await talk.text_of(block) for block in prompt])
-            ending = await talk.prompt(words, partial(self._sessions.open, talk))
+            ending = await talk.prompt(prompt, partial(self._sessions.open, talk))
         if ending.outcome in _FAILED:
             raise acp.RequestError(_FAULT, ending.message)
         if not is_good(ending.outcome) and ending.outcome not in ("stopped", "left"):

@@ -34,7 +34,8 @@ class Lines:
     """A transport for ``acp.run_agent``."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
+        self._reader = reader
+        self._writer = writer
 
     async def send(self, message: dict[str, Any]) -> None:
         """Write a message. Raises OSError if the editor is gone."""

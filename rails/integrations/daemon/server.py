@@ -92,13 +92,12 @@ def _serve_one(connection: socket.socket, warm: WarmGate, slots: threading.Semap
 
 def _read(connection: socket.socket) -> tuple[Mapping[str, object], bytes]:
     """Return a message's head and input. Raises ValueError if invalid or too long."""
-    parts, size = [], 0
+    message = bytearray()
     while part := connection.recv(1 << 16):
-        parts.append(part)
-        size += len(part)
-        if size > _INPUT_BYTES:
+        message += part
+        if len(message) > _INPUT_BYTES:
             raise ValueError("the input is too long")
-    line, _, data = b"".join(parts).partition(b"\n")
+    line, _, data = bytes(message).partition(b"\n")
     head = json.loads(line)
     if not isinstance(head, dict) or head.get("bytes") != len(data):
         raise ValueError("the input broke off")
