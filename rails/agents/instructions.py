@@ -17,6 +17,7 @@ from msgspec import Struct
 from rails.agents.front_matter import front_matter_values, split_front_matter
 from rails.core import limits
 from rails.core.errors import DefinitionError
+from rails.core.plain_file import real_path
 from rails.core.text import head_and_tail, one_line, printable, sha256
 from rails.trust.record import TrustRecord, file_for_review
 
@@ -73,7 +74,7 @@ def find_instructions(project: Path) -> Instructions | None:
 def _read(file: Path, root: Path) -> bytes | None:
     """Return a file's bytes, through a link only if it stays below ``root``."""
     try:
-        if not file.resolve().is_relative_to(root) or not file.is_file():
+        if not real_path(file).is_relative_to(root) or not file.is_file():
             return None
         with file.open("rb") as stream:
             return stream.read(limits.DEFINITION_BYTES)

@@ -13,6 +13,7 @@ from rails.core import limits
 from rails.core import paths as workspace
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
+from rails.core.plain_file import real_path
 from rails.core.text import counted, one_line, printable
 from rails.gate.changed_files import read_changed_files
 
@@ -173,7 +174,7 @@ def _from_input(options: argparse.Namespace, project: Path) -> int:
 def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int:
     from rails.gate.report.text import render
 
-    target = (Path.cwd() / options.stdin_filename).resolve()
+    target = real_path(Path.cwd() / options.stdin_filename)
     if not target.is_relative_to(project):
         raise UsageError(f"{one_line(options.stdin_filename)} is outside the project {project}.")
     path = workspace.parse_path(target.relative_to(project).as_posix())
@@ -315,7 +316,7 @@ def _named(project: Path, options: argparse.Namespace) -> list[str]:
         print(f"gate: all of {project.name} is judged; --here is only this folder", file=sys.stderr)
     for name in options.paths:
         place = Path.cwd() / name
-        target = place.parent.resolve() / place.name if place.name not in ("", "..") else place.resolve()
+        target = real_path(place.parent) / place.name if place.name not in ("", "..") else real_path(place)
         if not target.is_relative_to(project):
             raise UsageError(f"{one_line(name)} is outside the project {project}. Name the project with --project DIR.")
         if not target.is_symlink() and not target.exists():

@@ -197,7 +197,8 @@ def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
 
 
 def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressScreen, session: Session) -> int:
-    project, session_id = session.job.project, session.log.session_id
+    project = session.job.project
+    session_id = session.log.session_id
     if isinstance(ending, str):
         return common.interrupted(session_id, screen, project, ending, talks=session.state.talk is not None)
     code = common.close(ending, screen, project)

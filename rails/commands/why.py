@@ -8,6 +8,7 @@ from pathlib import Path
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.plain_file import real_path
 from rails.core.text import one_line, sha256
 from rails.review.reports.line_history import line_history_as_text
 from rails.review.session_list import SessionList
@@ -26,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     name, colon, number = options.place.rpartition(":")
     if not (colon and name) or not number.isdigit() or not int(number):
         raise UsageError(f"Name a file and a line, for example src/app.py:12, not {one_line(options.place)!r}.")
-    file = (Path.cwd() / name).resolve()
+    file = real_path(Path.cwd() / name)
     if not file.is_file() or not file.is_relative_to(project):
         raise UsageError(f"{one_line(name)} is not a file of the project {project}.")
     path = file.relative_to(project).as_posix()

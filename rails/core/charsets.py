@@ -96,13 +96,8 @@ def _sixteen(data: bytes) -> Iterator[str]:
 
 def _by_bytes(data: bytes, *, may_name: bool) -> Iterator[str]:
     if may_name and _NAMED.search(data[:_HEAD]):
-        yield from filter(None, [declared(data)])
-        return
-    yield from _western(data)
-
-
-def _share(text: str, pattern: str) -> float:
-    return len(re.findall(pattern, text)) / len(text) if text else 0.0
+        return filter(None, [declared(data)])
+    return _western(data)
 
 
 _LETTER: Final = rb"[\xc0-\xd6\xd8-\xf6\xf8-\xff\x8a\x8c\x8e\x9a\x9c\x9e\x9f]"
@@ -129,4 +124,4 @@ def _western(data: bytes) -> Iterator[str]:
 
 def _is_mixed(data: bytes) -> bool:
     text = data.decode("utf-8", "surrogateescape")
-    return _share(text, "[^\0-\x7f\udc80-\udcff]") >= _share(text, "[\udc80-\udcff]")
+    return len(re.findall("[^\0-\x7f\udc80-\udcff]", text)) >= len(re.findall("[\udc80-\udcff]", text))

@@ -26,3 +26,9 @@ def read_ordinary(place: Path | str, most: int, *, links: bool = True) -> bytes:
     """Return an ordinary file's bytes, at most ``most`` and one. Raises OSError."""
     with open_ordinary(place, links=links) as file:
         return file.read(most + 1)
+
+
+def real_path(place: Path) -> Path:
+    """Return where a path leads. One through links that lead in circles stays one that nothing opens."""
+    # What follows a circle is not looked at the first time.
+    return Path(os.path.realpath(os.path.realpath(place)))

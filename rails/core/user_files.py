@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from rails.core.atomic_file import RENAME_EXCHANGE, rename_by, rename_free
-from rails.core.plain_file import read_ordinary
+from rails.core.plain_file import read_ordinary, real_path
 
 
 class UserFile:
@@ -23,7 +23,7 @@ class UserFile:
 
     def __init__(self, file: Path) -> None:
         self.name = file
-        self.place = Path(os.path.realpath(file))
+        self.place = real_path(file)
         self._seen = _facts(self.place)
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rails.core.errors import CheckError
+from rails.core.plain_file import real_path
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
 from rails.gate import coverage
@@ -77,8 +78,8 @@ def _content(project: Path, path: str, contents: Mapping[str, bytes | None]) -> 
         return contents[path] or b""
     place = project / path
     try:
-        return place.read_bytes() if project in place.resolve().parents else b""
-    except (OSError, RuntimeError):  # links that lead in circles, before Python 3.13
+        return place.read_bytes() if project in real_path(place).parents else b""
+    except OSError:
         return b""
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rails.core.plain_file import real_path
+
 if TYPE_CHECKING:
     import hashlib
 
@@ -16,7 +18,7 @@ _CHUNK: Final = 1 << 20
 
 def has_content(project: Path, place: Path, name: str) -> bool:
     """Say whether a file (no link) has the bytes of an object, up to line endings. Raises OSError."""
-    folder = place.parent.resolve()
+    folder = real_path(place.parent)
     if not folder.is_relative_to(project):
         return False
     handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

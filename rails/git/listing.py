@@ -15,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from rails.core.errors import CheckError, UsageError, WorkspaceError
+from rails.core.plain_file import real_path
 from rails.core.text import one_line
 from rails.git import blobs
 from rails.git.program import CLEAN, finish_git, start_git
@@ -114,7 +115,8 @@ def _differing(project: Path, changed: bytes, entries: bytes) -> list[str]:
     old = {path: facts.split(" ")[2] for facts, path in zip(words[::2], words[1::2], strict=True)}
     found = {path: None for path, name in old.items() if not _holds(project, path, name)}
     for entry in _split(entries):
-        tag, path = entry[0], entry[2:]
+        tag = entry[0]
+        path = entry[2:]
         if tag == "?" or ((tag.islower() or tag == "S") and os.path.lexists(project / path)):
             found[path] = None
     return [*found]
@@ -170,7 +172,7 @@ def ignored_by(project: Path, paths: Sequence[str]) -> dict[str, tuple[Path, str
 def own_ignore_files(project: Path) -> tuple[Path, Path]:
     """Return the user's uncommitted ignore files; they may not exist."""
     _, folder = repository(project)
-    return shared_folder(folder).resolve() / "info" / "exclude", Path(_own_ignores())
+    return real_path(shared_folder(folder)) / "info" / "exclude", Path(_own_ignores())
 
 
 def changed_pattern(pattern: str, before: bytes | None, now: bytes) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError, UsageError, WorkspaceError
+from rails.core.plain_file import real_path
 from rails.core.text import one_line
 
 #: Instead of a revision: what is staged.
@@ -52,14 +53,14 @@ def repository(project: Path) -> tuple[Path, Path]:
             return folder, entry
         if entry.is_file():
             target = entry.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
-            return folder, (folder / target).resolve()
+            return folder, real_path(folder / target)
     raise UsageError(f"{project} is not in a git repository, so there is nothing to compare with: git init makes one.")
 
 
 def shared_folder(folder: Path) -> Path:
     """Return the git folder shared by all work trees."""
     common = folder / "commondir"
-    return (folder / common.read_text(encoding="utf-8").strip()).resolve() if common.is_file() else folder
+    return real_path(folder / common.read_text(encoding="utf-8").strip()) if common.is_file() else folder
 
 
 def index_in_use(project: Path) -> dict[str, str]:
@@ -67,8 +68,8 @@ def index_in_use(project: Path) -> dict[str, str]:
     if not (named := os.environ.get("GIT_INDEX_FILE", "")):
         return {}
     root, folder = repository(project)
-    place = root.joinpath(named).resolve()
-    return {"GIT_INDEX_FILE": str(place)} if place.parent == folder.resolve() else {}
+    place = real_path(root / named)
+    return {"GIT_INDEX_FILE": str(place)} if place.parent == real_path(folder) else {}
 
 
 def read_objects(out: bytes, count: int) -> list[bytes | None]:

@@ -40,7 +40,8 @@ class JobTree(Struct, frozen=True):
         else:
             names = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
             self.git("update-index", "--add", "--remove", "-z", "--stdin", data=names)
-            flags, chosen = [*flags, "--cached"], ()
+            flags = [*flags, "--cached"]
+            chosen = ()
         found = self.git("--literal-pathspecs", "diff", *flags, self.commit, "--", *chosen)
         return found.decode("utf-8", "replace")
 
@@ -56,7 +57,8 @@ def work_tree(repository: Path, commit: str, place: Path) -> JobTree:
     """
     objects = objects_of(repository)
     commit = commit if _FULL.fullmatch(commit) else commit_named(repository, commit)
-    store, tree = place / "objects.git", place / (repository.name.removesuffix(".git") or "project")
+    store = place / "objects.git"
+    tree = place / (repository.name.removesuffix(".git") or "project")
     for folder in ("objects/info", "refs/heads"):
         (store / folder).mkdir(parents=True)
     (store / "HEAD").write_text("ref: refs/heads/main\n", "utf-8")

@@ -55,11 +55,12 @@ def test_the_nearest_counts_and_claude_md_only_where_there_is_no_agents_md(proje
     assert "outside" not in find_instructions(project).text
 
 
-def test_a_link_is_followed_within_the_repository_only(project, tmp_path):
+def test_a_link_is_followed_within_the_repository_only_and_no_circle(project, tmp_path):
     (tmp_path / "secret.md").write_text("secret\n")
-    (project / "AGENTS.md").symlink_to(tmp_path / "secret.md")
-    assert find_instructions(project) is None
-    (project / "AGENTS.md").unlink()
+    for target in (tmp_path / "secret.md", "AGENTS.md"):
+        (project / "AGENTS.md").symlink_to(target)
+        assert find_instructions(project) is None
+        (project / "AGENTS.md").unlink()
     (project / "rules.md").write_text("rules\n")
     (project / "AGENTS.md").symlink_to("rules.md")
     assert find_instructions(project).text == "rules\n"

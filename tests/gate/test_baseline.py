@@ -47,7 +47,8 @@ def test_a_large_change_is_mapped_by_the_lines_that_occur_once():
 
 
 def test_nothing_is_known_of_an_old_text_that_did_not_parse():
-    old, new = ["import os", "def f(:"], ["import os", "def f():", "    import re"]
+    old = ["import os", "def f(:"]
+    new = ["import os", "def f():", "    import re"]
     found = [finding(1), finding(3)]
     assert new_of(old, new, [], found, old_is_broken=True) == [False, True]
 
@@ -75,7 +76,8 @@ def word(chance):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_edit_histories_have_no_noise_and_no_misses(seed):
-    chance, told = random.Random(seed), {True: 0, False: 0}
+    chance = random.Random(seed)
+    told = {True: 0, False: 0}
     for _ in range(100):
         old = [word(chance) for _ in range(40)]
         lines = edited(chance, old)
@@ -150,7 +152,8 @@ def test_a_finding_without_a_line_or_after_the_last_one_stands_at_the_edge_of_th
 
 
 def test_verdicts_stand_in_the_order_of_the_findings_and_each_old_one_explains_one():
-    old, new = ["a", "moved line", "c"], ["new", "c", "a", "moved line"]
+    old = ["a", "moved line", "c"]
+    new = ["new", "c", "a", "moved line"]
     after = [finding(4), finding(1), finding(3), finding(4), finding(2, "R2")]
     assert new_of(old, new, [finding(2), finding(1)], after) == [False, True, False, True, True]
     twice = [finding(1), finding(1)]
@@ -181,7 +184,8 @@ def test_first_and_last_lines_that_were_touched_keep_their_findings_once():
 @pytest.mark.parametrize(("was", "now", "line"), [([0, 2], [1, 0], 1), ([2, 0], [0, 1], 2), ([0, 2, 0], [1, 0, 0], 1)])
 def test_a_line_beyond_one_that_stayed_is_another(was, now, line):
     texts = ["keep", "value = first_calls(1)", "value = first_call(1)"]
-    old, new = [texts[one] for one in was], [texts[one] for one in now]
+    old = [texts[one] for one in was]
+    new = [texts[one] for one in now]
     assert new_of(old, new, [finding(was.index(2) + 1, "E501", "long")], [finding(line, "E501", "long")]) == [True]
 
 
@@ -206,7 +210,8 @@ def test_a_line_is_alike_from_a_share_of_equal_characters_on_and_up_to_a_bound_o
     assert new_of(["abcdefghij"], ["abcdefghijKLMNOPQRSTUVWXYZ012345678"], found, found) == [True]
     assert new_of(["  abcdefghij"], ["abcdefghijKLM"], found, found) == [False]
     monkeypatch.setattr(baseline, "_TRIES", 1)
-    old, new = ["aaaaaaaaaa", "bbbbbbbbbb"], ["bbbbbbbbbc", "x"]
+    old = ["aaaaaaaaaa", "bbbbbbbbbb"]
+    new = ["bbbbbbbbbc", "x"]
     both = [finding(1, "E501", "long"), finding(2, "E501", "long")]
     assert new_of(old, new, both, [finding(1, "E501", "long")]) == [True]
     monkeypatch.setattr(baseline, "_TRIES", 2)
@@ -251,7 +256,8 @@ def test_what_stands_at_the_beginning_without_extent_is_about_the_file_whatever_
 
 
 def test_a_line_that_is_a_part_of_what_it_was_keeps_its_finding_and_one_that_holds_more_does_not():
-    long, broken = "def make_bindings(first, second, third, fourth, fifth):", ["def make_bindings(", "    first,", "):"]
+    long = "def make_bindings(first, second, third, fourth, fifth):"
+    broken = ["def make_bindings(", "    first,", "):"]
     found = [finding(1, "C901", "`make_bindings` is too complex (7 > 5)")]
     assert new_of([long], broken, found, found) == [False]
     assert new_of(["raise ValueError(first, second, third, fourth)"], ["    raise Va("], found, found) == [True]
@@ -264,7 +270,8 @@ def test_a_definition_that_gets_another_name_keeps_its_findings(start):
     def told(name):
         return [finding(1, "C901", f"`{name}` is too complex (7 > 5)")]
 
-    old, new = f"{start}one_name(a, b):", f"{start}two_name(a, b):"
+    old = f"{start}one_name(a, b):"
+    new = f"{start}two_name(a, b):"
     assert new_of([old], [new], told("one_name"), told("two_name")) == [False]
     assert new_of([old], [new], told("other"), told("two_name")) == [True]
     assert new_of([old.replace(start, "")], [new.replace(start, "")], told("one_name"), told("two_name")) == [True]

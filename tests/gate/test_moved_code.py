@@ -24,7 +24,8 @@ def test_a_file_that_is_split_brings_nothing_new(world):
 def test_parts_of_a_file_that_is_gone_bring_nothing_new(world):
     more = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(5))
     whole = f"{more}{ONE}\n\n{more.replace('def f', 'def g')}{TWO}"
-    first, second = f"{more}{ONE}", f"{more.replace('def f', 'def g')}{TWO}"
+    first = f"{more}{ONE}"
+    second = f"{more.replace('def f', 'def g')}{TWO}"
     assert told(world, ("a.py", whole, None), ("b.py", first), ("c.py", second)) == []
 
 

@@ -54,6 +54,8 @@ def test_a_project_is_judged_as_it_lies(repository, layout):
     [rows] = layout
     for name, text in rows["files"].items():
         repository.write(name, TEXTS.get(text, text))
+    for name, target in rows.get("links", {}).items():
+        repository.folder.joinpath(name).symlink_to(target)
     for words in rows.get("git", ()):
         repository.git(*words.split())
     for name, text in rows.get("later", {}).items():

@@ -20,7 +20,8 @@ pytestmark = [
     pytest.mark.skipif(not (REAL / "eslint").is_dir() or shutil.which("node") is None, reason="no ESLint"),
 ]
 
-LINT, FORMAT = "eslint/bin/eslint.js", "prettier/bin/prettier.cjs"
+LINT = "eslint/bin/eslint.js"
+FORMAT = "prettier/bin/prettier.cjs"
 #: Rules of every kind: fixable ones, layout, options, warnings, directives.
 OWN = """export default [
   { linterOptions: { reportUnusedDisableDirectives: "warn" } },

@@ -51,7 +51,8 @@ def test_ruffs_findings_and_fixes_are_those_of_its_own_json(project, files):
         theirs[Path(item["filename"]).name] += (
             same(found) for _, found in parse_diagnostics(json.dumps(item).encode())
         )
-    asked, how = RuffCli(tool, project), RuffSettings(True)
+    asked = RuffCli(tool, project)
+    how = RuffSettings(True)
     ours = {name: [same(found) for found in asked.lint(name, data, how)] for name, data in files.items()}
     assert {name: sorted(found) for name, found in ours.items()} == {n: sorted(found) for n, found in theirs.items()}
     assert sum(map(len, ours.values())) > 100

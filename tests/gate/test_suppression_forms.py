@@ -68,7 +68,8 @@ def test_what_silences_the_formatters_and_the_sorting_of_imports_is_known(tmp_pa
     texts += [f"import sys  {one}\nimport os\nx = {{ 'a':1 }}\n" for one in comments]
     for number, text in enumerate(texts):
         (tmp_path / f"f{number}.py").write_text(text)
-    ruff, common = programs.find_ruff().argv, ["--isolated", "--no-cache", str(tmp_path)]
+    ruff = programs.find_ruff().argv
+    common = ["--isolated", "--no-cache", str(tmp_path)]
     found = json.loads(programs.run_tool([*ruff, "check", "--select=I001", "--output-format=json", *common]).out)
     sorted_ones = {Path(item["filename"]).name for item in found}
     programs.run_tool([*ruff, "format", *common])
@@ -314,7 +315,8 @@ def test_a_name_that_a_comment_says_is_there_is_a_finding_of_its_own(comment):
 
 @pytest.mark.parametrize("gone", [1, 2])
 def test_where_a_check_is_not_switched_on_again_what_follows_is_hidden(gone):
-    off, on = b"/* eslint-disable */\n", b"/* eslint-enable */\n"
+    off = b"/* eslint-disable */\n"
+    on = b"/* eslint-enable */\n"
     (found,) = new_ones("a.js", off + on * gone, off + b"x\n")
     assert (found.path, found.line, found.column, found.rule, found.end_line) == ("a.js", 1, 1, "new-suppression", 1)
     assert found.message == f"Comments that switch a check on again are gone ({gone}); what follows is hidden"

@@ -20,7 +20,8 @@ def text(lines):
 def test_lines_of_a_change_are_formatted_and_no_others():
     chance = random.Random(5)
     for _ in range(50):
-        lines, touched = list(BEFORE), set(chance.sample([n for n in range(90) if n % 3], chance.randrange(1, 5)))
+        lines = list(BEFORE)
+        touched = set(chance.sample([n for n in range(90) if n % 3], chance.randrange(1, 5)))
         for place in touched:
             lines[place] = f"other_{place} = [ 1,2 ]"
         made = touched_only(text(BEFORE), text(lines), text(formatted(lines)), same=lambda *_: True)

@@ -21,7 +21,8 @@ LINES = (
 def edited(rng, text):
     lines = text.splitlines(keepends=True)
     for _ in range(rng.choice([1, 1, 2])):
-        at, what = rng.randrange(len(lines) + 1), rng.random()
+        at = rng.randrange(len(lines) + 1)
+        what = rng.random()
         if what < 0.5:
             lines.insert(at, rng.choice(LINES))
         elif what < 0.8:

@@ -59,7 +59,8 @@ def test_without_a_baseline_nothing_of_this_is_known_to_be_new(world):
 
 def test_what_it_says_names_the_place(tmp_path):
     """The first line that differs, in the words that a person reads."""
-    old, new = b"[flake8]\na = 1\nb = 2\n", b"[flake8]\na = 1\nb = 3\n"
+    old = b"[flake8]\na = 1\nb = 2\n"
+    new = b"[flake8]\na = 1\nb = 3\n"
     remedy = "Leave it as it was and correct the code, or ask the human. In CI: ai-rails gate --settings-agreed."
     words = "It changes how the project is checked; a person has to agree."
     place = (".flake8", 3, 1, "gate-config-changed", words, "gate")

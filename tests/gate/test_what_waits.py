@@ -12,7 +12,8 @@ def test_slow_checks_are_awaited_also_for_what_goes_back_anyway(world, monkeypat
     world.put("pyproject.toml", BLACK)
     world.put(".flake8", "[flake8]\n")
     world.judge(("warm.py", "x = 1\n"))
-    real, behind = world.gate._context.pool.ask, threading.Event()
+    real = world.gate._context.pool.ask
+    behind = threading.Event()
 
     def ask(message):
         behind.wait(1)  # a machine that is busy with other things

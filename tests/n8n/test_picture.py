@@ -149,7 +149,8 @@ def test_thousands_of_nodes_are_bounded_and_counted(cpu_seconds):
 
 
 def test_where_too_much_is_there_the_changes_are_drawn_first():
-    old, new = chain(*map(str, range(2_000))), chain(*map(str, range(2_001)))
+    old = chain(*map(str, range(2_000)))
+    new = chain(*map(str, range(2_001)))
     assert "2000\nn8n-nodes-base.noOp\nadd" in titles(draw(new, old))
 
 

@@ -94,7 +94,8 @@ def test_a_name_that_is_no_text_makes_no_secret_and_stops_nothing(name):
 
 
 def test_every_secret_of_a_node_and_one_only_for_each_text_is_told():
-    ghp, aws = "ghp_" + "qW3zk" * 6, "AKIA" + "QW34" * 4
+    ghp = "ghp_" + "qW3zk" * 6
+    aws = "AKIA" + "QW34" * 4
     two = with_parameters({"a": ghp, "b": [{"c": aws}, "x", 3, None], "d": f"{ghp} {aws}"})
     found = [f.json_path for f in findings(two) if f.rule == "N8N090"]
     assert sorted(found) == [f"nodes[0].parameters.{place}" for place in ("a", "b[0].c", "d")]

@@ -196,7 +196,8 @@ def test_the_finding_on_a_wrong_source_is_on_its_key():
 
 
 def test_a_file_with_several_workflows_is_checked_one_by_one():
-    good, bad = chain("A"), chain("A")
+    good = chain("A")
+    bad = chain("A")
     bad["nodes"][1]["type"] = ""
     assert errors([good, bad]) == [("N8N012", "[1].nodes[1].type")]
 

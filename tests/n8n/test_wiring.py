@@ -114,7 +114,8 @@ def test_computed_inputs_follow_the_parameters(parameters, index, sound):
 
 @with_catalogue
 def test_ports_that_are_not_known_are_not_judged():
-    odd, mine = node("Odd", "n8n-nodes-base.odd"), node("Mine", "n8n-nodes-mine.thing")
+    odd = node("Odd", "n8n-nodes-base.odd")
+    mine = node("Mine", "n8n-nodes-mine.thing")
     assert errors(wired(odd, mine, Odd={"main": [[], [to("Mine", index=4)]]})) == []
 
 

@@ -57,7 +57,8 @@ def forbidden_places() -> WatchRule:
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
         if not isinstance(event, McpRequestFormulated):
             return
-        tool, parameters = event.request.tool_name, event.request.parameters
+        tool = event.request.tool_name
+        parameters = event.request.parameters
         if tool not in _FILE_TOOLS:
             return
         for raw in (parameters.get(key) for key in _PATH_KEYS):
@@ -89,7 +90,8 @@ def dangerous_commands(record: Record, event: Event) -> Iterator[OverseerAlert]:
     """A harmful command in a tool's input, or a text too long to check."""
     if not isinstance(event, McpRequestFormulated):
         return
-    tool, parameters = event.request.tool_name, event.request.parameters
+    tool = event.request.tool_name
+    parameters = event.request.parameters
     if tool in _FILE_TOOLS:
         yield from _dangerous_files(record, parameters)
         return
@@ -140,9 +142,11 @@ def credentials(record: Record, event: Event) -> Iterator[OverseerAlert]:
     """A credential, shown by its beginning or the log's mark: an alert must not spread it."""
     match event:
         case LlmResponse(text=text, calls=calls):
-            own, texts = True, [text, *patterns.texts_of(to_json(calls))]
+            own = True
+            texts = [text, *patterns.texts_of(to_json(calls))]
         case ToolExecutionResult(text=text):
-            own, texts = False, [text]
+            own = False
+            texts = [text]
         case _:
             return
     found = next((hit for text in texts if (hit := patterns.credential(text))), None)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from rails.core.errors import CheckError
+from rails.core.plain_file import real_path
 from rails.core.text import one_line
 from rails.core.verdict import Finding, NotChecked
 from rails.data_formats import positions
@@ -103,7 +104,7 @@ def _local(path: str, name: str, context: CheckContext) -> str | NotChecked:
 
 
 def _read(project: Path, schema: str) -> str:
-    place = (project / schema).resolve()
+    place = real_path(project / schema)
     if project not in place.parents:
         raise CheckError(f"the schema {one_line(schema, 80)} is outside the project")
     try:

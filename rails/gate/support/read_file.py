@@ -11,6 +11,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
+from rails.core.plain_file import real_path
 from rails.core.scratch import kept_folder
 
 _RUN_BY_PYTHON: Final = lazy(rb"\b(?:python[0-9.]*|pypy[0-9.]*|uv run)\b")
@@ -24,7 +25,7 @@ def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | st
     """Return bytes and permission bits, or why unread. Links are not followed."""
     place = project.joinpath(*path.parts)
     try:
-        folder = place.parent.resolve(strict=True)
+        folder = real_path(place.parent)
         if folder != project and project not in folder.parents:
             return "it is outside the project"
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

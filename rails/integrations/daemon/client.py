@@ -66,7 +66,9 @@ def _folder_of(data: bytes) -> str:
 
 
 def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
-    started, child, starts = 0.0, 0, 0
+    started = 0.0
+    child = 0
+    starts = 0
     while True:
         try:
             said = _exchange(file, message, until)
@@ -81,7 +83,9 @@ def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
         if begins := not child or _has_ended(child):
             if starts == _STARTS:
                 raise OSError("the gate could not be started; run: ai-rails doctor") from problem
-            child, started, starts = _start(folder), now, starts + 1
+            child = _start(folder)
+            started = now
+            starts = starts + 1
         if not begins or starts > 1:  # the first one listens by now, or another does in a moment
             time.sleep(0.005 * starts)
 

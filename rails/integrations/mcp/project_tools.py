@@ -22,6 +22,7 @@ from rails.approval.decision import Approver
 from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, MOVE_FILE, N8N_NODE_INFO, WRITE_FILE
 from rails.core.errors import RailsError, UsageError
 from rails.core.events.changes import ToolExecutionResult
+from rails.core.plain_file import real_path
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
@@ -191,7 +192,7 @@ def _gate(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
 
 def _on_disk(tools: ProjectTools, paths: list[str], base: str | None, gate: Gate) -> Callable[[], Verdict]:
     """Return what judges files on disk. Raises UsageError for files not in the project."""
-    if missing := [path for path in paths if not (tools.project / path).resolve().is_relative_to(tools.project)]:
+    if missing := [path for path in paths if not real_path(tools.project / path).is_relative_to(tools.project)]:
         raise UsageError(f"{one_line(missing[0])} is outside the project. Nothing was checked.")
     found = read_changed_files(tools.project, paths, base=base)
     if not found.chosen and not found.missed and not found.deleted:

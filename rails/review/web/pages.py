@@ -21,6 +21,7 @@ from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import WorkflowEnd, WorkflowStart
 from rails.core.events.turn import LlmCall
+from rails.core.plain_file import real_path
 from rails.core.text import counted, one_line, sha256
 from rails.core.tool_request import Json
 from rails.log.actions import is_of_agent, question_text
@@ -200,7 +201,7 @@ class Pages:
                 case ToolExecutionResult(changes=changes):
                     sums |= {one.after_sha256 for one in changes or () if one.path == path}
         file = self.state.parent / path
-        if file.resolve().is_relative_to(self.state.parent.resolve()) and file.is_file():
+        if real_path(file).is_relative_to(self.state.parent.resolve()) and file.is_file():
             data = file.read_bytes()
             if sha256(data) in sums:
                 yield data.decode("utf-8", "replace").split("\n")

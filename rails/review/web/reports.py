@@ -16,6 +16,7 @@ from typing import Final
 from rails.config.prices import PRICES_NAME
 from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
+from rails.core.plain_file import real_path
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
 from rails.log.scan import next_failure
@@ -64,7 +65,7 @@ class Reports:
         if match is None or not int(match[2]):
             raise UsageError("Name a file and a line, for example src/app.py:12.")
         project = self._state.parent.resolve()
-        file = (project / match[1]).resolve()
+        file = real_path(project / match[1])
         current = sha256(file.read_bytes()) if file.is_relative_to(project) and file.is_file() else None
         story = self._library.why(match[1], int(match[2]), current)
         origin = story.origin

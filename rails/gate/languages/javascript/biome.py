@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.errors import CheckError
+from rails.core.plain_file import real_path
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
@@ -92,7 +93,7 @@ class BiomeTools(NodeTools):
                 if (place := self._packages / name / file).is_file() and not self.may_run:
                     raise CheckError(f"Biome of the project {NOT_EXECUTED}")
                 if place.is_file():
-                    return str(place.resolve())
+                    return str(real_path(place))
         raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
 
     def _parsed(self, path: str, data: bytes, text: str) -> Finding | None:
@@ -160,7 +161,7 @@ class BiomeTools(NodeTools):
                 found[name] = data
         for name in [name for name in found if name in _CONFIGS]:
             for other in _NAMED.findall(found[name].decode(errors="replace")):
-                place = (self.context.project / other).resolve()
+                place = real_path(self.context.project / other)
                 if self.context.project in place.parents and (data := config_files.read_config_file(place)):
                     found.setdefault(place.relative_to(self.context.project).as_posix(), data)
         return tuple(sorted(found.items()))
@@ -200,7 +201,7 @@ class BiomeTools(NodeTools):
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
-        (folder / "node_modules").symlink_to((self.context.project / "node_modules").resolve(), True)
+        (folder / "node_modules").symlink_to(real_path(self.context.project / "node_modules"), True)
 
     def _format(self, path: str, data: bytes) -> bytes:
         configuration = tuple(self._configuration(path))

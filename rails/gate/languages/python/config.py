@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.core.errors import CheckError
+from rails.core.plain_file import real_path
 from rails.gate.support.advice import name_list
 from rails.gate.support.config_files import parse_toml, read_config_file, table
 
@@ -176,7 +177,7 @@ def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]
         if not isinstance(extended, str):
             every = targets.pop("*", None) or _oldest(table(beside, "project").get("requires-python"))
             return tuple(seen), tuple(src), (*targets.items(), *([("*", every)] if every else []))
-        file = (file.parent / extended).resolve()
+        file = real_path(file.parent / extended)
         if project not in file.parents:
             words = "which is outside the project or leads through a link or '..'; name it by its plain path inside"
             raise CheckError(f"ruff's configuration extends {extended}, {words}.")
