@@ -64,7 +64,8 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
     gate, configured = Gate(project), run_defaults(project, config_folder())
     resuming = options.resume is not None
     log, resumed = reopen(project, options.resume, options.task or "") if resuming else (None, None)
-    before, recalled = resumed.limits if resumed else None, ""
+    before = resumed.limits if resumed else None
+    recalled = ""
     try:
         if resumed and log:
             recalled = models.recall(options, resumed.limits, log.session_id)
