@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", help="the answer (default: standard input)")
     words = "in place of a file: what was denied in that session because nobody was there"
     parser.add_argument("--denied", metavar="SESSION", help=words)
-    parser.add_argument("--agent", help="whose tools the answer may use (default: coder)")
+    parser.add_argument("--agent", help="whose tools the answer may use (default: coder; of --denied: its own)")
     parser.add_argument("--dry-run", action="store_true", help="show all, but do not ask or write")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     if options.by:
         return _report(options, state)
     if options.since or (options.filter and not options.session and (options.html or options.markdown)):
-        return show_report(options, _library(state).morning(options.filter, options.filter), "Sessions")
+        return show_report(options, _library(state).morning(options.filter), "Sessions")
     if not (options.session or options.html or options.markdown):
         return _list(options, state)
     return _one(options, state)

@@ -74,6 +74,7 @@ _READ: Final = frozenset(
         ToolExecutionResult,
         CheckpointEvent,
         HumanSteered,
+        LlmError,
         Undo,
         WorkflowStart,
         WorkflowEnd,
@@ -88,7 +89,7 @@ class SessionStats(Struct):
     ``used``, by model: tokens in, out, read from and written to cache. ``seconds`` worked. Record numbers:
     ``landmarks`` (plan), ``start``, ``told`` (last feedback), ``waiting`` (question). ``failed``: sent back. ``files``,
     ``judged`` (last change): lines added, removed. ``tested`` since the last change. ``asks``: words, answerable later.
-    ``unattended``: denials.
+    ``unattended``: denials. ``message``: how it ended, or why it stands still.
     """
 
     session_id: str
@@ -209,8 +210,13 @@ class SessionStats(Struct):
                 self.question = ""
             case HumanSteered(about="handoff"):
                 self._landmark(record)
+                self.message = record.message
+            case HumanSteered(about="conversation", answer=answer):
+                self.outcome = answer
             case HumanSteered(about=about) if about == DENIED:
                 self.unattended = 0
+            case LlmError(error=error):
+                self.message = error
 
     def _result(self, event: ToolExecutionResult) -> None:
         if not event.ok:
@@ -283,9 +289,12 @@ def _remember(known: list[str], value: str) -> None:
 
 def worked(last: str, record: Record) -> float:
     """Return the seconds since the record before, without time before a resume."""
-    if not last or record.kind is SessionResumed:
-        return 0.0
+    return 0.0 if record.kind is SessionResumed else seconds_between(last, record.timestamp)
+
+
+def seconds_between(start: str, end: str) -> float:
+    """Return the seconds from one ISO 8601 time to another; 0 for none, or backwards."""
     try:
-        return max(0.0, (datetime.fromisoformat(record.timestamp) - datetime.fromisoformat(last)).total_seconds())
+        return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
     except (ValueError, TypeError):
         return 0.0

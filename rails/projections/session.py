@@ -15,6 +15,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import (
     AgentEngage,
     AgentFinished,
+    HumanSteered,
     LogRecovered,
     SessionResumed,
     WorkflowEnd,
@@ -85,7 +86,9 @@ class SessionFold:
 
     def __init__(self, load: Callable[[Record], Record] | None = None) -> None:
         self._load = load
-        self._frame, self._plan, self._totals = _Frame(), PlanFold(), _Totals()
+        self._frame = _Frame()
+        self._plan = PlanFold()
+        self._totals = _Totals()
         self._doubts: list[TurnDoubt] = []
         self._first: Record | None = None
         self._last: Record | None = None
@@ -103,7 +106,9 @@ class SessionFold:
 
     def view(self, turns: tuple[TurnView, ...], damage: Sequence[object] = ()) -> SessionView:
         """Return the session with these turns, after all were yielded."""
-        frame, first, last = self._frame, self._first, self._last
+        frame = self._frame
+        first = self._first
+        last = self._last
         return SessionView(
             session_id=first.session_id if first else "",
             started=first.timestamp if first else "",
@@ -130,7 +135,8 @@ class SessionFold:
 
     def _take(self, record: Record) -> Record:
         record = self._load(record) if self._load else record
-        self._first, self._last = self._first or record, record
+        self._first = self._first or record
+        self._last = record
         self._records += 1
         self._unknown += record.kind is UnknownEvent
         self._frame.add(record)
@@ -187,9 +193,11 @@ class _Frame:
     def add(self, record: Record) -> None:
         match record.event:
             case WorkflowStart(task=task, project=project):
-                self.task, self.project = task or record.message, project
+                self.task = task or record.message
+                self.project = project
             case WorkflowEnd(outcome=outcome, said=said):
-                self.outcome, self.message = outcome or "ended", said or record.message
+                self.outcome = outcome or "ended"
+                self.message = said or record.message
             case AgentEngage(system=system):
                 self.prompts[record.agent_role] = _prompt_digest(system)
             case ApprovalOpened() as asked if is_of_agent(asked):
@@ -198,6 +206,8 @@ class _Frame:
                 self.message = ""
             case Undo(step=step, redo=redo):
                 self.undone = [one for one in self.undone if one != step] + [step] * (not redo)
+            case HumanSteered(about="conversation", answer=answer):
+                self.outcome = answer
             case SessionResumed():
                 self.resumed += 1
                 self.outcome = self.message = ""

@@ -168,14 +168,16 @@ class TurnBuilder:
             self._view.seconds = {**spent, stage: spent.get(stage, 0.0) + seconds}
 
     def _response(self, event: LlmResponse) -> None:
-        view, usage = self._view, event.usage
+        view = self._view
+        usage = event.usage
         self.answered = True
         view.text = event.text if event.prose is None else event.prose
         view.stop_reason = event.stop_reason
         if event.note:
             view.notes += (event.note,)
         view.input_tokens = usage.input_tokens + usage.cache_write_tokens
-        view.output_tokens, view.cached_tokens = usage.output_tokens, usage.cache_read_tokens
+        view.output_tokens = usage.output_tokens
+        view.cached_tokens = usage.cache_read_tokens
         self._spend("model", (event.duration_ms or 0) / 1000)
 
     def _request(self, request: RawRequest, record: Record) -> None:

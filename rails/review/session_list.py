@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from rails.approval.pending import is_being_written
 from rails.config.prices import Prices, load_price_file
 from rails.core.errors import LogError, UsageError
 from rails.core.events.record import Record
@@ -100,11 +101,13 @@ class SessionList:
             raise UsageError(f"Sessions cannot be counted by {one_line(name)!r}, only by {', '.join(GROUPS)}.")
         return count_sessions(name, self.views(list(names)), self.prices())
 
-    def morning(self, line: str, about: str) -> ReviewReport:
+    def morning(self, line: str) -> ReviewReport:
         """Return the morning report. Raises UsageError."""
         cards = self.cards(line)[:REPORT_SESSIONS]
-        whole = {card.session_id: self._verifies(card.session_id) for card in cards}
-        return morning(cards, self.prices(), whole, about)
+        names = [card.session_id for card in cards]
+        whole = {name: self._verifies(name) for name in names}
+        running = [name for name in names if is_being_written(self.state, name)]
+        return morning(cards, self.prices(), whole, running, line)
 
     def _verifies(self, session_id: str) -> bool:
         try:

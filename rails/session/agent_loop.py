@@ -172,6 +172,7 @@ class AgentLoop:
                 return ending
             words = self.state.talk(ending)
             if not words:
+                self.context.publish(HumanSteered("conversation", "left", "person"))
                 left = f"You left the conversation. Go on with: ai-rails chat --resume {self._session}"
                 return Ending("left", left)
             self._go_on(words, done=is_good(ending.outcome))
@@ -187,7 +188,9 @@ class AgentLoop:
         reply = replace(reply, parts=(*reply.parts, TextPart(words)))
         context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
         self.messages.append(reply)
-        self.taken, self.rung, self.pending = 0, "", None
+        self.taken = 0
+        self.rung = ""
+        self.pending = None
         self.attempts = Attempts(self._most)
 
     def _settled(self) -> Message:
@@ -246,7 +249,9 @@ class AgentLoop:
         if steer.words:
             self._send(turn, Message("user", ()), [], steer.words)
             return None
-        text, deeds, registry = turn.answer.message.text.strip(), self.state.deeds, self.context.registry
+        text = turn.answer.message.text.strip()
+        deeds = self.state.deeds
+        registry = self.context.registry
         agent = self.context.agent
         if not (agent.headings or agent.schema) and deeds.nothing_done(registry):  # a contract that is met is a deed
             return Ending("gave_up", f"{say('nothing_done')} {text}".strip())
@@ -426,7 +431,9 @@ class AgentLoop:
         return Ending("gave_up", f"{say('gave_up', 'en')} Reason: {why.rstrip('.')}.", file=page)
 
     def _leave(self, why: str) -> tuple[str, tuple[str, ...]]:
-        tried, files, name = self.state.tried, self.state.handoffs, self.context.agent.name
+        tried = self.state.tried
+        files = self.state.handoffs
+        name = self.context.agent.name
         answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
         page = escalation.for_human(
             tried,

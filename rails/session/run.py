@@ -129,7 +129,8 @@ class Session(OpenSession):
                 if back:
                     step, at = step - 1, ResumeState(self.job.tasks, finished=-1)
                     continue
-            resumed, back = at if step == at.finished else None, False
+            resumed = at if step == at.finished else None
+            back = False
             ending = self.engage_agent(role, task, previous_tool_output=handed, step=step, resumed=resumed)
             if ending.outcome == "rejected" and step and self.reviews < self.job.max_reviews:
                 self.reviews += 1
@@ -201,7 +202,8 @@ class Session(OpenSession):
         return (last.result if last else "") or ""
 
     def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
-        sender, receiver = named(self.agents, self.job.tasks[step][0]), self.job.tasks[step + 1][0]
+        sender = named(self.agents, self.job.tasks[step][0])
+        receiver = self.job.tasks[step + 1][0]
         files = self.state.handoffs
         if not offered or not files.has(offered):
             given = handoffs.given_name(bool(self.job.handed))

@@ -60,13 +60,17 @@ def log_of(project):
     return [record.event for record in read_lenient(logs[0])[0]]
 
 
+def said_in(events):
+    return [one.text for one in events if isinstance(one, HumanSteered) and one.text]
+
+
 def test_a_follow_up_goes_on_in_the_same_session_with_all_that_was_said(chat, project):
     code, shown = chat(["Hello.", write("a.txt", "one\n"), "Done it.", "Bye."], ["hi", "write a.txt", "thanks"])
     assert code == 0
     assert (project / "a.txt").read_text() == "one\n"
     assert "Bye." in shown
     events = log_of(project)
-    assert [one.text for one in events if isinstance(one, HumanSteered)] == ["write a.txt", "thanks"]
+    assert said_in(events) == ["write a.txt", "thanks"]
     assert sum(isinstance(one, AgentEngage) for one in events) == 1
     assert not any(isinstance(one, WorkflowEnd) for one in events)
     assert "ai-rails chat --resume" in shown
@@ -79,7 +83,7 @@ def test_a_conversation_is_taken_up_again_where_it_stood(chat, project):
     assert code == 0
     assert "Second." in shown
     assert "Third." in shown
-    assert len([one for one in log_of(project) if isinstance(one, HumanSteered)]) == 2
+    assert len(said_in(log_of(project))) == 2
 
 
 def test_the_model_gets_the_same_messages_after_coming_back_as_without_leaving(project, monkeypatch, capsys):
@@ -137,7 +141,7 @@ def test_the_words_that_leave_other_programs_leave_this_one_too(chat, project, w
 def test_words_that_begin_with_a_path_are_no_command(chat, project):
     _, shown = chat(["Hello.", "I look."], ["hi", "/src/a.py is broken"])
     assert "I look." in shown
-    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["/src/a.py is broken"]
+    assert said_in(log_of(project)) == ["/src/a.py is broken"]
 
 
 def test_undo_with_nothing_to_undo_is_a_sentence_and_the_conversation_goes_on(chat):
@@ -152,7 +156,7 @@ def test_every_command_is_answered_and_nothing_of_it_goes_to_the_model(chat, pro
     code, shown = chat(["Hello.", "Again."], ["hi", line, "go on"])
     assert code == 0
     assert "Again." in shown
-    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["go on"]
+    assert said_in(log_of(project)) == ["go on"]
 
 
 def test_the_cost_so_far_is_shown_while_the_conversation_goes_on(chat):
@@ -179,7 +183,7 @@ def test_a_model_or_agent_that_there_is_not_is_said_and_the_conversation_goes_on
     assert "Unknown model 'nonsense:x'" in shown
     assert "nobody" in shown
     assert "Again." in shown
-    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["go on"]
+    assert said_in(log_of(project)) == ["go on"]
 
 
 def test_another_model_can_be_named_before_the_first_words(chat, project, tmp_path):
@@ -201,7 +205,7 @@ def test_another_model_goes_on_with_the_conversation_in_the_same_session(project
     assert "Red it is." in capsys.readouterr().out
     assert "I like red" in sent
     assert "One." in sent
-    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["what do I like?"]
+    assert said_in(log_of(project)) == ["what do I like?"]
 
 
 @pytest.mark.parametrize("how", ["/plan", "--mode"])
@@ -371,4 +375,4 @@ def test_the_page_has_a_field_for_the_conversation_and_what_is_said_there_goes_o
         process.kill()
         process.wait()
         process.stdout.close()
-    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["thanks"]
+    assert said_in(log_of(project)) == ["thanks"]

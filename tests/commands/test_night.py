@@ -7,6 +7,8 @@ import re
 import pytest
 
 from rails.cli import main
+from rails.log.summaries import Summaries
+from rails.log.writer import SessionLog
 from rails.models.recorded import RecordedModel
 from rails.session.run import Session
 
@@ -49,7 +51,8 @@ NIGHT = [
     ("has nobody there", [write("d.py"), "I cannot."], ("--approve", "ask"), 1, "denied: nobody was there"),
     ("has one turn", [call("list_files", path=".")] * 3, ("--max-turns", "1"), 1, "gave up"),
     ("is changed and reviewed", [write("r.py"), "r", None, REVIEW.format("PASS")], CHAIN, 0, "changed"),
-    ("loses its model", [write("e.py")], (), 3, ""),
+    ("loses its model", [write("e.py")], (), 3, "unfinished: "),
+    ("waits", [write("w.py"), "w"], ("--then", "reviewer", "--handoff", "ask"), 1, "unfinished: stopped"),
 ]  # fmt: skip
 
 
@@ -84,7 +87,7 @@ def run(tmp_path):
 
 
 def test_the_morning_after_twenty_sessions_names_each_rightly_and_nothing_is_green_that_is_not(
-    project, run, monkeypatch, capsys
+    project, run, tmp_path, monkeypatch, capsys
 ):
     for task, answers, words, code, _ in NIGHT:
         assert run(task, answers, words) == code, (task, capsys.readouterr().out[-1500:])
@@ -96,6 +99,7 @@ def test_the_morning_after_twenty_sessions_names_each_rightly_and_nothing_is_gre
     ):
         (project / f"{name}.md").write_text(text)
         assert main(["apply", f"{name}.md", *words]) == code, name
+    assert main(["chat", "is left", "--model", f"recorded:{tmp_path / 'only asks.jsonl'}", "--plain"]) == 0
     for task, where, what, error, code in (
         ("is stopped", RecordedModel, "stream", KeyboardInterrupt(), 130),
         ("has a fault", Session, "_chain", MemoryError(), 3),
@@ -104,20 +108,25 @@ def test_the_morning_after_twenty_sessions_names_each_rightly_and_nothing_is_gre
             patch.setattr(where, what, raising(error))
             assert run(task, ["x"]) == code
     assert "the agent poet works without wrte_file: no tool has that name" in capsys.readouterr().out
-    assert main(["review", "--since", "yesterday"]) == 0
+    state = project / ".rails"
+    goes_on = next(card.session_id for card in Summaries(state).newest(99) if card.task == "has a fault")
+    with SessionLog.reopen(state, goes_on):
+        assert main(["review", "--since", "yesterday"]) == 0
     text = capsys.readouterr().out
     needs, _, rest = text.partition("\nChanged\n")
     changed = rest.partition("\nFiles\n")[0]
     for task, _, _, code, said in NIGHT:
         listed = [line.lower() for line in needs.splitlines() if re.search(rf" {task}$", line)]
-        assert bool(listed) is bool(code == 1), (task, text)
+        assert bool(listed) is bool(code), (task, text)
         assert all(said in line for line in listed), (task, listed)
         green = [line for line in changed.splitlines() if line.rstrip().endswith(task) and " changed " in line]
         assert bool(green) is (said == "changed"), (task, text)
     assert "denied.md" in needs
+    assert re.search("Unfinished +coder +is stopped", needs)
+    assert not re.search("is left|has a fault", needs)
     assert "applied.md" in changed
     for quiet in ("refused.md", "dry.md", "is stopped", "has a fault"):
         assert quiet not in changed
     session = re.findall(r"(\S+) +asks you .*only asks", needs.lower())[0]
     assert main(["run", "--resume", session, "--plain", "The first one."]) == 0, "a question in words is answered"
-    assert "20 logs verified: nothing is missing or changed." in text
+    assert "22 logs verified: nothing is missing or changed." in text

@@ -70,7 +70,7 @@ def state(tmp_path, monkeypatch):
 
 
 def needs_of(state):
-    value = SessionList(state).morning("", "all").value
+    value = SessionList(state).morning("").value
     return {row["session_id"].removeprefix("20261126-0100-"): row["why"] for row in value["needs_you"]}
 
 
@@ -90,7 +90,7 @@ def test_every_outcome_of_a_night_is_named_rightly_and_what_waits_comes_first(st
 def test_what_was_denied_because_nobody_was_there_is_written_later_and_no_longer_listed(state, tmp_path, capsys):
     for name in ("new.txt", "again.txt", "new.txt"):
         night(state, "gave_up", denied="headless", name=name)
-    assert "apply --denied SESSION" in SessionList(state).morning("", "all").blocks[0].notes[0]
+    assert "apply --denied SESSION" in SessionList(state).morning("").blocks[0].notes[0]
     here = ["--project", str(tmp_path), "--json"]
     words = ["apply", "--denied", "last", *here]
     main([*words, "--dry-run"])
@@ -127,7 +127,7 @@ def test_nothing_is_green_or_red_that_is_not(state):
 def test_what_was_changed_has_its_lines_its_tests_and_a_total_by_file(state, tmp_path, capsys):
     night(state, "changed", tested=True)
     night(state, "claimed")
-    value = SessionList(state).morning("", "all").value
+    value = SessionList(state).morning("").value
     facts = {row["outcome"]: row for row in value["changed"]}
     assert facts["changed"]["files"] == {"app.py": [2, 1], "new.py": [1, 0]}
     assert (facts["changed"]["added"], facts["changed"]["removed"], facts["changed"]["tokens"]) == (3, 1, 120)
@@ -151,7 +151,7 @@ def test_a_change_after_the_tests_is_not_tested(state):
 def test_a_log_that_was_changed_is_said(state):
     path = night(state, "changed").path
     path.write_bytes(path.read_bytes().replace(b"task of", b"TASK of"))
-    report = SessionList(state).morning("", "all")
+    report = SessionList(state).morning("")
     assert report.value["logs"] == {path.parent.name: False}
     assert "do not verify" in report.blocks[-1].text
 
@@ -166,14 +166,6 @@ def test_a_filter_counts_in_every_form(state, tmp_path, capsys, form):
     text = page.read_text("utf-8") if form == "--html" else capsys.readouterr().out
     assert "open-w" in text
     assert "0100-changed" not in text
-
-
-def test_a_time_that_is_none_is_refused_with_what_to_write(state, tmp_path, capsys):
-    night(state, "changed")
-    assert main(["review", "--since", "soon", "--project", str(tmp_path)]) == 2
-    assert "Write yesterday, today, 8h, 3d, 2w or 2026-11-21." in capsys.readouterr().err
-    assert main(["review", "--since", "2099-01-01", "--json", "--project", str(tmp_path)]) == 0
-    assert json.loads(capsys.readouterr().out) == {"needs_you": [], "changed": [], "logs": {}}
 
 
 @pytest.mark.parametrize(

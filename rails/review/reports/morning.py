@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import Final
 
 from rails.config.prices import Prices
@@ -24,10 +25,8 @@ _NEEDS: Final = {
     "asked": ("Asks you", "ai-rails run --resume SESSION"),
     "rejected": ("The reviewer rejected it", "ai-rails review SESSION"),
     "claimed": ("Claims what the log does not show", "ai-rails review SESSION"),
-    "unattended": (
-        "Denied: nobody was there to ask",
-        "ai-rails apply --denied SESSION",
-    ),
+    "unattended": ("Denied: nobody was there to ask", "ai-rails apply --denied SESSION"),
+    "unfinished": ("Unfinished", "ai-rails run --resume SESSION"),
     "error": ("Broke off with an error", "ai-rails run --resume SESSION"),
     "gave_up": ("Gave up", "ai-rails review SESSION"),
     "damaged": ("Its log is damaged", "ai-rails log verify SESSION"),
@@ -35,9 +34,11 @@ _NEEDS: Final = {
 _FILES: Final = 100
 
 
-def morning(cards: Sequence[SessionStats], prices: Prices, whole: Mapping[str, bool], about: str) -> ReviewReport:
-    """Return the report; ``whole`` says of each log whether it verifies."""
-    needs = [(card, need) for card in cards if (need := _need(card))]
+def morning(
+    cards: Sequence[SessionStats], prices: Prices, whole: Mapping[str, bool], running: Collection[str], about: str
+) -> ReviewReport:
+    """Return the report; ``whole`` says of each log whether it verifies, ``running`` which sessions still work."""
+    needs = [(card, need) for card in cards if (need := _need(card, card.session_id in running))]
     needs.sort(key=lambda pair: [*_NEEDS].index(pair[1]))
     changed = [card for card in cards if card.files]
     blocks: list[Block] = [_needs_table(needs), _changed_table(changed, prices)]
@@ -51,8 +52,12 @@ def morning(cards: Sequence[SessionStats], prices: Prices, whole: Mapping[str, b
     return ReviewReport(f"{counted(len(cards), 'session')}, {about}", tuple(blocks), value)  # type: ignore[arg-type]
 
 
-def _need(card: SessionStats) -> str:
-    holds = states(card) | ({"asks"} if card.waiting and card.asks else set())
+def _need(card: SessionStats, running: bool) -> str:
+    holds = {*states(card)}
+    if card.waiting and card.asks:
+        holds.add("asks")
+    if running:
+        holds.discard("unfinished")
     return next((need for need in _NEEDS if need in holds), "")
 
 
@@ -60,7 +65,8 @@ def _needs_table(needs: Sequence[tuple[SessionStats, str]]) -> Table:
     rows = []
     for card, need in needs:
         name = Cell(card.session_id, "head", session=card.session_id, record=card.waiting)
-        why = ": ".join(filter(None, (_NEEDS[need][0], card.question)))
+        more = shorten(card.message, 60, placeholder=" …") if need == "unfinished" else card.question
+        why = ": ".join(filter(None, (_NEEDS[need][0], more)))
         rows.append(cells(name, Cell(why, ending_badge(card.ending).tone), _agents(card), card.task))
     there = dict.fromkeys(need for _, need in needs)
     notes = tuple(f"{_NEEDS[need][0]}: {_NEEDS[need][1]}" for need in there) or ("Nothing needs you.",)

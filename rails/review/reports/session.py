@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Final
 
 from rails.core.text import one_line
 from rails.log.event_codec import NEWER
-from rails.log.session_stats import SessionStats
+from rails.log.session_stats import SessionStats, seconds_between
 from rails.projections.common import SessionView
 from rails.render.blocks import Badge, Counts, Facts, Notes, Times
 from rails.render.units import seconds_text, time_text
@@ -53,7 +52,7 @@ def session_facts(view: SessionView, more: Mapping[str, str] | None = None) -> F
         "session": view.session_id,
         "task": view.task,
         "started": time_text(view.started),
-        "took": _took(view.started, view.ended),
+        "took": seconds_text(seconds_between(view.started, view.ended)) if view.ended else "",
         "agents": ", ".join(view.agents),
         "models": ", ".join(view.models),
         "project": view.project,
@@ -129,10 +128,3 @@ def session_history(view: SessionView) -> Facts:
 def ending_badge(outcome: str) -> Badge:
     """Return the badge of an outcome."""
     return ENDINGS.get(outcome, Badge("…", "open", one_line(outcome, 40)))
-
-
-def _took(start: str, end: str) -> str:
-    try:
-        return seconds_text((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
-    except ValueError:
-        return ""

@@ -10,9 +10,9 @@ from typing import Final
 from rails.core.errors import UsageError
 from rails.core.outcomes import GOOD, MEANINGS, outcome_for
 from rails.log.actions import how_to_answer
-from rails.log.query import Facet, Phrase, Query, parse_query
+from rails.log.query import Query, parse_query
 from rails.log.session_stats import SessionStats
-from rails.log.terms import folded_words
+from rails.log.terms import Words, folded_words
 from rails.render.blocks import Cell, CellStyle, Table, cells
 from rails.render.units import minute_text
 from rails.review.reports.session import ending_badge
@@ -49,28 +49,19 @@ def chosen(cards: Iterable[SessionStats], line: str) -> tuple[SessionStats, ...]
 
 
 def _takes(card: SessionStats, query: Query) -> bool:
-    words = f" {' '.join(folded_words(card.task))} "
     return (
         query.takes_session(card.session_id)
         and query.takes_time(card.started)
         and all(piece in card.task for piece in query.pieces)
-        and all(_says(words, phrase) is not phrase.negative for phrase in query.phrases)
-        and all(_has(card, facet) is not facet.negative for facet in query.facets)
+        and query.has_phrases(Words(f" {' '.join(folded_words(card.task))} ", ""))
+        and query.has_facets(_facets(card))
     )
 
 
-def _says(words: str, phrase: Phrase) -> bool:
-    return f" {' '.join(phrase.words)}{'' if phrase.begin else ' '}" in words
-
-
-def _has(card: SessionStats, facet: Facet) -> bool:
-    if facet.name == "is":
-        return facet.value in states(card)
-    known: dict[str, Iterable[str]] = {
-        "role": card.agents, "model": card.models, "path": card.paths, "rule": card.rules,
-    }  # fmt: skip
-    values = (value.lower() for value in known[facet.name])
-    return any(value.startswith(facet.value) if facet.begin else value == facet.value for value in values)
+def _facets(card: SessionStats) -> frozenset[tuple[str, str]]:
+    values: tuple[Iterable[str], ...] = (card.agents, card.models, card.paths, card.rules, states(card))
+    known = zip(_FIELDS, values, strict=True)
+    return frozenset((name, value.lower()) for name, several in known for value in several)
 
 
 def states(card: SessionStats) -> frozenset[str]:

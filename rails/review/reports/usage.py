@@ -48,7 +48,7 @@ def session_usage(card: SessionStats, prices: Prices, *, since_last_s: float = 0
     unknown = [one_line(model, 60) for model, cost in costs.items() if cost is None]
     spent = sum(known) if known else None
     beside = f" without {', '.join(unknown)} (no price)" if known and unknown else ""
-    bounds = [*_left(card, prices, spent, card.seconds + max(0.0, since_last_s))]
+    bounds = [*_left(card, prices, spent, card.seconds + since_last_s)]
     left = tuple(words for words, _, _ in bounds)
     bars = tuple((name, share) for _, name, share in bounds)
     return SessionUsage(_tokens(list(used.values())), prices.text(spent) + beside, left, bars, note)

@@ -28,7 +28,7 @@ from rails.log.actions import is_of_agent, question_text
 from rails.log.event_codec import NEWER
 from rails.log.reader import LOG_NAME, full
 from rails.log.scan import records_from, search
-from rails.log.session_stats import SessionStats
+from rails.log.session_stats import SessionStats, seconds_between
 from rails.log.summaries import Summaries
 from rails.projections.common import SessionView
 from rails.projections.progress import current_step_text, plan_of
@@ -151,8 +151,9 @@ class Pages:
         except UsageError as error:
             prices = Prices()
             note = str(error)
-        running = not card.outcome and card.last and is_being_written(self.state, card.session_id)
-        return session_usage(card, prices, since_last_s=_since(card.last) if running else 0.0, note=note)
+        running = not card.outcome and is_being_written(self.state, card.session_id)
+        since = seconds_between(card.last, datetime.now(UTC).isoformat()) if running else 0.0
+        return session_usage(card, prices, since_last_s=since, note=note)
 
     def _landmarks(self, card: SessionStats) -> Iterator[Record]:
         """Yield the records of the plan in order, large values as pointers."""
@@ -257,13 +258,6 @@ def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> 
         for question, asked in waiting
     ]
     return join(*items)
-
-
-def _since(stamp: str) -> float:
-    try:
-        return (datetime.now(UTC) - datetime.fromisoformat(stamp)).total_seconds()
-    except (ValueError, TypeError):
-        return 0.0
 
 
 def _last_window(total: int) -> int:

@@ -46,7 +46,7 @@ class Reports:
         """Return a report. Raises RailsError, as all of these do."""
         if name == _MORNING:
             line = line or "since:yesterday"
-            report = self._library.morning(line, line)
+            report = self._library.morning(line)
         else:
             report = self._library.report(name, line)
         html = join(
