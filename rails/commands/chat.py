@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,6 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/redo": "do the step again that was undone last",
     "/rewind": "N: files and conversation as they were before turn N",
     "/gate": "check the files that differ from the last commit",
-    "/review": "this session, turn by turn",
     "/cost": "tokens, money and time so far",
     "/compact": "summarize older turns to free context",
     "/agent": "NAME: switch to another agent",
@@ -146,7 +145,7 @@ class Talk:
     def _words(self, session: Session | None) -> str:
         for line in self._lines(session):
             text = line.strip()
-            if text in ("exit", "quit"):
+            if text.removeprefix("/") in ("exit", "quit"):
                 return ""
             if not text.startswith("/") or "/" in text.split()[0][1:]:  # a path is no command
                 if text:
@@ -182,8 +181,6 @@ class Talk:
 
     def _command(self, text: str, session: Session | None) -> bool:
         word, _, rest = text.partition(" ")
-        if word in ("/quit", "/exit"):
-            return True
         try:
             self.rest = rest.strip()
             if word == "/model" and session and self.rest:
@@ -339,11 +336,9 @@ def _context_left(loop: AgentLoop) -> str:
 
 
 def _gate(talk: Talk, _session: Session | None) -> None:
-    _verb(["gate", "--diff", "HEAD", "--project", str(talk.project)])
+    from rails.cli import main
 
-
-def _review(talk: Talk, session: Session) -> None:
-    _verb(["review", session.log.session_id, "--project", str(talk.project)])
+    main(["gate", "--diff", "HEAD", "--project", str(talk.project)])
 
 
 def _cost(_talk: Talk, session: Session) -> None:
@@ -356,14 +351,8 @@ def _compact(_talk: Talk, session: Session) -> None:
         print(said)
 
 
-def _verb(words: Sequence[str]) -> None:
-    from rails.cli import main
-
-    main(words)
-
-
 #: Commands that are about what was said, so that there has to be something.
-_OF_SESSION: Final = ("/diff", "/review", "/cost", "/compact", "/rewind")
+_OF_SESSION: Final = ("/diff", "/cost", "/compact", "/rewind")
 _ACTIONS: Final[Mapping[str, Callable[[Talk, Any], None]]] = {
     "/help": _help,
     "/plan": _plan,
@@ -372,7 +361,6 @@ _ACTIONS: Final[Mapping[str, Callable[[Talk, Any], None]]] = {
     "/undo": partial(_move, redo=False),
     "/redo": partial(_move, redo=True),
     "/gate": _gate,
-    "/review": _review,
     "/cost": _cost,
     "/compact": _compact,
 }

@@ -15,7 +15,6 @@ from rails.commands.options import add_description, add_project, from_one
 from rails.config.run_defaults import keep_days
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.events.record import Record
 from rails.core.text import counted, one_line, printable
 from rails.edits.checkpoint_commits import is_fix_run
 from rails.log.actions import record_text
@@ -35,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("search", "verify", "export", "sizes", "delete"), help="what to do")
     parser.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits that are shown (default: 50)")
-    parser.add_argument("--format", default="markdown", help="markdown, html, transcript, recording or answers")
+    parser.add_argument("--format", default="markdown", help="markdown, transcript, recording or answers")
     parser.add_argument("--jsonl", action="store_true", help="with export: the records as JSON lines")
     words = "with --format answers: the folder (default: answers)"
     parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
@@ -94,11 +93,10 @@ def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
 
 
 def _export(state: Path, chosen: SessionSummary, form: str) -> int:
-    formats = {**FORMATS, "html": _html}
-    if form not in formats:
-        raise UsageError(f"--format takes one of {', '.join(sorted(formats))}, not {one_line(form)!r}.")
+    if form not in FORMATS:
+        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(form)!r}.")
     records, damages = read_lenient(chosen.path)
-    print(formats[form]([full(record, state) for record in records]), end="")
+    print(FORMATS[form]([full(record, state) for record in records]), end="")
     for words in damage_in_words(damages):
         print(f"Not in the export: {one_line(words, 300)}", file=sys.stderr)
     return EXIT_OK
@@ -146,13 +144,6 @@ def _delete(options: argparse.Namespace, project: Path) -> int:
             return EXIT_FINDINGS
     print(deleted_words(len(names), delete_sessions(project, names)))
     return EXIT_OK
-
-
-def _html(records: Sequence[Record]) -> str:
-    from rails.projections.session import session_view
-    from rails.review.html import render_html
-
-    return render_html(session_view(records))
 
 
 def _search(state: Path, line: str, limit: int) -> int:

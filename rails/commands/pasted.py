@@ -36,6 +36,8 @@ _NAMED = re.compile(r"[`*]([^`*\s]+)[`*]")
 #: What shows how code is used, and lines of a block that need no place in its file: blank ones, comments, decorators.
 _USAGE = re.compile(r"\s*(?:>>>|\$ |In \[|Traceback )")
 _IGNORED = re.compile(r"\s*(?:\Z|@|#|//|/\*|\*)")
+#: An import on one line, except those that stand first in any case.
+_IMPORT = re.compile(r"(?:from (?!__future__)[\w.]+ import [^(]|import [\w.{*'\"])")
 #: Longer than the fences within a file.
 _FENCE = "`" * 10
 
@@ -47,30 +49,38 @@ class NothingToApplyError(RailsError):
 def with_definitions(old: str, block: str, language: str) -> tuple[str, str]:
     """Return ``old`` with definitions of ``block`` replaced, and their names. Python, JavaScript, TypeScript.
 
-    Two empty texts if uncertain: a name fits nowhere or twice, a shortened body, unknown lines.
+    New definitions beside a replaced one follow it, new imports go before the others. Two empty texts if uncertain: no
+    name fits, or one fits twice, a shortened body, unknown lines.
     """
     lines = old.split("\n")
     rows = textwrap.dedent(block).strip("\n").split("\n")
     known = symbols(old, language)
     names = list[str]()
-    edits = list[tuple[int, int, str]]()
+    pieces = list[str]()
+    edits = list[tuple[int, int, str, list[str]]]()
     for one in symbols("\n".join(rows), language):
         places = [each for each in known if each.name.rpartition(".")[2] == one.name]
         if one.depth:
             continue
-        if len(places) != 1 or placeholder("\n".join(rows[one.first - 1 :]), old, "x.py"):
+        if len(places) > 1 or placeholder("\n".join(rows[one.first - 1 :]), old, "x.py"):
             return "", ""
-        place = places[0]
         text = rows[one.first - 1 : one.last]
         rows[one.first - 1 : one.last] = [""] * len(text)
-        head = lines[place.first - 1]
-        indent = head[: len(head) - len(head.lstrip())]
-        edits.append((place.first - 1, place.last, textwrap.indent("\n".join(text), indent)))
-        names.append(place.name)
-    if not all(_IGNORED.match(row) or row in lines for row in rows):
-        return "", ""
-    for first, last, new in sorted(edits, reverse=True):
-        lines[first:last] = [new]
+        for place in places:
+            pieces = [] if names else pieces  # what is new before the first goes with it, else with the one before
+            head = lines[place.first - 1]
+            indent = head[: len(head) - len(head.lstrip())]
+            edits.append((place.first - 1, place.last, indent, pieces))
+            names.append(place.name)
+        pieces.append("\n".join(text))
+    at = next((number for number, line in enumerate(lines) if _IMPORT.match(line)), -1)
+    for row in rows:
+        if at >= 0 and _IMPORT.match(row) and row not in lines:
+            edits.append((at, at, "", [row]))
+        elif not _IGNORED.match(row) and row not in lines:
+            return "", ""
+    for first, last, indent, pieces in sorted(edits, reverse=True):
+        lines[first:last] = [textwrap.indent("\n\n\n".join(pieces), indent)]
     return "\n".join(lines) if names else "", ", ".join(names)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
-from rails.commands.options import add_description, add_project, port_number
+from rails.commands.options import add_description, add_project
 from rails.commands.session_text import render_session, session_as_markdown
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, UsageError
@@ -42,9 +42,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--filter", default="", metavar="LINE", help="filter sessions, for example agent:coder is:waiting"
     )
     parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
-    parser.add_argument(
-        "--port", type=port_number, default=0, metavar="N", help="with --web: which port (default: a free one)"
-    )
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--markdown", action="store_true", help="as Markdown")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page")

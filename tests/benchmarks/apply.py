@@ -19,7 +19,8 @@ from rails.core.changes import ChangeSet, FileChange  # noqa: E402
 from rails.edits.apply import write  # noqa: E402
 from rails.edits.safe_files import Disk  # noqa: E402
 
-OLD, NEW = b"x = 1\n" * 700, b"x = 2\n" * 700
+OLD = b"x = 1\n" * 700
+NEW = b"x = 2\n" * 700
 
 
 class NoSync(Disk):

@@ -34,7 +34,9 @@ from rails.batch.store import JobStore  # noqa: E402
 from rails.testing import says  # noqa: E402
 from tests.batch.conftest import PYTHON, RIGHT, TaskServer, edit, make_repository  # noqa: E402
 
-JOBS, SLOTS, RESULTS = int(os.environ.get("JOBS", "1000")), 8, 100_000
+JOBS = int(os.environ.get("JOBS", "1000"))
+SLOTS = 8
+RESULTS = 100_000
 
 
 def row(what, value):
@@ -116,12 +118,14 @@ def store(folder):
         kept.files.put(f"jobs/{result.name}/result.json", msgspec.json.encode(result))
         if number + 1 in (RESULTS // 10, RESULTS):
             for words in ("made anew", "looked at again"):
-                began, cpu = time.perf_counter(), time.process_time()
+                began = time.perf_counter()
+                cpu = time.process_time()
                 rows = JobStore(str(folder / "runs")).rows()
                 row(f"index of {number + 1:,} results, {words}, s (of processor)", both(began, cpu))
                 assert len(rows) == number + 1
             (folder / "runs/index.jsonl").unlink()
-    began, cpu = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
+    cpu = time.process_time()
     batch_report(rows)
     row(f"report of {RESULTS:,} results, s (of processor)", both(began, cpu))
 
@@ -140,7 +144,8 @@ def peers(folder, environments):
     program = installed(Path(environments).resolve(), "mini").with_name("python")
     commit = make_repository(folder / "sums", {"sums.py": PYTHON})
     (folder / "runner.py").write_text(RUNNER)
-    many, names = int(os.environ.get("JOBS", "30")), ("AI-Rails", "mini-swe-agent")
+    many = int(os.environ.get("JOBS", "30"))
+    names = ("AI-Rails", "mini-swe-agent")
     found = {name: [] for name in names}
     for number in range(int(os.environ.get("ROUNDS", "3"))):
         for jobs in (1, many + 1):
@@ -181,7 +186,8 @@ def peers(folder, environments):
     for name in names:
         ones, others = ([one for one in found[name] if (one[0] == 1) is single] for single in (True, False))
         cpu, wall = ([(b[at] - a[at]) / many for a, b in zip(ones, others, strict=True)] for at in (1, 2))
-        start, memory = statistics.median(one[1] for one in ones), max(one[3] for one in others)
+        start = statistics.median(one[1] for one in ones)
+        memory = max(one[3] for one in others)
         print(f"{name:20}{start:>16.2f}{statistics.median(cpu):>22.3f}{statistics.median(wall):>9.3f}{memory:>21.0f}")
 
 

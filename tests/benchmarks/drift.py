@@ -43,7 +43,8 @@ class Block:
     new: tuple[str, ...]
 
     def result(self, lines=None, new=None):
-        lines, new = list(lines or self.lines), list(new or self.new)
+        lines = list(lines or self.lines)
+        new = list(new or self.new)
         return lines[: self.start] + new + lines[self.start + len(self.old) :]
 
 
@@ -82,7 +83,8 @@ def blocks(rng, *, indented=False, least=3):
 
 
 def count(lines, block):
-    have, want = tokens(lines), tokens(block)
+    have = tokens(lines)
+    want = tokens(block)
     return sum(have[n : n + len(want)] == want for n in range(len(have) - len(want) + 1))
 
 
@@ -266,9 +268,11 @@ def punctuation_in_file(rng):
 
 def blank_borders(rng):
     for block in blocks(rng):
-        before, after = block.lines[block.start - 1], block.lines[block.start + len(block.old)]
+        before = block.lines[block.start - 1]
+        after = block.lines[block.start + len(block.old)]
         if before.strip() and after.strip():
-            old, new = ["", *block.old, ""], ["", *block.new, ""]
+            old = ["", *block.old, ""]
+            new = ["", *block.new, ""]
             return join(block.lines), old, new, join(block.result())
     raise AssertionError
 
@@ -286,7 +290,8 @@ def end_of_file(rng):
 
 def first_line_bare(rng):
     block = next(b for b in blocks(rng, indented=True) if b.old[0] == b.new[0])
-    old, new = list(block.old), list(block.new)
+    old = list(block.old)
+    new = list(block.new)
     old[0], new[0] = old[0].lstrip(), new[0].lstrip()
     return join(block.lines), old, new, join(block.result())
 
@@ -308,7 +313,8 @@ def inside_a_line(rng):
         line = block.old[0]
         words = [m for m in re.finditer(r"\w{4,}.{3,12}", line) if sum(m[0] in x for x in block.lines) == 1]
         if words and line.count(words[0][0]) == 1:
-            old, new = words[0][0], r"new \1 $& text"
+            old = words[0][0]
+            new = r"new \1 $& text"
             lines = list(block.lines)
             lines[block.start] = line.replace(old, new)
             return join(block.lines), [old], [new], join(lines)
@@ -348,14 +354,16 @@ def decomposed(lines):
 def decomposed_file(rng):
     lines, old, new, _ = accented(rng)
     start = next(n for n in range(len(lines)) if lines[n : n + len(old)] == old)
-    head, tail = decomposed(lines[:start]), decomposed(lines[start + len(old) :])
+    head = decomposed(lines[:start])
+    tail = decomposed(lines[start + len(old) :])
     return join(decomposed(lines)), old, new, Composed("".join(f"{x}\n" for x in head), tuple(new), "\n".join(tail))
 
 
 def decomposed_search(rng):
     lines, old, new, _ = accented(rng)
     start = next(n for n in range(len(lines)) if lines[n : n + len(old)] == old)
-    head, tail = lines[:start], lines[start + len(old) :]
+    head = lines[:start]
+    tail = lines[start + len(old) :]
     right = Composed("".join(f"{x}\n" for x in head), tuple(new), "\n".join(tail))
     return join(lines), decomposed(old), decomposed(new), right
 
@@ -375,7 +383,9 @@ class Composed(Around):
 
 def ellipsis_in_file(rng):
     block = next(b for b in blocks(rng) if "..." not in "".join(b.lines))
-    lines, old, new = list(block.lines), list(block.old), list(block.new)
+    lines = list(block.lines)
+    old = list(block.old)
+    new = list(block.new)
     kept = next((n for n, line in enumerate(old) if line.strip() and line in new), 0)
     if old[kept] not in new:
         return ellipsis_in_file(rng)
@@ -401,7 +411,8 @@ def slipped_line(rng):
         if not steady(block) or block.old[-1] == block.new[-1]:
             continue
         at = rng.randrange(1, len(block.old) - 1)
-        line, above = block.old[at], block.old[at - 1]
+        line = block.old[at]
+        above = block.old[at - 1]
         if not line.strip() or not above.strip() or opens(above):
             continue
         if block.old.count(line) != 1 or block.new.count(line) != 1:
@@ -644,7 +655,8 @@ def last_line_cut(rng):
     for block in blocks(rng):
         cut = block.old[-1][: len(block.old[-1]) - 2]
         old, new = [*block.old[:-1], cut], ["before()", *block.old[:-1], cut]
-        text, search = "\n".join(block.lines), "\n".join(old)
+        text = "\n".join(block.lines)
+        search = "\n".join(old)
         if cut.strip() and text.count(search) == 1:
             return join(block.lines), old, new, text.replace(search, "\n".join(new)).encode()
     raise AssertionError
@@ -702,7 +714,8 @@ def lines_swapped(rng):
 def comment_wrapped_anew(rng):
     for lines in pieces(rng):
         for at in range(5, PIECE - 8):
-            one, other = lines[at], lines[at + 1]
+            one = lines[at]
+            other = lines[at + 1]
             words = other.split()
             if one.lstrip().startswith("# ") and words[:1] == ["#"] and len(one) > 50 and len(words) > 4:
                 blanks = one[: len(one) - len(one.lstrip())]

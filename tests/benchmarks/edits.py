@@ -105,7 +105,8 @@ def print_totals(name, kinds, seconds):
 
 def median_us(function, least=15, budget=2.0):
     function()
-    taken, end = [], time.perf_counter() + budget
+    taken = []
+    end = time.perf_counter() + budget
     while len(taken) < least or (time.perf_counter() < end and len(taken) < 2000):
         start = time.perf_counter()
         function()

@@ -61,7 +61,8 @@ class Proxy(ThreadingHTTPServer):
 
     def __init__(self, server: str) -> None:
         super().__init__(("127.0.0.1", 0), Passing)
-        self.target, self.seen = urlsplit(server), Seen()
+        self.target = urlsplit(server)
+        self.seen = Seen()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -90,7 +91,8 @@ class Passing(BaseHTTPRequestHandler):
         self._pass("POST", json.dumps(asked).encode())
 
     def _pass(self, method: str, body: bytes) -> None:
-        began, seen = time.monotonic(), self.server.seen
+        began = time.monotonic()
+        seen = self.server.seen
         link = http.client.HTTPConnection(self.server.target.hostname, self.server.target.port, timeout=TIMEOUT)
         link.request(method, self.path, body, {"Content-Type": "application/json"})
         answer = link.getresponse()

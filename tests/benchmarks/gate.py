@@ -135,7 +135,8 @@ def four(paths: list[str]) -> None:
 
 def row(name: str, ours: list[float], theirs: list[float], target: str) -> None:
     """Print one comparison."""
-    mine, other = statistics.median(ours), statistics.median(theirs)
+    mine = statistics.median(ours)
+    other = statistics.median(theirs)
     print(f"{name:<58} {mine:>9.1f} {other:>9.1f} {other / mine:>7.1f}x   {target}")
 
 

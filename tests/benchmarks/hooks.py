@@ -61,9 +61,11 @@ def measure(kind, files, rounds, runtime):
 
 def measure_cold(files, rounds):
     one_by_one = f"{sys.executable} -c pass; {BIN}/ruff check -q big.py; {BIN}/ruff format -q --check big.py"
-    cold, beside = [], []
+    cold = []
+    beside = []
     for number in range(rounds):
-        project, runtime = Path(tempfile.mkdtemp(prefix="bench")), tempfile.mkdtemp(prefix="ar", dir="/tmp")
+        project = Path(tempfile.mkdtemp(prefix="bench"))
+        runtime = tempfile.mkdtemp(prefix="ar", dir="/tmp")
         subprocess.run(["git", "init", "-q", str(project)], check=True)
         for name, text in (*files.items(), ("big.py", BODY)):
             (project / name).write_text(text)

@@ -58,7 +58,8 @@ def published(flows, options):
 def ours(flows, profile="import"):
     from rails.n8n.check import check_workflow
 
-    found, times = [], []
+    found = []
+    times = []
     for flow in flows:
         data = json.dumps(flow, indent=2).encode()
         # Processor time: what else the machine does is not the check's.
@@ -188,11 +189,13 @@ def compare(bases, options, rng):
     peer_noise = peer(bases, options)[0] if options.peer else []
     made = list(mutants(bases, FAULTS, options.per_kind, rng))
     flows = [flow for _, _, flow in made]
-    labels, judged = oracle(flows, options)[0], ours(flows)[0]
+    labels = oracle(flows, options)[0]
+    judged = ours(flows)[0]
     told = peer(flows, options)[0] if options.peer else [set()] * len(made)
     rows = collections.defaultdict(collections.Counter)
     for (kind, index, _), label, findings, errs in zip(made, labels, judged, told, strict=True):
-        row, new = rows[kind], errors(findings) - noise[index]
+        row = rows[kind]
+        new = errors(findings) - noise[index]
         bad = bool(label - base_verdicts[index])
         row["made"] += 1
         row["n8n"] += bad

@@ -533,7 +533,8 @@ def ai_port_wrong(flow, rng):
     wire = pick(rng, [w for w in wires(flow) if w[1] in ("ai_languageModel", "ai_memory", "ai_embedding")])
     if not wire:
         return False
-    outputs, wrong = flow["connections"][wire[0]], "ai_document" if wire[1] != "ai_document" else "ai_memory"
+    outputs = flow["connections"][wire[0]]
+    wrong = "ai_document" if wire[1] != "ai_document" else "ai_memory"
     outputs[wrong] = outputs.pop(wire[1])
     for bucket in outputs[wrong]:
         for one in bucket or []:
@@ -545,7 +546,8 @@ def ai_port_misspelt(flow, rng):
     wire = pick(rng, [w for w in wires(flow) if w[1].startswith("ai_")])
     if not wire:
         return False
-    outputs, wrong = flow["connections"][wire[0]], wire[1].replace("ai_", "ai")
+    outputs = flow["connections"][wire[0]]
+    wrong = wire[1].replace("ai_", "ai")
     outputs[wrong] = outputs.pop(wire[1])
     for bucket in outputs[wrong]:
         for one in bucket or []:

@@ -82,7 +82,8 @@ def old_conditions(node, _rng, _know):
     value = node["parameters"].get("conditions", {})
     made = collections.defaultdict(list)
     for one in value.get("conditions", ()):
-        kind, name = (one.get("operator") or {}).get("type"), (one.get("operator") or {}).get("operation")
+        kind = (one.get("operator") or {}).get("type")
+        name = (one.get("operator") or {}).get("operation")
         old = OLD_NAMES.get(name, name)
         if kind not in {"string", "number"} or (kind == "number" and name in {"empty", "notEmpty"}):
             return False
@@ -163,7 +164,8 @@ def parameter_inside(node, rng, know):
     names = [name for name in names if not know.decides(name)]
     if not around or not names:
         return False
-    item, name = rng.choice(around), rng.choice(names)
+    item = rng.choice(around)
+    name = rng.choice(names)
     inside = node["parameters"].setdefault(item.name, {})
     if not isinstance(inside, dict) or name in item.children.by_name:
         return False
@@ -322,7 +324,8 @@ class Known:
         from rails.n8n.nodes.parameters import Context, filled, levels
 
         description = known.describe(node["type"], node["typeVersion"])
-        self.known, self.node = known, node
+        self.known = known
+        self.node = node
         self.level = levels(description)
         self.context = Context(node["typeVersion"], node["type"].endswith("Tool"))
         self.kept = filled(self.level, node["parameters"], self.context)
@@ -480,7 +483,8 @@ def measure(options, known):
     touched = sum(json.loads(repaired(formatting, flow, known)[0]) != flow for flow in flows)
     print(f"sound workflows in which a sure repair changes anything: {touched}")
     print(f"\n{'fault':28} made  repaired  accepted  same meaning  else unchanged")
-    rows, made = collections.Counter(), []
+    rows = collections.Counter()
+    made = []
     for kind, damage in SAFE.items():
         row = collections.Counter()
         for index, number, flow in damaged(flows, damage, options.per_kind, rng, known):
@@ -488,7 +492,8 @@ def measure(options, known):
             after = json.loads(data)
             row["made"] += 1
             row["repaired"] += bool(fixed)
-            accepted, same = not judged(after), meaning(after, flows[index], number, known)
+            accepted = not judged(after)
+            same = meaning(after, flows[index], number, known)
             row["accepted"] += bool(fixed) and accepted
             row["same"] += bool(fixed) and same
             row["rest"] += rest(after, number) == rest(flow, number)

@@ -213,7 +213,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     cases = history(options.files, options.seed)
-    before, after = lint([case.old for case in cases]), lint([case.new for case in cases])
+    before = lint([case.old for case in cases])
+    after = lint([case.new for case in cases])
     print(f"{len(cases)} edits, {sum(map(len, after))} findings after them, ruff {SELECT}")
     print(f"{'method':<34} {'called new':>10} {'noise':>7} {'misses':>7} {'ms/file, median':>16}")
     worst = 0
@@ -231,7 +232,9 @@ def main() -> int:
             marks = judge(case, old, new)
             times.append((time.perf_counter() - start) * 1000)
             wrong = errors_of(case, old, new, marks)
-            called, noise, missed = called + sum(marks), noise + wrong[0], missed + wrong[1]
+            called = called + sum(marks)
+            noise = noise + wrong[0]
+            missed = missed + wrong[1]
         print(f"{name:<34} {called:>10} {noise:>7} {missed:>7} {sorted(times)[len(times) // 2]:>16.3f}")
         worst = max(worst, noise + missed) if judge is ours else worst
     return 1 if worst else 0

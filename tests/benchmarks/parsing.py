@@ -153,7 +153,9 @@ def members(text: str, pos: int, before: dict[str, Any]) -> Iterator[tuple[Any, 
                 yield from members(text, mark.end(), found)
 
 
-BLANK, COLON, MARK = re.compile(r"\s*"), re.compile(r"\s*:"), re.compile(r"\s*([,}])")
+BLANK = re.compile(r"\s*")
+COLON = re.compile(r"\s*:")
+MARK = re.compile(r"\s*([,}])")
 WORD = re.compile(r"-?\d+|true|false|null")
 #: Every key that a row of the corpus may hold; any other one fits no schema.
 KEYS = {"tool", "arguments", *(key for schema in SHAPES.values() for key in schema["properties"])}
@@ -210,7 +212,8 @@ def baml(module: Any) -> Parser:
         'function Any(x: string) -> JSON {\n client C\n prompt #"{{ x }}"#\n}\n'
     )
     runtime = module.BamlRuntime.from_files(".", {"any.baml": source}, {})
-    context, types = runtime.create_context_manager(), ModuleType("types")
+    context = runtime.create_context_manager()
+    types = ModuleType("types")
     return lambda text: runtime.parse_llm_response("Any", text, types, types, types, False, context, None, None, {})
 
 
@@ -293,7 +296,8 @@ def speed(sizes: list[int]) -> None:
     for shape_name, make in (("one long string", long_block), ("many items", many_block)):
         print(f"\nvalid, {shape_name}: µs (median / p99), ratio to json.loads")
         for size in sizes:
-            block, repeat = make(size), repetitions(size)
+            block = make(size)
+            repeat = repetitions(size)
             base = microseconds(lambda block=block: json.loads(block), repeat)[0]
             parsed = microseconds(lambda block=block: parse_strict(block), repeat)
             message = f"Ok.\n\n{F}json\n{block}\n{F}\nDone.\n"
@@ -306,7 +310,8 @@ def speed(sizes: list[int]) -> None:
         for kind, damage in DAMAGE.items():
             medians = []
             for size in sizes:
-                block, repeat = damage(make(size)), repetitions(size)
+                block = damage(make(size))
+                repeat = repetitions(size)
                 alone = microseconds(lambda block=block: repair(block, closers=True), repeat)
                 message = f"Ok.\n\n{F}json\n{block}\n{F}\nDone.\n"
                 whole = microseconds(lambda message=message: parse(message, SHAPES), repeat)

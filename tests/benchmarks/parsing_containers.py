@@ -459,7 +459,8 @@ def verdict(row: dict[str, Any], size: int = 0) -> str:
     """Read one answer, in chunks of ``size`` characters if given, and say how it went."""
     from rails.parsing.parse import AnswerParser
 
-    reader, text = AnswerParser(TOOLS, report_unread_calls=True), row["text"]
+    reader = AnswerParser(TOOLS, report_unread_calls=True)
+    text = row["text"]
     for start in range(0, len(text), size or len(text)):
         reader.feed(text[start : start + (size or len(text))])
     found = reader.flush("end_turn")

@@ -218,21 +218,30 @@ def good(rng: random.Random, count: int) -> Iterator[Row]:
         message = fenced(block)
         calls = [call]
         if form == 1:
-            message, kind = fenced(block).replace("\n", "\r\n"), "valid, CRLF message"
+            message = fenced(block).replace("\n", "\r\n")
+            kind = "valid, CRLF message"
         elif form == 2:
-            message, kind = f"- step:\n  ~~~ JSON\n  {block}\n  ~~~\n", "valid, tildes in a list"
+            message = f"- step:\n  ~~~ JSON\n  {block}\n  ~~~\n"
+            kind = "valid, tildes in a list"
         elif form == 3:
-            message, kind = f"````json\n{block}\n````\n", "valid, longer fence"
+            message = f"````json\n{block}\n````\n"
+            kind = "valid, longer fence"
         elif form == 4:
-            message, kind = f"{F}json\n{json.dumps(value)}{F}", "valid, closed on its line"
+            message = f"{F}json\n{json.dumps(value)}{F}"
+            kind = "valid, closed on its line"
         elif form == 5:
-            message, kind = f"{F}json\n{block}", "valid, no closing fence"
+            message = f"{F}json\n{block}"
+            kind = "valid, no closing fence"
         elif form == 6:
             second, more = call_value(rng)
-            message, calls, kind = fenced(block) + fenced(json.dumps(second)), [call, more], "valid, two blocks"
+            message = fenced(block) + fenced(json.dumps(second))
+            calls = [call, more]
+            kind = "valid, two blocks"
         elif form == 7:
             second, more = call_value(rng)
-            message, calls, kind = fenced(json.dumps([value, second])), [call, more], "valid, an array of calls"
+            message = fenced(json.dumps([value, second]))
+            calls = [call, more]
+            kind = "valid, an array of calls"
         elif form == 8:
             message = fenced('{"status": "ok", "items": [1, 2]}', after="\n") + fenced(block)
             kind = "valid, data before"
@@ -267,7 +276,8 @@ def xml(rng: random.Random, count: int) -> Iterator[Row]:
         value = rng.choice(XML_VALUES)
         opening, closing = rng.choice([('<tool name="{}">', "</tool>"), ("<{}>", "</{}>")])
         if number % 2:
-            name, parameters = "write_file", {"path": rng.choice(PATHS), "content": value}
+            name = "write_file"
+            parameters = {"path": rng.choice(PATHS), "content": value}
             body = f"<path>{parameters['path']}</path>\n<content>\n{value}\n</content>"
         else:
             name = "multi_edit"
@@ -278,7 +288,8 @@ def xml(rng: random.Random, count: int) -> Iterator[Row]:
                 written = f"{F}json\n{written}\n{F}"
             elif form == 2:
                 written = written.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-            parameters, body = {"edits": edits}, f"<edits>\n{written}\n</edits>"
+            parameters = {"edits": edits}
+            body = f"<edits>\n{written}\n</edits>"
         block = opening.format(name) + "\n" + body + "\n" + closing.format(name)
         if rng.random() < 0.3:
             block = f"<action>\n{block}\n</action>"
@@ -413,7 +424,8 @@ def either(rng: random.Random, each: int) -> Iterator[Row]:
     for _ in range(each):
         path = rng.choice(PATHS)
         body = rng.choice(["x = 1\ny = 2\n", "a `b`", "print('x')", "C:\\temp\\new"])
-        name, parameters = "write_file", {"path": path, "content": body}
+        name = "write_file"
+        parameters = {"path": path, "content": body}
 
         def block(written: str, path: str = path) -> str:
             return f'{{"tool": "write_file", "path": "{path}", "content": {written}}}'
@@ -571,7 +583,8 @@ def ignore(rng: random.Random, each: int) -> Iterator[Row]:
 def coercions(rng: random.Random, each: int) -> Iterator[Row]:
     """Yield calls with a text where the schema wants something else, and texts that must stay texts."""
     for _ in range(each):
-        path, number = rng.choice(PATHS), rng.randint(-5, 5000)
+        path = rng.choice(PATHS)
+        number = rng.randint(-5, 5000)
         edits = [{"file_path": path, "old_string": rng.choice(CONTENTS), "new_string": "b"} for _ in range(2)]
         globs = ["*.py", path, "a, b"]
         indent = rng.choice([None, 2])

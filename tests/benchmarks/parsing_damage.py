@@ -49,7 +49,8 @@ F = "`" * 3
 SHAPES = load_definitions([builtin_folder("mcp_definitions")]).shapes()
 JAVASCRIPT = Path(sys.prefix) / "javascript" / "node_modules"
 #: How long a text may be.
-LEAST, MOST = 80, 2_500
+LEAST = 80
+MOST = 2_500
 
 
 class Piece(NamedTuple):
@@ -84,7 +85,8 @@ def pieces(count: int, rng: random.Random) -> list[Piece]:
     found: list[Piece] = []
     for files, share in shares:
         rng.shuffle(files)
-        wanted, got = count * share // 9 + 1, 0
+        wanted = count * share // 9 + 1
+        got = 0
         for file in files:
             for piece in cut(file, rng):
                 found.append(piece)
@@ -141,7 +143,8 @@ def calls(piece: Piece, rng: random.Random) -> dict[str, Any]:
         return {"tool": "write_file", "file_path": piece.path, "content": piece.text}
     lines = piece.text.splitlines(keepends=True)
     middle = rng.randrange(len(lines))
-    old, new = "".join(lines[middle : middle + 2]), "".join(lines[max(middle - 2, 0) : middle + 3])
+    old = "".join(lines[middle : middle + 2])
+    new = "".join(lines[max(middle - 2, 0) : middle + 3])
     if rng.random() < 0.7 or not old.strip():
         return {"tool": "write_file", "arguments": {"file_path": piece.path, "content": piece.text}}
     return {"tool": "edit_file", "file_path": piece.path, "old_string": old, "new_string": new}
@@ -493,7 +496,8 @@ def main() -> int:
     times: Counter[str] = Counter()
     shown = total = 0
     for row in rows(chosen.pieces, chosen.seed):
-        group, total = knowable(row), total + 1
+        group = knowable(row)
+        total = total + 1
         for name, reader in readers.items():
             began = time.thread_time()
             result = reader(row)

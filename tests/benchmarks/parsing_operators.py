@@ -53,7 +53,8 @@ def between(pattern: str, *instead: str, every: bool = False) -> Operator:
     """Return the operator that puts something in place of what stands between the strings."""
 
     def operator(value: dict[str, Any], rng: random.Random) -> str:
-        text, new = dumped(value, rng), rng.choice(instead)
+        text = dumped(value, rng)
+        new = rng.choice(instead)
         found = [one for one in re.finditer(f"{_STRING}|({pattern})", text, re.S) if one[1] is not None]
         for one in reversed(found if every else [rng.choice(found)] if found else []):
             text = text[: one.start()] + new + text[one.end() :]

@@ -77,7 +77,8 @@ def deepagents(path):
     space = take(path, {"perform_string_replacement"}, {"EMPTY_OLD_STRING_ERROR": "Error: empty"})
 
     def replace(content, old, new):
-        old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+        old = old.replace("\r\n", "\n")
+        new = new.replace("\r\n", "\n")
         result = space["perform_string_replacement"](content, old, new, False)
         return None if isinstance(result, str) else result[0]
 

@@ -180,7 +180,8 @@ def decision_figures(state, rounds=20):
         "t1.1", "coder", (), Verdict("pass", ChangeSet((FileChange(WorkspacePath("a.py"), None, b"a = 1\n"),)))
     )
     log = SessionLog.create(state)
-    box, queue = PendingAnswers(state, log.session_id, KEY), ApprovalQueue(page_waits=True)
+    box = PendingAnswers(state, log.session_id, KEY)
+    queue = ApprovalQueue(page_waits=True)
     box.listen()
     queue.open(box, log.append)
 

@@ -63,9 +63,11 @@ def measured_ms(command: list[str], project: Path) -> tuple[float, float]:
         Path(folder, "ai-rails").mkdir()
         Path(folder, "ai-rails", "policy.toml").write_text(RULE, "utf-8")
         environment = {**os.environ, "XDG_CONFIG_HOME": folder}
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        start = time.perf_counter()
         subprocess.run(command, cwd=copy, env=environment, check=True, capture_output=True, stdin=subprocess.DEVNULL)
-        wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        wall = time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return wall * 1000, spent * 1000
 

@@ -151,7 +151,7 @@ def test_undo_with_nothing_to_undo_is_a_sentence_and_the_conversation_goes_on(ch
     assert "Again." in shown
 
 
-@pytest.mark.parametrize("line", ["/help", "/nonsense", "/cost", "/review", "/model", "/agent"])
+@pytest.mark.parametrize("line", ["/help", "/nonsense", "/cost", "/model", "/agent"])
 def test_every_command_is_answered_and_nothing_of_it_goes_to_the_model(chat, project, line):
     code, shown = chat(["Hello.", "Again."], ["hi", line, "go on"])
     assert code == 0

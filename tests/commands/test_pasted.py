@@ -106,6 +106,17 @@ def test_a_replaced_definition_keeps_its_decorators_and_what_stands_around_it():
     )
 
 
+def test_what_a_replaced_definition_needs_comes_with_it():
+    old = "import os\n\n\nclass A:\n    def f(self):\n        pass\n\n\ndef g():\n    pass\n"
+    block = "import re\n\ndef n():\n    1\n\ndef g():\n    2\n\ndef f(self):\n    3\n\ndef h():\n    4\n"
+    assert with_definitions(old, block, "python") == (
+        "import re\nimport os\n\n\nclass A:\n    def f(self):\n        3\n\n\n    def h():\n        4\n\n\n"
+        "def n():\n    1\n\n\ndef g():\n    2\n",
+        "g, A.f",
+    )
+    assert with_definitions("def g():\n    pass\n", block, "python") == ("", ""), "no place for the import"
+
+
 @pytest.mark.parametrize(
     "block",
     [

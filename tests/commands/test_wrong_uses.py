@@ -101,8 +101,6 @@ parse folder | folder is not a file
 parse ok.py --dialect klingon | There is no dialect 'klingon'
 review nope | There is no session here
 review --by month | choose from
-review --port x --web | a port is a whole number from 0 to 65535
-review --port 99999 --web | a port is a whole number from 0 to 65535, not '99999'
 apply --denied nope | There is no session here
 review --filter is:wrong | is:wrong is not a state of a session
 log | required

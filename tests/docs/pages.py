@@ -94,7 +94,9 @@ class Page(NamedTuple):
 def page_of(path):
     """Return what a reader does with a page."""
     text = path.read_text("utf-8")
-    steps, comments, before = [], [], []
+    steps = []
+    comments = []
+    before = []
     for token in MarkdownIt("commonmark", {"html": True}).parse(text):
         if token.type == "html_block" and token.content.startswith("<!--"):
             comments.append(token.content.strip())
@@ -109,7 +111,8 @@ def page_of(path):
 
 
 def _steps(token, before):
-    kind, line = token.info.split(" ")[0], token.map[0] + 1
+    kind = token.info.split(" ")[0]
+    line = token.map[0] + 1
     notes = "\n".join(one for one in before if one.startswith("<!--"))
     name = _FILE.search(before[-1]) if before else None
     if name and kind == "diff":
@@ -143,8 +146,10 @@ def _steps(token, before):
 
 def words_of(command):
     """Return the words of every ``ai-rails …`` in a line of a shell, without its redirections."""
-    parts, reader = [[]], shlex.shlex(command, posix=True, punctuation_chars="|&;()<>")
-    reader.whitespace_split, reader.commenters = True, ""
+    parts = [[]]
+    reader = shlex.shlex(command, posix=True, punctuation_chars="|&;()<>")
+    reader.whitespace_split = True
+    reader.commenters = ""
     into = False
     for word in reader:
         if set(word) <= set("<>"):

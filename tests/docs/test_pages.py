@@ -37,7 +37,8 @@ def reader(tmp_path, monkeypatch, shared_workers):
     """A reader of pages, with a home and a project of their own."""
 
     class Reader:
-        home, project = tmp_path / "home", tmp_path / "project"
+        home = tmp_path / "home"
+        project = tmp_path / "project"
 
         def open(self, page):
             self.home.mkdir()

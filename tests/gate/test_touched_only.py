@@ -42,6 +42,7 @@ def test_lines_that_all_occur_twice_are_compared_as_a_whole():
         ("x = u'2'\n", 'x = "2"\n', True),
         ("x = 1 #\xa0why\t\n", "x = 1  # why\n", True),
         ("# coding: utf-8\nx=1\n", "# coding: utf-8\nx = 1\n", True),
+        ("def f():\n  ''' >>> g('a',1) '''\n", 'def f():\n    """>>> g("a", 1)"""\n', True),
         ("x=1 # a\n", "x = 1\n", False),
         ("x=1\n", "x = 1\nimport os\n", False),
         ("\r\t\r'''$\\\n'''", "x", False),

@@ -33,7 +33,10 @@ class Paper(io.TextIOWrapper):
 
     def __init__(self, keyboard=None, keys=(), *, terminal=False):
         super().__init__(io.BytesIO(), encoding="utf-8", newline="")
-        self._keyboard, self.keys, self._line, self._is_terminal = keyboard, list(keys), "", terminal
+        self._keyboard = keyboard
+        self.keys = list(keys)
+        self._line = ""
+        self._is_terminal = terminal
 
     def write(self, text):
         """Keep ``text``; answer it if it ends in a prompt."""

@@ -43,7 +43,9 @@ for name in ("jsonschema", "yaml", "rich.console", "prompt_toolkit", "msgspec", 
 SETS = tomllib.loads((HERE / "mutated_modules.toml").read_text(encoding="utf-8"))
 EQUIVALENT = HERE / "equivalent_mutants.txt"
 WANTED = 0.9
-CPU_SECONDS, MEMORY, WALL_SECONDS = 120, 6 << 30, 300
+CPU_SECONDS = 120
+MEMORY = 6 << 30
+WALL_SECONDS = 300
 #: Tests of how long something takes say nothing under a tracer, or beside others.
 UNTIMED = "not grows_with_the_size and not in_proportion and not linear_time and not within_seconds"
 OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-k", UNTIMED]
@@ -95,7 +97,10 @@ class Recorder:
     def __init__(self, modules=(), wanted=()):
         self.rank = {test: at for at, test in enumerate(wanted) if "::" in test}
         self.files = {str(ROOT / module): module for module in modules}
-        self.reached, self.times, self.failed, self.now = defaultdict(set), {}, "", ""
+        self.reached = defaultdict(set)
+        self.times = {}
+        self.failed = ""
+        self.now = ""
         self.skipped = set()
 
     def trace(self, frame, event, argument):
@@ -147,14 +152,16 @@ class Recorder:
 
 def in_child(scratch, chosen, tests, modules=(), bounded=True):
     """Run ``tests`` in a process of their own. Returns what its recorder tells, or why it ended without a word."""
-    answer, home = scratch / "answer.json", scratch / "home"
+    answer = scratch / "answer.json"
+    home = scratch / "home"
     answer.unlink(missing_ok=True)
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
     child = os.fork()
     if child == 0:
         _child(answer, home, chosen, tests, modules, bounded)
-    code, end = None, time.monotonic() + (WALL_SECONDS if bounded else 6 * WALL_SECONDS)
+    code = None
+    end = time.monotonic() + (WALL_SECONDS if bounded else 6 * WALL_SECONDS)
     while code is None and time.monotonic() < end:
         time.sleep(0.02)
         done, status = os.waitpid(child, os.WNOHANG)
@@ -182,7 +189,8 @@ def _child(answer, home, chosen, tests, modules, bounded):
             os.dup2(quiet, stream)
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(home / "hypothesis")
         install(chosen)
-        recorder, files = Recorder(modules, tests), dict.fromkeys(test.partition("::")[0] for test in tests)
+        recorder = Recorder(modules, tests)
+        files = dict.fromkeys(test.partition("::")[0] for test in tests)
         code = pytest.main([*OPTIONS, "--basetemp", str(home / "t"), *files], plugins=[recorder])
         sys.settrace(None)
         answer.write_text(json.dumps(recorder.told()))
@@ -219,7 +227,8 @@ def _test_files(tests):
 def tests_for(mutant, facts, one, seconds):
     """Return the tests that reach a mutant's line, quick ones first; all where no line was seen to be reached."""
     reached = facts["reached"].get(f"{mutant.module}:{mutant.line}", []) if not mutant.at_import else []
-    taken, left = [], seconds
+    taken = []
+    left = seconds
     if "" in reached:
         reached = facts["times"]
     for test in sorted(reached, key=lambda test: facts["times"].get(test, 0)):
@@ -239,7 +248,8 @@ def equivalent():
 
 def choose(options):
     """Return the mutants of this run, by the name of their set, in the order in which they are drawn."""
-    known, chosen = equivalent(), defaultdict(list)
+    known = equivalent()
+    chosen = defaultdict(list)
 
     def drawn(mutants):
         return sorted(mutants, key=lambda one: hashlib.sha256(f"{options.seed}{one.digest}".encode()).digest())
@@ -302,7 +312,9 @@ def together(scratch, by_set):
 
 def run(scratch, by_set, listed, options):
     """Run each mutant and print the table. Returns 1 where too few of a set are noticed."""
-    counts, survivors, start = defaultdict(lambda: [0, 0]), [], time.monotonic()
+    counts = defaultdict(lambda: [0, 0])
+    survivors = []
+    start = time.monotonic()
     for name, chosen in by_set.items():
         facts = recorded(scratch, SETS[name], options.cache)
         for one in chosen:

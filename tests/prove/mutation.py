@@ -47,7 +47,8 @@ class Mutant:
 def mutants_of(root: Path, module: str) -> list[Mutant]:
     """Return the mutants of ``module``, a path from ``root``."""
     tree = ast.parse((root / module).read_text(encoding="utf-8"))
-    found, same = [], Counter()
+    found = []
+    same = Counter()
     for number, (node, statement, function) in enumerate(_sites(tree)):
         for option, (what, _) in enumerate(_changes(node)):
             text = f"{module} {function} {_head(statement)} {what}"
@@ -60,7 +61,9 @@ def mutants_of(root: Path, module: str) -> list[Mutant]:
 def mutated(root: Path, module: str, chosen: list[Mutant]) -> tuple[ast.Module, list[Mutant]]:
     """Return the tree of ``module`` with all of ``chosen`` in it, and those that no longer had a place."""
     tree = ast.parse((root / module).read_text(encoding="utf-8"))
-    sites, lost, touched = list(_sites(tree)), [], set()
+    sites = list(_sites(tree))
+    lost = []
+    touched = set()
     for mutant in chosen:
         node = sites[mutant.node][0]
         if touched & {id(inner) for inner in ast.walk(node)}:
@@ -115,7 +118,8 @@ def _changes(node):  # a table of kinds
             kept = copy.deepcopy(new)
             for key in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
                 setattr(kept, key, getattr(node, key))
-            node.__class__, node.__dict__ = kept.__class__, kept.__dict__
+            node.__class__ = kept.__class__
+            node.__dict__ = kept.__dict__
 
         return f"{ast.unparse(node)} -> {ast.unparse(new)}"[:200], do
 

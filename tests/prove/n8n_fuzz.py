@@ -64,7 +64,8 @@ def to(name, kind="main"):
 
 
 def own():
-    base, ai = "n8n-nodes-base.", "@n8n/n8n-nodes-langchain."
+    base = "n8n-nodes-base."
+    ai = "@n8n/n8n-nodes-langchain."
     nodes = [
         node("Hook", base + "webhook", 2, path="a", httpMethod="POST", responseMode="responseNode"),
         node(
@@ -150,7 +151,8 @@ def main():
     rng = random.Random(options.seed)
     files = sorted(options.workflows.glob("*.json")) if options.workflows else []
     bases = [json.loads(file.read_bytes()) for file in files] or list(own())
-    failures, times = 0, []
+    failures = 0
+    times = []
     for _ in range(options.count):
         base = rng.choice(bases)
         flow = copy.deepcopy(base)

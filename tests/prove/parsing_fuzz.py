@@ -225,7 +225,8 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
             if request.tool_name == "write_file" and request.parameters.get("content") != content:
                 return "another content is written"
     if rng.random() < 0.1:
-        reader, size = AnswerParser(SHAPES, dialects=dialects), rng.randint(1, 7)
+        reader = AnswerParser(SHAPES, dialects=dialects)
+        size = rng.randint(1, 7)
         for pos in range(0, len(text), size):
             reader.feed(text[pos : pos + size])
         again = reader.flush(finish)
@@ -275,7 +276,8 @@ class Coverage:
 def inputs(rng: random.Random, count: int) -> Iterator[tuple[str, str | None]]:
     """Yield inputs with the content that they mean to write, if they quote a call in it."""
     pool = [row.message for row in rows(rng.randrange(1_000_000))]
-    grown, coverage = pool[:50], Coverage()
+    grown = pool[:50]
+    coverage = Coverage()
     for number in range(count):
         kind = number % 4
         if kind == 0:
@@ -298,7 +300,9 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--save", type=Path, help="folder for case files of what failed")
     chosen = options.parse_args()
-    rng, faults, start = random.Random(chosen.seed), Counter[str](), time.monotonic()
+    rng = random.Random(chosen.seed)
+    faults = Counter[str]()
+    start = time.monotonic()
     for number, (text, content) in enumerate(inputs(rng, chosen.inputs)):
         try:
             wrong = check(text, rng, content)

@@ -83,7 +83,8 @@ def rails_call(file):
 @pytest.fixture
 def work(tmp_path):
     """Return a server, and a file with 24 tasks over four repositories, six kinds of each."""
-    lines, scripts = [], {}
+    lines = []
+    scripts = {}
     for name, files in REPOSITORIES.items():
         make_repository(tmp_path / name, files)
         file = next(iter(files))
@@ -202,7 +203,8 @@ def test_a_lost_node_loses_no_job(cluster, tmp_path):
     specs = [JobSpec(repo="/r", commit="c", task=f"t{n}", id=f"t{n}", model="m") for n in range(40)]
     store = JobStore(str(tmp_path / "runs"))
     engine = RayEngine(str(tmp_path / "runs"), cluster.address, run=_a_second)
-    killed, seen = [], []
+    killed = []
+    seen = []
 
     def watch(progress):
         seen.append(len(progress.done))

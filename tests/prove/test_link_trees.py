@@ -19,7 +19,8 @@ EXAMPLES = int(os.environ.get("AI_RAILS_EXAMPLES", "300"))
 @pytest.mark.parametrize("level", [3, 2, 1])
 def test_no_tree_of_links_lets_a_command_read_what_is_not_the_projects(level, capsys):
     """What is readable is the project, the system and our list; the counts are printed."""
-    label, counts = label_of(level), Counter()
+    label = label_of(level)
+    counts = Counter()
 
     @given(LINKS, st.booleans())
     @settings(max_examples=EXAMPLES, deadline=None, database=None)

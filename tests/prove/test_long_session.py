@@ -60,7 +60,11 @@ class Counting(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Answering)
-        self.turn, self.most, self.sent, self.new, self.before = 0, 0, 0, 0, []
+        self.turn = 0
+        self.most = 0
+        self.sent = 0
+        self.new = 0
+        self.before = []
 
     def take(self, body):
         text = json.dumps(body["messages"])
@@ -84,7 +88,8 @@ class Counting(ThreadingHTTPServer):
         arguments = {"file_path": f"part{number}.txt"}
         tool = "read_file"
         if self.turn % 5 == 0:
-            tool, arguments = "write_file", {"file_path": f"notes{number}.txt", "content": f"turn {self.turn}\n" * 200}
+            tool = "write_file"
+            arguments = {"file_path": f"notes{number}.txt", "content": f"turn {self.turn}\n" * 200}
         call = NativeCall(f"c{self.turn}", tool, json.dumps(arguments))
         return tokens, [f"Turn {self.turn}.", call], "tool_use"
 
@@ -125,7 +130,8 @@ def test_a_session_of_500_turns_is_never_over_its_window_and_as_cheap_at_its_end
     steps = sum(kind == "CONTEXT_REDUCED" for kind, *_ in told)
     turns = [(cpu, rss) for kind, cpu, rss, _ in told if kind == "FEEDBACK_SENT"]
     cpu = [after[0] - before[0] for before, after in pairwise(turns)]
-    early, late = statistics.median(cpu[5:25]), statistics.median(cpu[-20:])
+    early = statistics.median(cpu[5:25])
+    late = statistics.median(cpu[-20:])
     with capsys.disabled():
         print(
             f"\n{len(turns)} turns, {steps} steps; most tokens in a prompt {server.most:,} of {WINDOW:,}; of "

@@ -18,11 +18,18 @@ def loaded(name):
     return module
 
 
-helpers, world_of = loaded("test_ways"), loaded("conftest")
+helpers = loaded("test_ways")
+world_of = loaded("conftest")
 ways, Way = helpers.ways, helpers.ways.Way
-BAD, RUFF, BASE = ways.BAD, ways.RUFF, ways.BASE
-own_config, pool, commits, planted = world_of.own_config, world_of.pool, helpers.commits, helpers.planted
-world, project = world_of.world, world_of.project
+BAD = ways.BAD
+RUFF = ways.RUFF
+BASE = ways.BASE
+own_config = world_of.own_config
+pool = world_of.pool
+commits = helpers.commits
+planted = helpers.planted
+world = world_of.world
+project = world_of.project
 
 
 def ruff(lines):
@@ -33,7 +40,8 @@ def top(lines):
     return {"a.py": BAD, "pyproject.toml": f"[tool.ruff]\n{lines}\n{RUFF}"}
 
 
-WEAK, STRONG = "[lint]\nselect = ['E9']\n", "[lint]\nselect = ['F']\n"
+WEAK = "[lint]\nselect = ['E9']\n"
+STRONG = "[lint]\nselect = ['F']\n"
 SCHEMA = {"s.json": '{"properties": {"a": {"type": "integer"}}}', "d.json": '{"$schema": "./s.json", "a": 1}\n'}
 CALLED = {"s.json": '{"properties": {"a": {"$ref": "./t.json"}}}', "t.json": '{"type": "integer"}'}
 

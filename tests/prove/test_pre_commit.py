@@ -31,7 +31,8 @@ def git(folder, *words):
 @pytest.fixture
 def project(tmp_path):
     """A project that names our hook by a repository on the disk; nothing is fetched, and nothing is installed."""
-    hooks, folder = tmp_path / "hooks", tmp_path / "project"
+    hooks = tmp_path / "hooks"
+    folder = tmp_path / "project"
     for place in (hooks, folder):
         place.mkdir()
         git(place, "init", "-q")

@@ -20,9 +20,13 @@ def text_of(data):
 
 @pytest.mark.timeout(3_600)
 def test_no_changed_byte_is_unseen(loaded):
-    shown, factories = loaded("shown"), loaded("conftest")
+    shown = loaded("shown")
+    factories = loaded("conftest")
     make = SimpleNamespace(change=factories.change, ask=factories.ask)
-    rng, changes, kinds, plain = random.Random(SEED), 0, Counter(), 0
+    rng = random.Random(SEED)
+    changes = 0
+    kinds = Counter()
+    plain = 0
     while changes < int(os.environ.get("AI_RAILS_PROVE_INPUTS", "20000")):
         request = shown.random_request(rng, make)
         if request is None:

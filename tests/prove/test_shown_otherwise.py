@@ -123,11 +123,15 @@ def change(rng, make, path):
 
 @pytest.mark.timeout(3_600)
 def test_no_changed_byte_is_unseen(loaded):
-    shown, factories = loaded("shown"), loaded("conftest")
+    shown = loaded("shown")
+    factories = loaded("conftest")
     # So wide that no line is wrapped: a reader who counts characters cannot know how wide each is drawn.
     shown.Look = lambda width: Look(width=width * 1_000)
     make = SimpleNamespace(change=factories.change, ask=factories.ask)
-    rng, changes, kinds, plain = random.Random(SEED), 0, Counter(), 0
+    rng = random.Random(SEED)
+    changes = 0
+    kinds = Counter()
+    plain = 0
 
     def text_of(data):
         found = decode_text(data)

@@ -53,7 +53,8 @@ def touched(rng, old):
             return old[:-1] if old.endswith("\n") else f"{old}\n"
         case "swap":
             lines = old.split("\n")
-            first, second = rng.randrange(len(lines)), rng.randrange(len(lines))
+            first = rng.randrange(len(lines))
+            second = rng.randrange(len(lines))
             lines[first], lines[second] = lines[second], lines[first]
             return "\n".join(lines)
     return old
@@ -62,10 +63,12 @@ def touched(rng, old):
 def request(rng, make):
     """Return what a command did to some files: (before, after) of each path, then a question about them."""
     before = {path: text(rng).encode() for path in rng.sample(PATHS, rng.choice([1, 2, 2, 4, 6]))}
-    after, modes = dict(before), {}
+    after = dict(before)
+    modes = {}
     names = list(before)
     for _ in range(rng.choice([1, 1, 2, 4])):
-        one, other = rng.choice(names), rng.choice([*names, *PATHS])
+        one = rng.choice(names)
+        other = rng.choice([*names, *PATHS])
         match rng.choice(["move", "swap", "delete", "empty", "touch", "copy", "new", "mode"]):
             case "move" if one in after and one != other:
                 after[other] = touched(rng, after.pop(one).decode()).encode()
@@ -90,10 +93,14 @@ def request(rng, make):
 
 @pytest.mark.timeout(3_600)
 def test_no_changed_byte_is_unseen(loaded):
-    shown, factories = loaded("shown"), loaded("conftest")
+    shown = loaded("shown")
+    factories = loaded("conftest")
     shown.Look = lambda width, look=shown.Look: look(width=width * 1_000)  # no line is wrapped: letters differ in width
     make = SimpleNamespace(change=factories.change, ask=factories.ask)
-    rng, changes, kinds, plain = random.Random(SEED), 0, Counter(), 0
+    rng = random.Random(SEED)
+    changes = 0
+    kinds = Counter()
+    plain = 0
 
     def text_of(data):
         found = decode_text(data)
@@ -109,7 +116,8 @@ def test_no_changed_byte_is_unseen(loaded):
         kinds.update(kind for kind, _ in named)
         assert shown.unseen(asked, text_of, ("hidden", "not_text")) == [], (SEED, asked.changes)
         for change in asked.changes.changes:
-            path, data = str(change.path), change.after
+            path = str(change.path)
+            data = change.after
             if data is None:
                 assert ("delete", path) in named, (SEED, path)
             new = set(text_of(data or b"")) - set(text_of(change.before or b""))

@@ -248,7 +248,8 @@ CALLS = ("fsync", "renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "fch
 @pytest.mark.parametrize("verb", ["apply", "undo"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_at_any_write(tmp_path, verb, number):
-    wrong, came = [], 0
+    wrong = []
+    came = 0
     for call in CALLS:
         for count in range(1, 40, int(os.environ.get("AI_RAILS_PROVE_STRIDE", "3"))):
             top = tmp_path / f"{call} {count}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
 from rails.core import charsets
@@ -23,7 +25,7 @@ def error_in(path: str, data: bytes) -> Finding | None:
 
 
 def same_program(one: bytes, other: bytes) -> bool:
-    """Whether two Python texts differ in layout only, by our own parser: docstrings may be indented otherwise."""
+    """Whether two Python texts differ in layout only, by our own parser; of docstrings only the words count."""
     from tokenize import TokenError
 
     try:
@@ -43,7 +45,7 @@ def _program(data: bytes) -> object:
         if isinstance(node, ast.Constant):
             node.kind = None  # formatters drop the u of u""
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            node.value.value = " ".join(str(node.value.value).split())
+            node.value.value = re.sub(r"\W", "", str(node.value.value))
     tokens = tokenize.tokenize(io.BytesIO(data).readline)
     comments = [token.string.strip("# \t\xa0") for token in tokens if token.type == tokenize.COMMENT]
     return ast.dump(tree), comments
