@@ -92,18 +92,12 @@ def test_what_cannot_be_written_whole_is_as_it_was(project, capsys, monkeypatch,
         assert main(words) == 0
     before = held()
 
-    def saved(slot, parts):
+    own = user_files.UserFile._fill
+
+    def racing(*words):
         file.parent.mkdir(exist_ok=True)
         file.write_text("saved meanwhile")
-        own(file_of, slot, parts)
-
-    own = user_files.UserFile._fill
-    file_of = None
-
-    def racing(self, slot, parts):
-        nonlocal file_of
-        file_of = self
-        saved(slot, parts)
+        own(*words)
 
     with monkeypatch.context() as patch:
         patch.setattr(user_files.UserFile, "_fill", racing)
