@@ -85,13 +85,13 @@ class _Sessions:
         project = talk.project
         agent = talk.agent
         options = argparse.Namespace(**(vars(self._options) | talk.chosen))
+        registry = talk.with_servers(registry_of(project), agents_of(project))
         log, standing = (None, None) if task else job.reopen(project, talk.session_id, "")
-        roles = [role for role, _ in standing.tasks] if standing else [agent]
+        tasks = standing.tasks if standing else ((agent, task),)
+        roles = [role for role, _ in tasks]
         agents = trust.require(agents_of(project), roles, project, ask=False)
-        registry = registry_of(project)
         configured = run_defaults(project, config_folder()).values
         players = models.cast_of(options, agents, configured)
-        tasks = standing.tasks if standing else ((agent, task),)
         approve = options.approve or str(configured.get("approve", "ask"))
         of = SessionJob(
             project,

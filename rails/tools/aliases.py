@@ -44,7 +44,8 @@ def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) 
     resolved = Resolved({name: _copy(value) for name, value in parameters.items()})
     emptied: dict[str, list[str]] = {}
     for alias, target in aliases.items():
-        (holder, name), (into, _) = split_alias(alias), split_alias(target)
+        holder, name = split_alias(alias)
+        into, _ = split_alias(target)
         _open_text(resolved, holder)
         if holder.endswith("[]") and holder != into:
             _move(resolved, resolved.parameters, (holder[:-2],), into[:-2], resolved.parameters)
@@ -69,7 +70,8 @@ def _copy(value: Json) -> Json:
 
 
 def _open_text(resolved: Resolved, holder: str) -> None:
-    name, listed = holder.removesuffix("[]"), holder.endswith("[]")
+    name = holder.removesuffix("[]")
+    listed = holder.endswith("[]")
     value = resolved.parameters.get(name)
     if not holder or not isinstance(value, str):
         return
@@ -96,8 +98,10 @@ def _objects(parameters: dict[str, Json], holder: str) -> Iterator[tuple[dict[st
 
 
 def _move(resolved: Resolved, item: dict[str, Json], place: JsonPlace, target: str, goal: dict[str, Json]) -> None:
-    name, real = str(place[-1]), split_alias(target)[1]
-    value, present = item.get(name, _MISSING), goal.get(real, _MISSING)
+    name = str(place[-1])
+    real = split_alias(target)[1]
+    value = item.get(name, _MISSING)
+    present = goal.get(real, _MISSING)
     if value is _MISSING or (item is goal and name == real):
         return
     if present is _MISSING:

@@ -171,7 +171,8 @@ def _aliases(_value: Mapping[str, Json], definition: Definition, _roles: Collect
 
 
 def _may_stand_for(holder: str, into: str) -> bool:
-    is_list, is_deep = holder.endswith("[]"), "." in f"{holder}{into}" or "[]" in holder[:-2]
+    is_list = holder.endswith("[]")
+    is_deep = "." in f"{holder}{into}" or "[]" in holder[:-2]
     return not is_deep and (holder == into if not holder else is_list == bool(into) and into.endswith("[]") == is_list)
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
 from rails.json_schema.explain import form_in_words
+from rails.json_schema.quick_check import properties, required
 from rails.sandbox.functions import function_of
 from rails.tools.loader import read_definition
 from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Registry, Transport
@@ -56,10 +57,9 @@ def what_runs(transport: Transport) -> str:
             return (
                 f"{transport.method} {transport.endpoint or '(no address)'} or the address in {transport.endpoint_env}"
             )
-        case _ if transport.endpoint:
-            return f"MCP server {transport.endpoint}, tool {transport.tool}"
         case _:
-            return f"MCP server {json.dumps(list(transport.command), ensure_ascii=False)}, tool {transport.tool}"
+            where = transport.endpoint or json.dumps(list(transport.command), ensure_ascii=False)
+            return f"MCP server {where}, tool {transport.tool}"
 
 
 def _access_lines(definition: Definition) -> Iterator[str]:
@@ -71,10 +71,8 @@ def _access_lines(definition: Definition) -> Iterator[str]:
 
 
 def _parameter_lines(definition: Definition) -> Iterator[str]:
-    properties = definition.request_schema.get("properties")
-    required = definition.request_schema.get("required")
-    for name, schema in properties.items() if isinstance(properties, dict) else ():
-        needed = " (required)" if isinstance(required, list) and name in required else ""
+    for name, schema in properties(definition.request_schema).items():
+        needed = " (required)" if name in required(definition.request_schema) else ""
         yield f"  {name}{needed}: {form_in_words(schema)}"
 
 

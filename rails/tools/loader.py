@@ -26,6 +26,7 @@ from rails.data_formats.json_document import JsonDocument, JsonError, parse_docu
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.explain import place_in_words
 from rails.json_schema.metaschema import SchemaProblem
+from rails.json_schema.quick_check import properties
 from rails.tools.definition_file import ALIASES, definition_of, make_definition
 from rails.tools.registry import (
     ANY_ROLE,
@@ -168,7 +169,8 @@ def _read_folders(
     notes: list[str] = []
     mistakes: list[Mistake] = []
     for folder in folders:
-        shipped, own = _is_shipped(folder), folder in trusted_folders
+        shipped = _is_shipped(folder)
+        own = folder in trusted_folders
         links = [] if shipped or own else _links(folder)
         notes += [
             f"{file} was left out: it is a link, and links are not followed. Put the file there." for file in links
@@ -176,8 +178,7 @@ def _read_folders(
         found, wrong = _read_folder(folder, known, frozenset(links), check_values=thorough or not shipped)
         mistakes += wrong
         for definition in found:
-            known_good = shipped or own or definition.digest in trusted
-            one = definition if known_good else replace(definition, trusted=False)
+            one = replace(definition, trusted=shipped or own or definition.digest in trusted)
             if isinstance(one.transport, Command | Mcp) and not (shipped or own):
                 # Nobody but the project says what this starts, so it starts in the sandbox, trusted or not.
                 one = replace(one, transport=replace(one.transport, contained=True))
@@ -255,8 +256,7 @@ def _wrong_values(definition: Definition, text: str) -> Iterator[Mistake]:
             message = f"the example does not satisfy the request schema: {fault.detail}"
             yield Mistake(definition.source, document.line(place), place_text(place), message, fault.hint)
     key = _schema_key(document.value)
-    properties = definition.request_schema.get("properties")
-    for name, schema in properties.items() if isinstance(properties, dict) else ():
+    for name, schema in properties(definition.request_schema).items():
         if isinstance(schema, dict) and "default" in schema:
             for fault in faults(schema, schema["default"], root=definition.request_schema):
                 place = (key, "properties", name, "default")

@@ -9,37 +9,48 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import UsageError
-from rails.core.text import one_line, printable
+from rails.core.text import counted, one_line, printable
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
-from rails.json_schema.allowed import resolve_reference
 from rails.json_schema.metaschema import check_parameters, check_schema
 from rails.tools.loader import load_definitions, place_text, read_definition
-from rails.tools.registry import ROLES, Mcp
+from rails.tools.project_tests import file_text
+from rails.tools.registry import Definition, Mcp, Registry, role_slug
 from rails.tools.runners.mcp import McpError, list_tools, server_entry
 from rails.tools.runners.secrets import Secrets, secret_references
 
 _SELECTORS: Final = re.compile("[\ufe00-\ufe0f]")
 _ANNOTATIONS: Final = ("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _MAX_FIXES: Final = 200
+#: Keywords whose members are names: what is wrong with one of them leaves the name.
+_NAMES: Final = (("properties",), ("$defs",), ("definitions",))
+#: Of a client: servers and tools in a session; seconds until a server has named its tools.
+_SERVERS: Final = 16
+_TOOLS: Final = 128
+_START_S: Final = 20.0
+#: Where clients look for servers in a project.
+_BROUGHT: Final = (".mcp.json", ".zed/settings.json", ".vscode/mcp.json", ".cursor/mcp.json")
 #: Names whose values are secrets by convention.
 _SECRET: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie", re.IGNORECASE)
 
 
 class Imported(Struct):
-    """Definition files by name; notes on changes and omissions."""
+    """Definition files by name, and as read; notes on changes and omissions."""
 
     files: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    definitions: list[Definition] = field(default_factory=list)
 
 
 def server_entries(text: str, source: str) -> Mapping[str, Mapping[str, Json]]:
@@ -80,14 +91,53 @@ def import_server(
     return imported
 
 
+def with_servers(
+    registry: Registry, servers: Sequence[tuple[str, Mcp]], project: Path, roles: Collection[str]
+) -> tuple[Registry, list[str]]:
+    """Return the tools with those of a client's servers, for one session, and a sentence on each that is left out.
+
+    A server is started as the user's own, unless the project may have brought it. Its tools ask, and are for ``roles``.
+    """
+    new: dict[str, Definition] = {}
+    said = [f"Only the first {_SERVERS} servers were started."] if len(servers) > _SERVERS else []
+    with ThreadPoolExecutor(_SERVERS) as pool:
+        found = list(pool.map(lambda one: _listed(one[0], one[1], project), servers[:_SERVERS]))
+    for (name, transport), (tools, wrong) in zip(servers, found, strict=False):
+        bare = replace(transport, env={}, headers={})
+        made = define_tools(name, tools[: _TOOLS - len(new)], bare, taken=(*registry.shapes(), *new)).definitions
+        for one in made:
+            here = replace(transport, tool=getattr(one.transport, "tool", ""))
+            new[one.tool_name] = replace(one, transport=here, access=dict.fromkeys(map(role_slug, roles), "ask"))
+        left = counted(len(tools) - len(made), "tool")
+        if wrong or len(made) < len(tools):
+            said.append(f"The server {one_line(name, 80)!r}: {wrong or f'{left} left out, too many or malformed.'}")
+    return replace(registry, definitions={**registry.definitions, **new}), said
+
+
+def _listed(name: str, transport: Mcp, project: Path) -> tuple[Sequence[Mapping[str, Json]], str]:
+    """Return a server's tools, or why there are none."""
+    if file := _file_of(name, transport, project):
+        return (), f"{file} is of the project, so nothing was started. Use ai-rails tools import, then tools trust."
+    try:
+        return list_tools(transport, project, _START_S, Secrets({}, {})), ""
+    except (McpError, ValueError) as error:  # a NUL character is no part of a command
+        return (), f"it cannot be used: {one_line(str(error), 600)}"
+
+
+def _file_of(name: str, transport: Mcp, project: Path) -> str:
+    """Return the file of the project that a server is, or that may name it, or ""."""
+    for word in transport.command:
+        if (project / word).is_file() and (project / word).resolve().is_relative_to(project):
+            return one_line(word)
+    written = re.escape(json.dumps(name)) + r"|\\u"  # or in escapes, perhaps
+    return next((file for file in _BROUGHT if re.search(written, file_text(project / file))), "")
+
+
 def _without_secrets(server: str, transport: Mcp) -> tuple[Mcp, list[str], list[str]]:
     moved: list[str] = []
     env = {name: _reference(name, name, text, moved) for name, text in transport.env.items()}
-    prefix = re.sub(r"[^A-Za-z0-9]", "_", server)
-    headers = {
-        name: _reference(name, re.sub(r"[^A-Za-z0-9]", "_", f"{prefix}_{name}"), text, moved)
-        for name, text in transport.headers.items()
-    }
+    given = transport.headers.items()
+    headers = {name: _reference(name, f"{server}_{name}", text, moved) for name, text in given}
     notes = [f"the value of {name} was not copied; set the environment variable {name}" for name in moved]
     return replace(transport, env=env, headers=headers), moved, notes
 
@@ -95,7 +145,7 @@ def _without_secrets(server: str, transport: Mcp) -> tuple[Mcp, list[str], list[
 def _reference(name: str, variable: str, text: str, moved: list[str]) -> str:
     if not text or secret_references(text) or not _SECRET.search(name):
         return text
-    variable = variable.upper()
+    variable = re.sub(r"[^A-Za-z0-9]", "_", variable).upper()
     variable = f"_{variable}" if variable[0].isdigit() else variable
     moved.append(variable)
     return f"${{{variable}}}"
@@ -119,13 +169,14 @@ def define_tools(
         if secret_names:
             definition["secrets"] = list(dict.fromkeys(secret_names))
         text = json.dumps(definition, ensure_ascii=False, indent=2) + "\n"
-        _, mistakes = read_definition(text, f"{name}.json", roles=ROLES)
-        if mistakes:
+        one, mistakes = read_definition(text, f"{name}.json")
+        if one is None:
             said = "; ".join(f"{mistake.field}: {mistake.message}" for mistake in mistakes[:3])
             imported.notes.append(f"{one_line(original, 80)} was left out: {said}")
             continue
         used.add(name)
         imported.files[f"{name}.json"] = text
+        imported.definitions.append(one)
     return imported
 
 
@@ -134,13 +185,9 @@ def _name(server: str, original: str, used: Collection[str]) -> str:
     if not name[:1].isalpha():
         name = f"t_{name}"[:64]
     prefix = re.sub(r"[^A-Za-z0-9_-]", "_", server)
-    if name in used:
-        name = f"{prefix}_{name}"[:64]
-    number = 2
-    base = name
-    while name in used:
-        name, number = f"{base[:60]}_{number}", number + 1
-    return name
+    base = f"{prefix}_{name}"[:64]
+    numbered = (f"{base[:60]}_{number}" for number in count(2))
+    return next(one for one in chain((name, base), numbered) if one not in used)
 
 
 def _definition(
@@ -163,11 +210,11 @@ def _definition(
 
 
 def _transport(transport: Mcp, tool: str) -> dict[str, Json]:
-    if transport.endpoint:
-        found: dict[str, Json] = {"type": "mcp-http", "url": transport.endpoint, "tool": tool}
-        return {**found, "headers": dict(transport.headers)} if transport.headers else found
-    found = {"type": "mcp-stdio", "command": transport.command[0], "args": list(transport.command[1:]), "tool": tool}
-    return {**found, "env": dict(transport.env)} if transport.env else found
+    found: dict[str, Json] = {"type": "mcp-http", "url": transport.endpoint, "headers": dict(transport.headers)}
+    if not transport.endpoint:
+        program, *args = transport.command
+        found = {"type": "mcp-stdio", "command": program, "args": [*args], "env": dict(transport.env)}
+    return {key: value for key, value in {**found, "tool": tool}.items() if value}
 
 
 def _visible(text: str, what: str, notes: list[str]) -> str:
@@ -204,24 +251,15 @@ def _visible_all(value: Json, what: str, notes: list[str]) -> Json:
     return value
 
 
-def _remove(schema: dict[str, Json], place: JsonPlace) -> bool:
+def _remove(node: Any, place: JsonPlace) -> bool:  # noqa: ANN401 - a schema or a part of it
     """Remove what is at ``place``. Say whether anything was."""
     try:
-        node = resolve_reference(schema, "#" + "".join(f"/{_escaped(part)}" for part in place[:-1]))
-    except KeyError:
-        return False
-    last = place[-1] if place else None
-    if isinstance(node, dict) and isinstance(last, str) and last in node:
-        if len(place) > 1 and place[-2] in ("properties", "$defs", "definitions"):
-            node[last] = {}
+        for part in place[:-1]:
+            node = node[part]
+        if isinstance(node, dict) and place[-2:-1] not in _NAMES:
+            del node[place[-1]]
         else:
-            del node[last]
-        return True
-    if isinstance(node, list) and isinstance(last, int) and last < len(node):
-        node[last] = {}
-        return True
-    return False
-
-
-def _escaped(part: str | int) -> str:
-    return str(part).replace("~", "~0").replace("/", "~1")
+            node[place[-1]] = {}
+    except (LookupError, TypeError):
+        return False
+    return True

@@ -36,17 +36,15 @@ def _commands(project: Path) -> Iterator[tuple[str, ...]]:
         yield pytest
     if _script(project):
         yield ("npm", "test", "--silent")
-    if any(_TARGET.search(_text(project / name)) for name in ("Makefile", "makefile", "GNUmakefile")):
+    if any(_TARGET.search(file_text(project / name)) for name in ("Makefile", "makefile", "GNUmakefile")):
         yield ("make", "test")
     files = list(islice(_python_tests(project), _LOOKED_AT))
     if files:
-        own = any("import unittest" in _text(file) for file in files) or not _has_pytest(python)
-        if own and all(file.name.startswith("test_") for file in files):
-            yield (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project))
-        elif own:  # unittest looks for other names unless it is told
-            yield (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project), "-p", "*test*.py")
-        else:
-            yield pytest
+        own = any("import unittest" in file_text(file) for file in files) or not _has_pytest(python)
+        # unittest looks for others only if it is told
+        named = () if all(file.name.startswith("test_") for file in files) else ("-p", "*test*.py")
+        unittest = (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project), *named)
+        yield unittest if own else pytest
 
 
 def found_none(code: int, output: str) -> bool:
@@ -56,11 +54,11 @@ def found_none(code: int, output: str) -> bool:
 
 def _names_pytest(project: Path) -> bool:
     with contextlib.suppress(tomllib.TOMLDecodeError):
-        if "pytest" in tomllib.loads(_text(project / "pyproject.toml")).get("tool", {}):
+        if "pytest" in tomllib.loads(file_text(project / "pyproject.toml")).get("tool", {}):
             return True
     if (project / "pytest.ini").is_file() or (project / "conftest.py").is_file():
         return True
-    return "[tool:pytest]" in _text(project / "setup.cfg") or "[pytest]" in _text(project / "tox.ini")
+    return "[tool:pytest]" in file_text(project / "setup.cfg") or "[pytest]" in file_text(project / "tox.ini")
 
 
 def _has_pytest(python: str) -> bool:
@@ -71,7 +69,7 @@ def _has_pytest(python: str) -> bool:
 
 def _script(project: Path) -> bool:
     with contextlib.suppress(ValueError, AttributeError):
-        script = json.loads(_text(project / "package.json") or "{}").get("scripts", {}).get("test", "")
+        script = json.loads(file_text(project / "package.json") or "{}").get("scripts", {}).get("test", "")
         return isinstance(script, str) and bool(script) and _NO_TESTS not in script
     return False
 
@@ -86,7 +84,8 @@ def _start(project: Path) -> str:
     return next((name for name in ("tests", "test") if any((project / name).glob("test_*.py"))), ".")
 
 
-def _text(file: Path) -> str:
+def file_text(file: Path) -> str:
+    """Return an ordinary file's text, bounded; "" if it cannot be read."""
     try:
         return read_ordinary(file, _BYTES).decode("utf-8", "replace")
     except OSError:

@@ -16,6 +16,7 @@ from rails.core.conversation import ToolSpec
 from rails.core.text import sha256
 from rails.core.tool_request import Effect, Json, ToolResult
 from rails.data_formats.json_document import parse_document
+from rails.json_schema.quick_check import properties, required
 from rails.tools.aliases import split_alias
 
 #: Whether an agent may use a tool without asking, only after a human agreed, or not at all.
@@ -79,7 +80,6 @@ class Mcp(Struct, frozen=True):
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     tool: str = ""
-    idempotent: bool = False
     allow_private: bool = False
     contained: bool = False
     network: tuple[str, ...] = ()
@@ -166,25 +166,23 @@ def _shown(schema: Json, hidden: Collection[str], limits: Collection[str]) -> Js
     if not isinstance(schema, dict):
         return schema
     shown = {name: _shown(value, hidden, limits) for name, value in schema.items() if name not in limits}
-    properties = shown.get("properties")
-    if isinstance(properties, dict):
-        shown["properties"] = {name: value for name, value in properties.items() if name not in hidden}
+    if named := properties(shown):
+        shown["properties"] = {name: value for name, value in named.items() if name not in hidden}
     return shown
 
 
 def _arguments(schema: Mapping[str, Json]) -> str:
     """Return the parameters in one line; optional ones with ``?`` or a default."""
-    properties, required = schema.get("properties"), schema.get("required")
-    listed = properties.items() if isinstance(properties, dict) else ()
-    needed = required if isinstance(required, list) else []
-    return ", ".join(_argument(name, inner, name in needed) for name, inner in listed)
+    needed = required(schema)
+    return ", ".join(_argument(name, inner, name in needed) for name, inner in properties(schema).items())
 
 
 def _argument(name: str, schema: Json, needed: bool) -> str:
     about = schema if isinstance(schema, dict) else {}
-    items, choices = about.get("items"), about.get("enum")
+    items = about.get("items")
+    choices = about.get("enum")
     kind = ""
-    if isinstance(items, dict) and items.get("properties"):
+    if isinstance(items, dict) and properties(items):
         kind = f": [{{{_arguments(items)}}}]"
     elif isinstance(choices, list):
         kind = ": " + "|".join(map(json.dumps, choices))
@@ -274,7 +272,8 @@ def _with_aliases(definition: Definition) -> Mapping[str, Json]:
     """Return the schema with aliases as properties of their target's type, which satisfy ``required``."""
     shape: dict[str, Any] = json.loads(json.dumps(definition.request_schema))
     for alias, target in definition.aliases.items():
-        (holder, name), (into, real) = split_alias(alias), split_alias(target)
+        holder, name = split_alias(alias)
+        into, real = split_alias(target)
         schema = json.loads(json.dumps(property_at(definition.request_schema, target)))
         if holder == into:
             level = shape["properties"][into[:-2]]["items"] if into else shape
@@ -304,8 +303,7 @@ def property_at(schema: Mapping[str, Json], dotted: str) -> Json:
     """Return a parameter's schema by path (``[]``: items), or None."""
     node: Json = dict(schema)
     for part in dotted.split("."):
-        properties = node.get("properties") if isinstance(node, dict) else None
-        node = properties.get(part.removesuffix("[]")) if isinstance(properties, dict) else None
+        node = properties(node).get(part.removesuffix("[]"))
         if part.endswith("[]") and isinstance(node, dict):
             node = node.get("items")
     return node

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.lazy_pattern import lazy
+from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.sandbox.functions import function_argv
 from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
@@ -25,6 +27,11 @@ def fill(text: str, value_of: Callable[[str], str]) -> str:
     return _PLACEHOLDER.sub(lambda found: found[0][0] if found[1] is None else value_of(found[1]), text)
 
 
+def as_text(value: Json) -> str:
+    """Return a parameter as it is filled in: JSON, unless it is a text."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def variable_name(tool_name: str) -> str:
     """Return the variable that overrides a tool's address: ``CODEBASE_SUMMARY_MCP_URL`` for ``CodebaseSummaryMCP``."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", tool_name).replace("-", "_")
@@ -36,10 +43,14 @@ def read_transport(value: Mapping[str, Any], tool: str) -> Transport:
     endpoint = value.get("api_endpoint", "")
     raw = value.get("transport", {})
     default = "builtin" if tool in BUILTIN_TOOLS and not endpoint else "http"
-    env, headers, hosts = raw.get("env", {}), raw.get("headers", {}), tuple(raw.get("network", ()))
+    env = raw.get("env", {})
+    headers = raw.get("headers", {})
+    hosts = tuple(raw.get("network", ()))
     contained = raw.get("contained", False) or bool(hosts)
-    private, idempotent = raw.get("allow_private", False), raw.get("idempotent", False)
-    url, server_tool = raw.get("url", endpoint), raw.get("tool", tool)
+    private = raw.get("allow_private", False)
+    idempotent = raw.get("idempotent", False)
+    url = raw.get("url", endpoint)
+    server_tool = raw.get("tool", tool)
     match raw.get("type", default):
         case "builtin":
             return Builtin(raw.get("name", tool))
@@ -48,13 +59,12 @@ def read_transport(value: Mapping[str, Any], tool: str) -> Transport:
         case "python":  # a command that calls it, contained wherever its definition lies
             return Command(function_argv("python3", raw["function"]), "json", env, True, hosts)
         case "mcp-http":
-            return Mcp(endpoint=url, headers=headers, tool=server_tool, idempotent=idempotent, allow_private=private)
+            return Mcp(url, headers=headers, tool=server_tool, allow_private=private)
         case "mcp-stdio":
-            program = (raw["command"],) if isinstance(raw["command"], str) else tuple(raw["command"])
-            command = (*program, *raw.get("args", ()))
-            return Mcp(
-                command=command, env=env, tool=server_tool, idempotent=idempotent, contained=contained, network=hosts
-            )
+            program = raw["command"]
+            words = (program,) if isinstance(program, str) else program
+            command = (*words, *raw.get("args", ()))
+            return Mcp("", command, env, tool=server_tool, contained=contained, network=hosts)
     method = raw.get("method", "POST")
     repeatable = idempotent or method in ("GET", "PUT", "DELETE")
     return Http(url, method, headers, raw.get("endpoint_env", variable_name(tool)), repeatable, private)

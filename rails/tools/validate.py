@@ -25,7 +25,7 @@ from rails.data_formats.strict_json import ParsedJson
 from rails.json_schema.allowed import nearest_name, quoted_json
 from rails.json_schema.coerce import BrokenText, Coercion, Conversion, SchemaParts
 from rails.json_schema.explain import SchemaFault, paired, place_in_words
-from rails.json_schema.quick_check import SchemaValue, surely_fits
+from rails.json_schema.quick_check import SchemaValue, properties, surely_fits
 from rails.tools import aliases
 from rails.tools.registry import Definition, Registry
 
@@ -55,7 +55,7 @@ def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tu
     if access == "none":
         return (_forbidden_tool(raw, definition, registry, role),)
     parameters = raw.parameters
-    if raw.tool_name == CREATE and "create_only" in _properties(definition):
+    if raw.tool_name == CREATE and "create_only" in properties(definition.request_schema):
         parameters = {"create_only": True, **parameters}
     examined = examine(definition, parameters, nulls_are_absent=raw.dialect == "native")
     if examined.faults:
@@ -85,7 +85,7 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     if definition.effect == "edit":
         usual = {name: value for name, (value, _) in unsupported_tools.OPTIONS.items()}
         parameters = {name: value for name, value in parameters.items() if usual.get(name, ...) is not value}
-        if parameters.get("rollbackOnFailure") is False and "partial" in _properties(definition):
+        if parameters.get("rollbackOnFailure") is False and "partial" in properties(definition.request_schema):
             rest = {name: value for name, value in parameters.items() if name != "rollbackOnFailure"}
             parameters = {**rest, "partial": True}
     resolved = aliases.resolve_aliases(parameters, definition.aliases)
@@ -151,14 +151,11 @@ def _forbidden_tool(raw: RawRequest, definition: Definition, registry: Registry,
     return Refusal("forbidden_tool", message, hint, raw.start, raw.end, "tool_name", raw.id)
 
 
-def _properties(definition: Definition) -> Mapping[str, Json]:
-    properties = definition.request_schema.get("properties")
-    return properties if isinstance(properties, dict) else {}
-
-
 def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...], hidden: tuple[str, ...]) -> Iterator[Refusal]:
     name = one_line(raw.tool_name, 80)
-    for fault in found[:_TOLD]:
+    if rest := found[_TOLD:]:
+        found = (*found[:_TOLD], SchemaFault((), f"{len(rest)} further errors", ""))
+    for fault in found:
         message = (
             f"Error: Tool request for '{name}' failed schema validation. Details: {fault.detail}. "
             "Please correct your JSON parameters."
@@ -177,12 +174,6 @@ def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...], hidden: tuple[str
             fault.expected,
             fault.received,
         )
-    if len(found) > _TOLD:
-        message = (
-            f"Error: Tool request for '{name}' failed schema validation. Details: {len(found) - _TOLD} further "
-            "errors. Please correct your JSON parameters."
-        )
-        yield Refusal("schema", message, "", raw.start, raw.end, "", raw.id)
 
 
 def _conflict(place: JsonPlace, name: str) -> SchemaFault:
@@ -228,42 +219,38 @@ def _bounds(parameters: dict[str, Json]) -> Iterator[SchemaFault]:
                 )
                 return
             waiting.extend((item, (*place, name)) for name, item in value.items())
-            yield from (fault for name in value if (fault := _bad_text(name, place)))
+            for name in value:
+                yield from _bad_text(name, place)
         elif isinstance(value, list):
             waiting.extend((item, (*place, index)) for index, item in enumerate(value))
         elif isinstance(value, str):
-            yield from (fault for fault in (_bad_text(value, place),) if fault)
+            yield from _bad_text(value, place)
         elif isinstance(value, float) and value - value != 0:
             yield SchemaFault(
                 place, f"`{place_in_words(place)}` is {value!r}, which is not a JSON number", "Send a finite number."
             )
 
 
-def _bad_text(text: str, place: JsonPlace) -> SchemaFault | None:
+def _bad_text(text: str, place: JsonPlace) -> Iterator[SchemaFault]:
     if len(text) > limits.BLOCK_CHARS:
-        return SchemaFault(
-            place, f"`{place_in_words(place)}` has {len(text)} characters", f"At most {limits.BLOCK_CHARS}."
-        )
+        detail = f"`{place_in_words(place)}` has {len(text)} characters"
+        yield SchemaFault(place, detail, f"At most {limits.BLOCK_CHARS}.")
+        return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return SchemaFault(
-            place, f"`{place_in_words(place)}` has half of a surrogate pair", "Write the character itself."
-        )
-    return None
+        detail = f"`{place_in_words(place)}` has half of a surrogate pair"
+        yield SchemaFault(place, detail, "Write the character itself.")
 
 
 def _drop_unknown(values: dict[str, Json], schema: Mapping[str, Json]) -> Iterator[str]:
-    properties = schema.get("properties")
-    known = properties if isinstance(properties, dict) else {}
-    for name in [name for name in values if name not in known]:
+    for name in [name for name in values if name not in properties(schema)]:
         del values[name]
         yield f"{one_line(name, 60)}: not a parameter, ignored"
 
 
 def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json]) -> Iterator[str]:
-    properties = schema.get("properties")
-    for name, inner in properties.items() if isinstance(properties, dict) else ():
+    for name, inner in properties(schema).items():
         if name not in values and isinstance(inner, dict) and "default" in inner:
             values[name] = json.loads(json.dumps(inner["default"]))
             yield f"{name}: default {quoted_json(inner['default'], 60)}"

@@ -94,13 +94,15 @@ def data(rng, given, codec, end):
 
 def random_change(rng, make, path):
     """Return a change of one file."""
-    codec, end = rng.choice(CODECS), rng.choice(ENDS)
+    codec = rng.choice(CODECS)
+    end = rng.choice(ENDS)
     old = lines(rng)
     before = None if rng.random() < 0.25 else data(rng, old, codec, end)
     if before is not None and rng.random() < 0.05:
         return make.change(path, before, None)
     if rng.random() < 0.05:
-        codec, end = rng.choice(CODECS), rng.choice(ENDS)
+        codec = rng.choice(CODECS)
+        end = rng.choice(ENDS)
     after = data(rng, mutated(rng, old), codec, end)
     if rng.random() < 0.01:
         after += bytes(rng.choices(range(256), k=9))
@@ -126,7 +128,8 @@ ROW = re.compile(r"( {4}\d| {3}\d\d| {2}\d{3}| \d{4}|\d{5}| {5}) (  |\+ |- |\+~|
 
 def of_terminal(request):
     """Return what the short card says of each file: (notes, rows), a row being (mark, number, text)."""
-    found, rows = {}, None
+    found = {}
+    rows = None
     for drawn in draw_request(request, Look(width=100)).lines:
         if title := TITLE.fullmatch(drawn):
             rows = found[title[1]] = []
@@ -146,7 +149,10 @@ class Cells(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.found, self.path, self.row, self.cell = {}, "", None, ""
+        self.found = {}
+        self.path = ""
+        self.row = None
+        self.cell = ""
 
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
@@ -191,9 +197,11 @@ def meant(shown):
     text = shown.expandtabs(4)
     tabs = 0
     while text.startswith("→   ") or text == "→":
-        text, tabs = text[4:], tabs + 1
+        text = text[4:]
+        tabs = tabs + 1
     if many := re.match(r"\[… (\d+) tabs …\]", text):
-        text, tabs = text[many.end() :], int(many[1])
+        text = text[many.end() :]
+        tabs = int(many[1])
     text = re.sub(r"(?:(?<=\\x20) )?\[… (\d+) spaces …\] ?", lambda found: " " * int(found[1]), text)
     return "\t" * tabs + re.sub(r"\\(x..|u....|U........)", lambda found: chr(int(found[1][1:], 16)), text)
 
@@ -204,7 +212,9 @@ def rebuilt(change, rows, known):
     had = known(change.before or b"")
     both_crlf = not any("Line endings" in note for note in notes) and crlf(had) and (crlf(known(change.after or b"")))
     old = split(had, both_crlf)
-    gone, added, last = set(), {}, ("", 0)
+    gone = set()
+    added = {}
+    last = ("", 0)
     for mark, number, text in rows:
         blank = re.match(r"\[… (\d+) more blank lines …\]", text) if not mark else None
         run = range(last[1] + 1, last[1] + 1 + int(blank[1])) if blank else ()
@@ -251,7 +261,8 @@ def unseen(request, known, excuses=None):
             if rows is None:
                 missing.append(f"{name}: {change.path} is not there")
                 continue
-            had_crlf, has_crlf = crlf(known(change.before or b"")), crlf(wanted)
+            had_crlf = crlf(known(change.before or b""))
+            has_crlf = crlf(wanted)
             lines, newline = rebuilt(change, rows, known)
             expected = split(wanted, had_crlf and has_crlf)
             if lines != expected or (bool(wanted) and newline != wanted.endswith("\n")):

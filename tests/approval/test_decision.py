@@ -54,7 +54,8 @@ def test_nothing_but_an_approval_can_be_signed(make):
 
 
 def test_an_answer_to_another_request_cannot_be_signed(make):
-    first, second = make.ask(), make.ask(make.change(after=b"a = 3\n"))
+    first = make.ask()
+    second = make.ask(make.change(after=b"a = 3\n"))
     with pytest.raises(StaleError, match="another request"):
         sign_changes(second, Decision("approve", "", "human", of=first.digest))
     assert sign_changes(first, Decision("approve", "", "human", of=first.digest))
@@ -121,13 +122,15 @@ def test_parameters_and_definitions_are_part_of_the_digest(make):
 
 
 def test_texts_that_only_look_equal_have_two_digests(make):
-    composed, decomposed = make.ask_tool(text="é"), make.ask_tool(text="e\u0301")
+    composed = make.ask_tool(text="é")
+    decomposed = make.ask_tool(text="e\u0301")
     assert composed.digest != decomposed.digest
     assert make.ask_tool(text="\ud800").digest != make.ask_tool(text="\\ud800").digest
 
 
 def test_the_same_request_has_the_same_digest_whatever_its_id_and_timing(make):
-    first, again = make.ask(), make.ask()
+    first = make.ask()
+    again = make.ask()
     slower = replace(make.verdict(), checks=tuple(replace(c, duration_ms=99.0) for c in make.verdict().checks))
     assert first.digest == again.digest == replace(again, id="t9.a9").digest == make.ask(judged=slower).digest
 
@@ -150,7 +153,8 @@ def test_a_permission_whose_value_was_swapped_is_not_valid(make):
 
 
 def test_a_permission_for_a_tool_run_is_not_one_for_files(make):
-    tool, files = make.ask_tool(), make.ask()
+    tool = make.ask_tool()
+    files = make.ask()
     assert not still_valid(sign_tool(tool, YES), files)
     assert not still_valid(sign_changes(files, YES), tool)
 
@@ -162,8 +166,10 @@ def forged(request, **more):
 
 
 def test_each_part_of_a_permission_is_compared_by_itself(make):
-    files, tool = make.ask(), make.ask_tool()
-    for_files, for_tool = sign_changes(files, YES), sign_tool(tool, YES)
+    files = make.ask()
+    tool = make.ask_tool()
+    for_files = sign_changes(files, YES)
+    for_tool = sign_tool(tool, YES)
     as_changes = forged(tool, kind="changes", changes=ChangeSet())
     assert not still_valid(replace(for_tool, request=as_changes.digest, digest=as_changes.digest), as_changes)
     as_tool = forged(files, kind="tool")
@@ -180,7 +186,8 @@ def test_each_part_of_a_permission_is_compared_by_itself(make):
 
 
 def test_what_is_signed_is_the_proposal_that_the_human_edited(make):
-    first, edited = make.ask(), make.ask(make.change(after=b"a = 3\n"))
+    first = make.ask()
+    edited = make.ask(make.change(after=b"a = 3\n"))
     decision = replace(YES, edited=edited, of=edited.digest)
     assert sign_changes(edited, decision).value is edited.changes
     with pytest.raises(StaleError, match="edited proposal, not this one"):

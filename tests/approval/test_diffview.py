@@ -215,6 +215,7 @@ def test_wrapping_loses_nothing_and_fits(text, width):
 
 def test_colour_only_adds_colour(make):
     diff = file_diff(make.change())
-    plain, coloured = draw(diff), draw(diff, colour=True)
+    plain = draw(diff)
+    coloured = draw(diff, colour=True)
     assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in coloured] == plain
     assert coloured != plain

@@ -169,7 +169,8 @@ def test_circumstances_decide_and_what_is_not_known_counts_the_careful_way(polic
 
 
 def test_findings_are_matched_by_rule_and_severity_all_for_allow_and_any_for_deny(policy, make):
-    style, bug = make.finding(rule="E501", severity="warning"), make.finding(rule="S102", severity="error")
+    style = make.finding(rule="E501", severity="warning")
+    bug = make.finding(rule="S102", severity="error")
     old = make.finding(rule="S999", new=False)
 
     def asked(*findings):
@@ -477,7 +478,8 @@ def test_only_a_rule_that_names_the_risk_and_fits_lets_keys_be_shown_to_an_agent
 
 def test_a_human_counts_for_what_is_shown_unasked(policy):
     line = "interactive = true\n"
-    shown, kept = policy(SHOWN + line), policy(f'[[rule]]\ndecision = "deny"\npath = "keys/**"\n{line}')
+    shown = policy(SHOWN + line)
+    kept = policy(f'[[rule]]\ndecision = "deny"\npath = "keys/**"\n{line}')
     for human in (Human(), None):
         assert PolicyApprover(shown, human).shows_secrets("coder", "read_file", "keys/a.pem") is (human is not None)
         assert bool(PolicyApprover(kept, human).keeps_back("coder", "keys/a.pem", ("read_file",))) is bool(human)

@@ -29,7 +29,8 @@ class Box:
     """Pending answers in memory."""
 
     def __init__(self):
-        self.letters, self.lock = {}, threading.Lock()
+        self.letters = {}
+        self.lock = threading.Lock()
 
     def place(self, question, answer):
         with self.lock:
@@ -49,7 +50,9 @@ class Desk:
     """A queue, its box, and what it published; ``leave`` answers the open question as a page would."""
 
     def __init__(self, judge=None, here=None, **more):
-        self.box, self.records, self.grants = Box(), [], Grants()
+        self.box = Box()
+        self.records = []
+        self.grants = Grants()
         self.on_open = lambda record: None
         self.queue = ApprovalQueue(judge=judge, grants=self.grants, page_waits=more.pop("page_waits", True), **more)
         self.queue.here = here
@@ -81,7 +84,8 @@ def judge_of(make):
 
 
 def test_an_approval_in_the_page_is_signed_like_any_other(make):
-    desk, request = Desk().answers(("approve", {})), make.ask()
+    desk = Desk().answers(("approve", {}))
+    request = make.ask()
     decision = desk.queue.decide(request)
     assert (decision.answer, decision.by, decision.scope) == ("approve", IN_PAGE, "once")
     assert still_valid(sign_changes(request, decision), request)
@@ -120,7 +124,8 @@ def test_what_is_shown_is_in_the_record(make):
     ids=range(5),
 )
 def test_what_is_no_valid_answer_is_thrown_away_and_the_question_stays(make, letter):
-    desk, request = Desk(), make.ask()
+    desk = Desk()
+    request = make.ask()
     letter = {**letter, **({"digest": request.digest} if letter.get("digest", "") is None else {})}
 
     def leave(record):
@@ -223,7 +228,10 @@ class Here:
     """A terminal that answers as told, after ``wait``."""
 
     def __init__(self, answer="approve", by="human", wait=lambda: None):
-        self.answer, self.by, self.wait, self.asked = answer, by, wait, []
+        self.answer = answer
+        self.by = by
+        self.wait = wait
+        self.asked = []
 
     def decide(self, request):
         self.asked.append(request.digest)
@@ -268,7 +276,8 @@ EDIT = ("edit", {"files": {"src/app.py": "a = 3\n"}})
 
 def test_what_the_page_edited_is_what_the_terminal_approves_and_signs(make):
     here = Hands(("elsewhere", None), ("human", None))
-    desk, request = Desk(judge=judge_of(make), here=here).answers(EDIT), make.ask()
+    desk = Desk(judge=judge_of(make), here=here).answers(EDIT)
+    request = make.ask()
     desk.on_open = once(desk.on_open)
     decision = desk.queue.decide(request)
     assert (decision.answer, decision.by) == ("approve", "human")
@@ -281,7 +290,8 @@ def test_what_the_page_edited_is_what_the_terminal_approves_and_signs(make):
 
 def test_the_agents_own_version_that_the_page_took_back_is_no_edit_for_the_terminal(make):
     here = Hands(("elsewhere", None), ("elsewhere", None), ("human", None))
-    desk, request = Desk(judge=judge_of(make), here=here).answers(EDIT, ("edit", {"original": True})), make.ask()
+    desk = Desk(judge=judge_of(make), here=here).answers(EDIT, ("edit", {"original": True}))
+    request = make.ask()
     desk.on_open = once(desk.on_open, 2)
     decision = desk.queue.decide(request)
     assert (decision.by, decision.edited) == ("human", None)
@@ -343,7 +353,8 @@ def test_an_opened_question_replaces_the_one_before_and_tells_what_is_possible(m
 
 
 def test_nobody_is_asked_before_it_is_opened_but_the_terminal(make):
-    queue, request = ApprovalQueue(page_waits=True), make.ask()
+    queue = ApprovalQueue(page_waits=True)
+    request = make.ask()
     said = queue.decide(request)
     assert (said.answer, said.by, said.of) == ("deny", "headless", request.digest)
     assert (queue.attended, queue.answered_elsewhere()) == (False, False)
@@ -444,7 +455,8 @@ class Ticking:
 
 
 def test_a_question_waits_exactly_as_long_as_was_said(make, monkeypatch):
-    clock, request = Ticking(), make.ask()
+    clock = Ticking()
+    request = make.ask()
     desk = Desk(patience_s=90, clock=clock)
     waited = []
 
@@ -508,7 +520,8 @@ def closing(desk):
     ids=range(5),
 )
 def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(letter, monkeypatch):
-    desk, clock = Desk(patience_s=90, clock=Ticking()), None
+    desk = Desk(patience_s=90, clock=Ticking())
+    clock = None
     clock = desk.queue._clock
     desk.on_open = lambda record: desk.box.place(record.seq, letter(record))
 

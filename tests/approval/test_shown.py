@@ -18,7 +18,8 @@ def text_of(data):
 
 def test_a_reader_of_card_or_page_knows_every_changed_byte_or_is_told_of_a_risk(make):
     for seed in range(4):
-        rng, plain = random.Random(seed), 0
+        rng = random.Random(seed)
+        plain = 0
         for _ in range(100):
             request = shown.random_request(rng, make)
             if request is None:

@@ -73,6 +73,8 @@ class Editor:
         chosen = self.choices.pop(0)
         if chosen == "wait":
             await asyncio.sleep(3600)
+        if chosen == "no answer":
+            return acp.schema.AuthenticateResponse()
         outcome = {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}
         return acp.RequestPermissionResponse(outcome=outcome)
 
@@ -185,7 +187,7 @@ def test_findings_go_back_before_the_person_is_asked(project):
     assert ends == ["end_turn"]
 
 
-@pytest.mark.parametrize("choice", ["reject", ""])
+@pytest.mark.parametrize("choice", ["reject", "", "no answer"])
 def test_only_a_yes_writes(project, choice):
     editor, _ = edited(project, [EDIT, says("Then not.")], choice)
     assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
@@ -454,24 +456,6 @@ def test_a_session_at_work_is_not_loaded_again_and_a_stop_reaches_it(project, an
     assert len(sessions(state_of(project))) == 1
 
 
-def test_an_answer_to_a_question_that_is_none_is_a_no(project):
-    editor = Editor()
-
-    async def request_permission(*_, **__):
-        return acp.schema.AuthenticateResponse()
-
-    editor.request_permission = request_permission
-
-    async def main():
-        async with started(editor, model.url) as agent:
-            session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
-            return await said(agent, session, "do it")
-
-    with StubServer([EDIT, says("Then not.")]) as model:
-        assert asyncio.run(asyncio.wait_for(main(), 110)) == "end_turn"
-    assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
-
-
 NO_REQUESTS = [
     *(b"[]", b"5", b"null", b'"x"', b"true", b"{}", b'[{"jsonrpc":"2.0","id":1,"method":"initialize"}]'),
     *(b'{"id":[1]}', b'{"id":0,"error":5}', b'{"id":true,"result":1}', b'{"method":5,"id":1}', b'{"id":{}}'),
@@ -521,3 +505,47 @@ def test_a_model_and_a_protocol_are_chosen_listed_and_count_from_the_next_prompt
 
 def test_a_model_that_refuses_ends_as_a_refusal(project):
     assert edited(project, [says("I will not.", stop_reason="content_filter")])[1] == ["refusal"]
+
+
+MCP_SERVER = """
+import os, sys
+from mcp.server import MCPServer
+server = MCPServer("calc")
+
+@server.tool()
+def add(a: int, b: int) -> str:
+    return f"{a + b} {os.environ['MODE']}"
+
+open(sys.argv[1], "a").write("started ")
+server.run()
+"""
+
+
+def test_the_tools_of_the_client_s_servers_are_offered_in_its_session_and_each_call_is_asked(project, tmp_path):
+    pytest.importorskip("mcp", reason="the official SDK is not installed")
+    (tmp_path / "calc.py").write_text(MCP_SERVER)
+    (project / "own.py").write_text(MCP_SERVER)
+    (project / ".mcp.json").write_text('{"mcpServers": {"named": {}}}')
+    log = str(tmp_path / "started")
+    env = [{"name": "MODE", "value": "literally ${HOME}"}]
+    given = {"calc": tmp_path / "calc.py", "named": tmp_path / "calc.py", "own": "own.py", "gone": "none.py"}
+    servers = [{"name": name, "args": [str(file), log], "env": env} for name, file in given.items()]
+    servers = [acp.schema.McpServerStdio(command=sys.executable, **one) for one in servers]
+    editor = Editor("once", "")
+
+    async def main():
+        async with started(editor, model.url) as agent:
+            session = (await agent.new_session(cwd=str(project), mcp_servers=servers)).session_id
+            plain = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+            return [await said(agent, session, "40 + 2?"), await said(agent, plain, "hello")]
+
+    sums = [call("add", json.dumps({"a": 40, "b": 2}))] * 2
+    with StubServer([*sums, says("42."), says("Hello.")]) as model:
+        assert asyncio.run(asyncio.wait_for(main(), 110)) == ["end_turn"] * 2
+    offered = [[tool["function"]["name"] for tool in one.body["tools"]].count("add") for one in model.requests]
+    assert offered == [1, 1, 1, 0]
+    assert len(editor.asked) == 2
+    assert "42 literally ${HOME}" in json.dumps(model.requests[1].body)
+    assert (tmp_path / "started").read_text() == "started " * 2
+    for words in ("'named': .mcp.json is of the project", "'own': own.py is of the project", "'gone': it cannot be"):
+        assert words in editor.said

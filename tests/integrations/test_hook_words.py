@@ -14,7 +14,7 @@ from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
     Unjudged,
-    as_json,
+    as_answer,
     hook_call,
     not_judged,
     now_on_disk,
@@ -72,16 +72,17 @@ def test_who_is_told_what_could_not_be_judged():
 
 
 def test_an_answer_is_one_compact_line_in_its_own_letters():
-    assert as_json({"a": ["é", "\n"], "b": {}}) == '{"a":["é","\\n"],"b":{}}'
+    assert as_answer({"a": ["é", "\n"], "b": {}}).out == '{"a":["é","\\n"],"b":{}}'
 
 
 def test_what_lies_in_a_file_s_place_is_its_bytes_and_rights_or_why_nobody_can_say(tmp_path):
     (tmp_path / "a.sh").write_bytes(b"x")
     (tmp_path / "a.sh").chmod(0o750)
     (tmp_path / "link").symlink_to("nowhere")
-    assert now_on_disk(parse_path("a.sh"), tmp_path) == (b"x", 0o750)
-    assert now_on_disk(parse_path("new.py"), tmp_path) == (None, 0o644)
-    found = now_on_disk(parse_path("link"), tmp_path)
+    call = HookCall("codex", "before", "s", tmp_path)
+    assert now_on_disk("a.sh", call, tmp_path) == (parse_path("a.sh"), b"x", 0o750)
+    assert now_on_disk("new.py", call, tmp_path) == (parse_path("new.py"), None, 0o644)
+    found = now_on_disk("link", call, tmp_path)
     assert isinstance(found, Unjudged)
     assert found.why.startswith("link: ")
 

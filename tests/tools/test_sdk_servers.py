@@ -1,11 +1,16 @@
 """Our client of the Model Context Protocol and servers of the official SDK."""
 
 import json
+import socket
+import subprocess
 import sys
+import time
 
 import pytest
 
-from rails.tools.loader import load_definitions
+from rails.core.tool_request import ToolRequest
+from rails.tools.mcp_import import import_server
+from rails.tools.runners import dispatch
 
 SDK_SERVER = """
 import sys
@@ -17,42 +22,12 @@ def add(a: int, b: int) -> dict[str, int]:
     "Add two numbers."
     return {"sum": a + b}
 
-if sys.argv[1:]:
-    server.run(transport="streamable-http", port=int(sys.argv[1]))
-else:
-    server.run()
+server.run(transport="streamable-http", port=int(sys.argv[1]))
 """
-
-
-def test_a_server_of_the_official_sdk_is_imported_and_called_on_stdio(tmp_path):
-    pytest.importorskip("mcp", reason="the official SDK is not installed")
-    from rails.core.tool_request import ToolRequest
-    from rails.tools.loader import check_folder
-    from rails.tools.mcp_import import import_server
-    from rails.tools.runners import dispatch
-
-    (tmp_path / "calc.py").write_text(SDK_SERVER)
-    imported = import_server("calc", {"command": sys.executable, "args": ["calc.py"]}, tmp_path)
-    folder = tmp_path / "mcp_definitions"
-    folder.mkdir()
-    (folder / "add.json").write_text(imported.files["add.json"])
-    assert check_folder([folder]) == ()
-    definition = load_definitions([folder]).get("add")
-    request = ToolRequest("r1", "add", {"a": 40, "b": 2}, "", "run", True, definition.digest, "coder")
-    result = dispatch.run_request(request, definition, tmp_path)
-    assert (result.ok, json.loads(result.text)) == (True, {"sum": 42})
 
 
 def test_a_server_of_the_official_sdk_is_called_over_http(tmp_path):
     pytest.importorskip("mcp", reason="the official SDK is not installed")
-    import socket
-    import subprocess
-    import time
-
-    from rails.core.tool_request import ToolRequest
-    from rails.tools.mcp_import import import_server
-    from rails.tools.runners import dispatch
-
     (tmp_path / "calc.py").write_text(SDK_SERVER)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -66,10 +41,7 @@ def test_a_server_of_the_official_sdk_is_called_over_http(tmp_path):
             except OSError:
                 time.sleep(0.1)
         imported = import_server("calc", {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}, tmp_path)
-        folder = tmp_path / "mcp_definitions"
-        folder.mkdir()
-        (folder / "add.json").write_text(imported.files["add.json"])
-        definition = load_definitions([folder]).get("add")
+        (definition,) = imported.definitions
         request = ToolRequest("r1", "add", {"a": 40, "b": 2}, "", "run", True, definition.digest, "coder")
         assert json.loads(dispatch.run_request(request, definition, tmp_path).text) == {"sum": 42}
     finally:

@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from pathlib import Path
@@ -21,9 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 import acp
 from acp.schema import (
-    AcceptElicitationResponse,
     AgentCapabilities,
-    AllowedOutcome,
     ClientCapabilities,
     ElicitationFormSessionMode,
     ElicitationSchema,
@@ -33,6 +31,7 @@ from acp.schema import (
     Implementation,
     ListSessionsResponse,
     LoadSessionResponse,
+    McpCapabilities,
     NewSessionResponse,
     PermissionOption,
     PromptCapabilities,
@@ -74,6 +73,8 @@ from rails.session.job import Ending
 from rails.session.project import state_of
 from rails.session.resume import ResumeState
 from rails.session.run import Session
+from rails.tools.mcp_import import with_servers
+from rails.tools.registry import Mcp, Registry
 
 T = TypeVar("T")
 _POLL_S: Final = 0.01
@@ -96,19 +97,15 @@ class EditorSessions(Protocol):
 
     def agents(self, project: Path) -> Mapping[str, str]:
         """Return a project's agents and purposes; the first is the default."""
-        ...
 
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
         """Open a session, or resume it if there is no task."""
-        ...
 
     def records(self, project: Path, session_id: str) -> list[Record]:
         """Return a session's log."""
-        ...
 
     def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
         """Return the other choices, defaults first."""
-        ...
 
 
 class Conversation:
@@ -131,6 +128,8 @@ class Conversation:
         self._stopped = threading.Event()
         self._question: Future[Any] = Future()
         self.grants = Grants()
+        #: The client's MCP servers, by name.
+        self.servers: Sequence[tuple[str, Mcp]] = ()
         #: What the person has chosen of the options, by their names.
         self.chosen: dict[str, str] = {}
         #: What the model has answered since the last prompt.
@@ -162,6 +161,14 @@ class Conversation:
             self._turn.cancel()
             raise
         return await asyncio.wrap_future(self._turn)
+
+    def with_servers(self, registry: Registry, roles: Collection[str]) -> Registry:
+        """Return the tools with those of the client's servers, and tell which are left out."""
+        found, said = with_servers(registry, self.servers, self.project, roles)
+        for words in said:
+            self.tell(acp.update_agent_message_text(f"{words}\n\n"))
+        self.check()
+        return found
 
     @property
     def busy(self) -> bool:
@@ -222,8 +229,8 @@ class Conversation:
             given = self._answered(self._client.create_elicitation("\n".join(question.lines), form))
         except _NO_ANSWER:
             return ""
-        content = given.content if isinstance(given, AcceptElicitationResponse) else None
-        return str((content or {}).get("answer", "")).strip()
+        content = getattr(given, "content", None) or {}
+        return str(content.get("answer", "")).strip()
 
     def _said(self, ending: Ending) -> str:
         if self._words.empty():
@@ -268,8 +275,8 @@ class Conversation:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask in the editor."""
-        if unsaved := self._unsaved(request):
-            said = f"{', '.join(unsaved)}: unsaved changes in your editor, which are not part of what is written."
+        if unsaved := ", ".join(self._unsaved(request)):
+            said = f"{unsaved}: unsaved changes in your editor, which are not part of what is written."
             request = replace(request, risks=(said, *request.risks))
         more = wider(request)
         call = request.id.partition(".result")[0]
@@ -280,19 +287,17 @@ class Conversation:
             outcome = self._answered(self._client.request_permission(self.session_id, ask, options)).outcome
         except _NO_ANSWER:
             return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
-        chosen = outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
+        chosen = getattr(outcome, "option_id", "")
         if chosen == "always" and (scope := self.grants.widen(request)):
             return Decision("approve", "", _PERSON, scope=scope, of=request.digest)
         return Decision("approve" if chosen == "once" else "deny", "", _PERSON, of=request.digest)
 
-    def _unsaved(self, request: ApprovalRequest) -> list[str]:
-        found = []
+    def _unsaved(self, request: ApprovalRequest) -> Iterator[str]:
         for change in request.changes.changes if self._reads else ():
             here = decode_text(change.before or b"")
             theirs = self._shown(str(change.path))
             if here and theirs is not None and here.text.splitlines() != theirs.splitlines():
-                found.append(str(change.path))
-        return found
+                yield str(change.path)
 
     def _shown(self, path: str) -> str | None:
         """Return a file as the editor has it, or None: a file that it cannot read is in no window."""
@@ -369,6 +374,7 @@ class RailsAgent:
         self._able = client_capabilities or self._able
         able = AgentCapabilities(
             load_session=True,
+            mcp_capabilities=McpCapabilities(http=True),
             prompt_capabilities=PromptCapabilities(embedded_context=True),
             session_capabilities=SessionCapabilities(
                 list=SessionListCapabilities(),
@@ -381,24 +387,24 @@ class RailsAgent:
         version = min(protocol_version, acp.PROTOCOL_VERSION)
         return acp.InitializeResponse(protocol_version=version, agent_capabilities=able, agent_info=info)
 
-    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:  # noqa: ANN401
+    async def new_session(self, cwd: str, **more: Any) -> NewSessionResponse:  # noqa: ANN401
         """Begin a conversation; the log starts at the first prompt."""
-        talk = self._begin(_folder(cwd), f"acp-{uuid.uuid4().hex}")
+        talk = self._begin(_folder(cwd), f"acp-{uuid.uuid4().hex}", more)
         return NewSessionResponse(session_id=talk.session_id, config_options=self._options(talk))
 
-    async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:  # noqa: ANN401
+    async def load_session(self, cwd: str, session_id: str, **more: Any) -> LoadSessionResponse:  # noqa: ANN401
         """Resume and replay a session; a running one is loaded already."""
-        talk, records = await self._reopened(cwd, session_id)
+        talk, records = await self._reopened(cwd, session_id, more)
         for update in history_of(records, talk.project):
             await asyncio.to_thread(talk.tell, update)
         return LoadSessionResponse(config_options=self._options(talk))
 
-    async def resume_session(self, cwd: str, session_id: str, **_: Any) -> ResumeSessionResponse:  # noqa: ANN401
+    async def resume_session(self, cwd: str, session_id: str, **more: Any) -> ResumeSessionResponse:  # noqa: ANN401
         """Resume a session without replay."""
-        talk, _records = await self._reopened(cwd, session_id)
+        talk, _records = await self._reopened(cwd, session_id, more)
         return ResumeSessionResponse(config_options=self._options(talk))
 
-    async def fork_session(self, cwd: str, session_id: str, **_: Any) -> ForkSessionResponse:  # noqa: ANN401
+    async def fork_session(self, cwd: str, session_id: str, **more: Any) -> ForkSessionResponse:  # noqa: ANN401
         """Begin a session with another's history; that stays unchanged."""
         project = _folder(cwd)
         name = f"acp-{uuid.uuid4().hex}"
@@ -406,7 +412,7 @@ class RailsAgent:
             await self._at_rest(session_id).pause()
         with _as_protocol_error():
             await asyncio.to_thread(self._copy, project, session_id, name)
-        talk = self._begin(project, name)
+        talk = self._begin(project, name, more)
         talk.begun = True
         return ForkSessionResponse(session_id=name, config_options=self._options(talk))
 
@@ -420,12 +426,12 @@ class RailsAgent:
                     event = replace(event, usage=Usage())
                 log.append(event, record.agent_role, record.llm_model_used)
 
-    async def _reopened(self, cwd: str, session_id: str) -> tuple[Conversation, list[Record]]:
+    async def _reopened(self, cwd: str, session_id: str, more: Mapping[str, Any]) -> tuple[Conversation, list[Record]]:
         project = _folder(cwd)
         with _as_protocol_error():
             records = await asyncio.to_thread(self._sessions.records, project, session_id)
         if session_id not in self._open:
-            self._begin(project, session_id)
+            self._begin(project, session_id, more)
         talk = self._at_rest(session_id)
         talk.begun = True
         return talk, records
@@ -486,12 +492,14 @@ class RailsAgent:
         for talk in self._open.values():
             talk.close()
 
-    def _begin(self, project: Path, session_id: str) -> Conversation:
+    def _begin(self, project: Path, session_id: str, more: Mapping[str, Any]) -> Conversation:
         assert self._client is not None, "who asks is connected"
         with _as_protocol_error():
             agents = self._sessions.agents(project)
-        self._open[session_id] = Conversation(self._client, self._able, project, session_id, next(iter(agents)))
-        return self._open[session_id]
+        talk = Conversation(self._client, self._able, project, session_id, next(iter(agents)))
+        talk.servers = [(one.name, _server(one)) for one in more.get("mcp_servers") or ()]
+        self._open[session_id] = talk
+        return talk
 
     def _at_rest(self, session_id: str) -> Conversation:
         talk = self._open.get(session_id)
@@ -517,6 +525,13 @@ class RailsAgent:
             )
             for name, values in self._choices(talk.project).items()
         ]
+
+
+def _server(given: Any) -> Mcp:  # noqa: ANN401 - any kind of the protocol
+    """Return a client's server; one of a kind that we do not do has no program to start."""
+    program = (getattr(given, "command", ""), *getattr(given, "args", ()))
+    pairs = {one.name: one.value for one in getattr(given, "env", getattr(given, "headers", ()))}
+    return Mcp(getattr(given, "url", ""), program, pairs, pairs)
 
 
 def _folder(cwd: str) -> Path:

@@ -60,17 +60,13 @@ def updates_of(record: Record, project: Path) -> Iterator[Update]:
 
 
 def _formulated(raw: RawRequest, project: Path) -> Update:
-    paths = _paths(raw)
-    places = [ToolCallLocation(path=str(project / path)) for path in paths]
-    title = one_line(f"{raw.tool_name} {', '.join(paths)}".strip(), 200)
+    path = next((str(raw.parameters[key]) for key in PATH_KEYS if key in raw.parameters), "")
+    places = [ToolCallLocation(path=str(project / path))] if path else []
+    title = one_line(f"{raw.tool_name} {path}".strip(), 200)
     tool = BUILTIN_TOOLS.get(raw.tool_name)
     kind = _KINDS.get(raw.tool_name) or (_BY_EFFECT[tool.effect] if tool else "other")
     parameters = dict(raw.parameters)
     return acp.start_tool_call(raw.id, title, kind=kind, status="pending", locations=places, raw_input=parameters)
-
-
-def _paths(raw: RawRequest) -> list[str]:
-    return list(dict.fromkeys(str(raw.parameters[key]) for key in PATH_KEYS if key in raw.parameters))[:1]
 
 
 def _ended(ids: Sequence[str], text: str, *, ok: bool) -> Iterator[Update]:

@@ -16,6 +16,7 @@ from typing import Final
 
 from rails.core.errors import RailsError
 from rails.integrations.daemon import place
+from rails.integrations.daemon.place import HookAnswer
 
 #: The host's own limit is above this (the installed settings say 60 s), so that the last word is ours.
 DEADLINE_SECONDS: Final = 50.0
@@ -27,16 +28,7 @@ _STARTS: Final = 8
 _TOLD: Final = ("CLAUDE_PROJECT_DIR",)
 
 
-class Answered:
-    """A hook's output and exit code."""
-
-    def __init__(self, out: str = "", err: str = "", code: int = 0) -> None:
-        self.out = out
-        self.err = err
-        self.code = code
-
-
-def answer_call(host: str, data: bytes, environment: Mapping[str, str], *, strict: bool = False) -> Answered:
+def answer_call(host: str, data: bytes, environment: Mapping[str, str], *, strict: bool = False) -> HookAnswer:
     """Answer a call of ``host``; ``data``: its raw input."""
     until = time.monotonic() + DEADLINE_SECONDS
     folder = environment.get("CLAUDE_PROJECT_DIR") or _folder_of(data)
@@ -46,7 +38,7 @@ def answer_call(host: str, data: bytes, environment: Mapping[str, str], *, stric
         head = {"host": host, "environment": told, "strict": strict, "bytes": len(data)}
         said = _ask(file, json.dumps(head).encode() + b"\n" + data, folder, until)
         value = json.loads(said)
-        return Answered(str(value["out"]), str(value["err"]), int(value["code"]))
+        return HookAnswer(str(value["out"]), str(value["err"]), int(value["code"]))
     except (RailsError, OSError, ValueError, KeyError, TypeError) as error:
         return _unanswered(host, data, str(error) or type(error).__name__, strict=strict)
 
@@ -133,7 +125,7 @@ def _has_ended(process: int) -> bool:
         return True
 
 
-def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
+def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> HookAnswer:
     from pathlib import Path
 
     from rails.integrations.hooks.contract import HookCall, not_judged
@@ -147,6 +139,5 @@ def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
         call = HookCall(host, "before", "", Path())
         why = f"the host's input is not JSON ({error})"
     if call is None:
-        return Answered()
-    answer = known.printed(call, not_judged(call, why, strict=strict))
-    return Answered(answer.out, answer.err, answer.code)
+        return HookAnswer()
+    return known.printed(call, not_judged(call, why, strict=strict))

@@ -1,4 +1,4 @@
-"""The warm gate's socket and its permissions. Imports almost nothing."""
+"""The warm gate's socket, its permissions, and what comes back. Imports almost nothing."""
 
 # pathlib and contextlib would cost each hook call as much as the rest of this.
 # ruff: noqa: PTH102, PTH110, PTH116, PTH120, SIM105
@@ -17,6 +17,15 @@ from rails.core.errors import WorkspaceError
 
 #: The name of a socket may have 107 bytes, of which ours takes 35.
 _BASE_BYTES: Final = 70
+
+
+class HookAnswer:
+    """A hook's output (complete JSON or nothing) and exit code."""
+
+    def __init__(self, out: str = "", err: str = "", code: int = 0) -> None:
+        self.out = out
+        self.err = err
+        self.code = code
 
 
 def project_around(folder: str) -> str:

@@ -29,7 +29,7 @@ _INPUT_BYTES: Final = 32_000_000
 _READ_SECONDS: Final = 20.0
 
 
-def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], object] | None = None) -> None:
+def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], object] = lambda: None) -> None:
     """Serve until ``idle`` seconds pass without a call; return at once if another serves.
 
     ``on_ready``: called when listening.
@@ -43,8 +43,7 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], o
             listening.bind(str(file))
             file.chmod(0o600)
             listening.listen(64)
-            if on_ready is not None:
-                on_ready()
+            on_ready()
             warm = WarmGate(project)
             try:
                 _loop(listening, warm, idle)

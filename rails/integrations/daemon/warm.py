@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rails.core.errors import RailsError
+from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks.hosts import host_of, read_hook_call
 
 if TYPE_CHECKING:
     from rails.gate.gate import Gate
-    from rails.integrations.hooks.contract import HookAnswer, HookCall
+    from rails.integrations.hooks.contract import HookCall
     from rails.session.hook_session import HostedSession
 
 
@@ -38,8 +39,6 @@ class WarmGate:
 
     def answer(self, head: Mapping[str, object], data: bytes) -> HookAnswer:
         """Return the answer to one call."""
-        from rails.integrations.hooks.contract import HookAnswer
-
         if head.get("rest") is True:
             self.rest()
             return HookAnswer()

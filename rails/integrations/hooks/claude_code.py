@@ -14,22 +14,20 @@ from typing import Final
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
+from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks.contract import (
-    HookAnswer,
     HookCall,
     HookEvent,
     HookResult,
     Unjudged,
-    as_json,
+    as_answer,
     hook_call,
     host_object,
     host_text,
     named_change,
     now_on_disk,
-    path_in_project,
 )
 
-NAME: Final = "claude-code"
 _EVENTS: Final[Mapping[str, HookEvent]] = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
@@ -50,7 +48,7 @@ _SPAN_LINES: Final = 400
 
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
-    return hook_call(NAME, _EVENTS, payload, environment.get("CLAUDE_PROJECT_DIR") or host_text(payload.get("cwd")))
+    return hook_call("claude-code", _EVENTS, payload, environment.get("CLAUDE_PROJECT_DIR", ""))
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
@@ -65,13 +63,10 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
     if call.tool not in _WRITES:
         return None
     name = host_text(call.input.get("file_path")) or host_text(call.input.get("notebook_path"))
-    path = path_in_project(name, call, project)
-    if path is None or isinstance(path, Unjudged):
-        return path
-    read = now_on_disk(path, project)
-    if isinstance(read, Unjudged):
+    read = now_on_disk(name, call, project)
+    if not isinstance(read, tuple):
         return read
-    before, mode = read
+    path, before, mode = read
     after = _after(call, before)
     if isinstance(after, Unjudged):
         return after
@@ -189,4 +184,4 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
         value["systemMessage"] = result.notice
     if specific:
         value["hookSpecificOutput"] = {"hookEventName": _HOST_EVENT[call.event], **specific}
-    return HookAnswer(as_json(value) if value else "")
+    return as_answer(value)

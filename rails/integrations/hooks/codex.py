@@ -18,15 +18,15 @@ from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
+from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks import codex_patch
 from rails.integrations.hooks.codex_patch import FilePatch, PatchError
 from rails.integrations.hooks.contract import (
-    HookAnswer,
     HookCall,
     HookEvent,
     HookResult,
     Unjudged,
-    as_json,
+    as_answer,
     hook_call,
     host_text,
     named_change,
@@ -34,7 +34,6 @@ from rails.integrations.hooks.contract import (
     path_in_project,
 )
 
-NAME: Final = "codex"
 #: A line of a patch that names a file, also where a blank stands before it.
 _NAMES: Final = re.compile(r"\s*\*\*\* ?(Add File|Update File|Delete File|Move to): ?(.+)")
 #: Where a shell goes before it applies a patch. A folder in a variable, or that a command prints, is not seen: what is
@@ -60,7 +59,7 @@ _HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse"}
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
     del environment
-    return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
+    return hook_call("codex", _EVENTS, payload)
 
 
 def _placed(call: HookCall, before: str) -> list[HookCall]:
@@ -109,13 +108,10 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
 
 def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange, ...] | Unjudged:
     """Return the change of one file; nothing outside the project. Raises PatchError."""
-    path = path_in_project(patch.path, call, project)
-    if path is None or isinstance(path, Unjudged):
-        return () if path is None else path
-    read = now_on_disk(path, project)
-    if isinstance(read, Unjudged):
-        return read
-    before, mode = read
+    read = now_on_disk(patch.path, call, project)
+    if not isinstance(read, tuple):
+        return read or ()
+    path, before, mode = read
     if patch.kind == "add":
         return (FileChange(path, before, codex_patch.added_text(patch).encode(), mode),)
     if patch.kind == "delete" or before is None:
@@ -136,12 +132,12 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing, a deny stands alone."""
     if call.event == "before" and result.deny:
         deny: dict[str, Json] = {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
-        return HookAnswer(as_json({"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}}))
+        return as_answer({"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}})
     if call.event == "stop" and result.block:
-        return HookAnswer(as_json({"decision": "block", "reason": result.block}))
+        return as_answer({"decision": "block", "reason": result.block})
     value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
     if (told := result.block or result.context) and call.event in _HOST_EVENT:
         applied = "The patch was applied. " if call.event == "after" and call.tool == "apply_patch" else ""
         context: dict[str, Json] = {"hookEventName": _HOST_EVENT[call.event], "additionalContext": applied + told}
         value["hookSpecificOutput"] = context
-    return HookAnswer(as_json(value) if value else "")
+    return as_answer(value)

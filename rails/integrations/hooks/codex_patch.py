@@ -13,7 +13,10 @@ from msgspec import Struct
 
 BEGIN: Final = "*** Begin Patch"
 END: Final = "*** End Patch"
-_ADD, _UPDATE, _DELETE, _MOVE = "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "
+_ADD = "*** Add File: "
+_UPDATE = "*** Update File: "
+_DELETE = "*** Delete File: "
+_MOVE = "*** Move to: "
 _END_OF_FILE: Final = "*** End of File"
 _SIGNS: Final = (
     "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f"
@@ -87,14 +90,20 @@ def read_patch(text: str) -> list[FilePatch]:
 
 
 def _hunks(body: Sequence[str]) -> Iterator[Hunk]:
-    anchor, old, new, at_end = "", list[str](), list[str](), False
+    anchor = ""
+    old = list[str]()
+    new = list[str]()
+    at_end = False
     for line in body:
         if line == _END_OF_FILE:
             at_end = True
         elif line.startswith("@@"):
             if old or new:
                 yield Hunk(anchor, tuple(old), tuple(new), at_end)
-            anchor, old, new, at_end = line[2:].strip(), [], [], False
+            anchor = line[2:].strip()
+            old = []
+            new = []
+            at_end = False
         elif line.startswith("-"):
             old.append(line[1:])
         elif line.startswith("+"):
@@ -120,13 +129,9 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
             if found is None:
                 raise PatchError(f"there is no line {hunk.anchor[:80]!r}")
             at = found + 1
-        if not hunk.old:
-            place = len(lines)
-        else:
-            here = _seek(lines, hunk.old, at, at_end=hunk.at_end)
-            if here is None:
-                raise PatchError(f"its lines are not in the file, from {hunk.old[0][:80]!r}")
-            place = here
+        place = _seek(lines, hunk.old, at, at_end=hunk.at_end) if hunk.old else len(lines)
+        if place is None:
+            raise PatchError(f"its lines are not in the file, from {hunk.old[0][:80]!r}")
         lines[place : place + len(hunk.old)] = hunk.new
         at = place + len(hunk.new)
     return "".join(f"{line}\n" for line in lines)

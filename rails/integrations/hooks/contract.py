@@ -21,6 +21,7 @@ from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.gate.support.read_file import read_from_disk
+from rails.integrations.daemon.place import HookAnswer
 
 #: When a host calls: its session begins, a person has typed, before and after a tool, after all tools of an answer, at
 #: the end of an answer, its session ends.
@@ -70,14 +71,6 @@ class HookResult(Struct, frozen=True):
     notice: str = ""
 
 
-class HookAnswer(Struct, frozen=True):
-    """A hook's output (complete JSON or nothing) and exit code."""
-
-    out: str = ""
-    err: str = ""
-    code: int = 0
-
-
 class Unjudged(Struct, frozen=True):
     """Why a proposal cannot be judged before the write; it is judged after."""
 
@@ -89,30 +82,33 @@ class Host(Protocol):
 
     def call_of(self, payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
         """Return the call, None for an ignored event."""
-        ...
 
     def named_files(self, call: HookCall, project: Path) -> Iterator[FileChange]:
         """Yield a :func:`named_change` for each file that the tool names."""
-        ...
 
     def proposed(self, call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
         """Return what the tool would write, or None."""
-        ...
 
     def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
         """Return the output."""
-        ...
 
 
-def hook_call(host: str, events: Mapping[str, HookEvent], payload: Mapping[str, Json], folder: str) -> HookCall | None:
+def hook_call(
+    host: str, events: Mapping[str, HookEvent], payload: Mapping[str, Json], folder: str = ""
+) -> HookCall | None:
     """Return the call of an input with the usual field names, None for an unknown event."""
     event = events.get(host_text(payload.get("hook_event_name")))
     if event is None:
         return None
     texts = {name: host_text(payload.get(key))[:_TEXT_CHARS] for name, key in _FIELDS.items()}
-    again = payload.get("stop_hook_active") is True
-    given = host_object(payload.get("tool_input"))
-    return HookCall(host=host, event=event, folder=Path(folder), input=given, again=again, **texts)
+    return HookCall(
+        host=host,
+        event=event,
+        folder=Path(folder or host_text(payload.get("cwd"))),
+        input=host_object(payload.get("tool_input")),
+        again=payload.get("stop_hook_active") is True,
+        **texts,
+    )
 
 
 def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | Unjudged | None:
@@ -146,11 +142,14 @@ def named_change(name: str, call: HookCall, project: Path, *, gone: bool = False
                 yield FileChange(path, before, None if gone and before else b"2\n")
 
 
-def now_on_disk(path: WorkspacePath, project: Path) -> tuple[bytes | None, int] | Unjudged:
-    """Return a file's bytes (None: missing) and permission bits, or why it cannot be judged."""
+def now_on_disk(name: str, call: HookCall, project: Path) -> tuple[WorkspacePath, bytes | None, int] | Unjudged | None:
+    """Return a file's path, bytes (None: missing) and permission bits; None if outside, or why it cannot be judged."""
+    path = path_in_project(name, call, project)
+    if not isinstance(path, WorkspacePath):
+        return path
     place = project.joinpath(*path.parts)
     read = read_from_disk(project, path) if place.is_symlink() or place.exists() else (None, 0o644)
-    return Unjudged(f"{path}: {read}") if isinstance(read, str) else read
+    return Unjudged(f"{path}: {read}") if isinstance(read, str) else (path, *read)
 
 
 def host_text(value: Json | None) -> str:
@@ -163,9 +162,9 @@ def host_object(value: Json | None) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def as_json(value: Mapping[str, Json]) -> str:
-    """Return one line of JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def as_answer(value: Mapping[str, Json]) -> HookAnswer:
+    """Return the output of one line of JSON; an empty value prints nothing."""
+    return HookAnswer(json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else "")
 
 
 def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> HookResult:

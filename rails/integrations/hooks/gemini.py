@@ -15,19 +15,17 @@ from msgspec.structs import replace
 from rails.core.builtin_tools import WRITE_FILE
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.tool_request import Json
+from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks import claude_code
 from rails.integrations.hooks.contract import (
-    HookAnswer,
     HookCall,
     HookEvent,
     HookResult,
     Unjudged,
-    as_json,
+    as_answer,
     hook_call,
-    host_text,
 )
 
-NAME: Final = "gemini"
 _EVENTS: Final[Mapping[str, HookEvent]] = {
     "SessionStart": "start",
     "BeforeAgent": "prompt",
@@ -43,7 +41,7 @@ _WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
     del environment
-    return hook_call(NAME, _EVENTS, payload, host_text(payload.get("cwd")))
+    return hook_call("gemini", _EVENTS, payload)
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
@@ -68,4 +66,4 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
         value |= {"decision": "deny", "reason": result.deny or result.block}
     elif call.event == "after" and (told := result.block or result.context):
         value["hookSpecificOutput"] = {"hookEventName": "AfterTool", "additionalContext": told}
-    return HookAnswer(as_json(value) if value else "")
+    return as_answer(value)

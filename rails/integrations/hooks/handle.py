@@ -16,8 +16,8 @@ from rails.core.errors import FAULT
 from rails.core.text import counted, one_line
 from rails.core.verdict import NotChecked, Verdict
 from rails.gate.verdicts import LOOSER, checked_nothing
+from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks.contract import (
-    HookAnswer,
     HookCall,
     HookResult,
     Host,
@@ -33,6 +33,7 @@ STOPS: Final = 3
 _NOTES: Final = 3
 _CLOSING: Final = "Nothing of it was written. Send the edit again, corrected; it is applied to the file on disk."
 _TAKE_AWAY: Final = "Take it away again, or tell the person what it is for; then end your answer."
+_ANOTHER_WAY: Final = "Nothing was written. Do it another way, or ask the person."
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
 
 
@@ -70,7 +71,7 @@ def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) ->
     denied = session.denied(call.call_id, ChangeSet(tuple(host.named_files(call, session.project))))
     if denied:
         session.failed(f"{call.tool}: {denied}")
-        return HookResult(deny=f"{denied} Nothing was written. Do it another way, or ask the person.")
+        return HookResult(deny=f"{denied} {_ANOTHER_WAY}")
     proposal = host.proposed(call, session.project)
     if proposal is None:
         return HookResult()
@@ -94,7 +95,7 @@ def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) ->
 def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, strict: bool) -> HookResult:
     verdict = judged.verdict
     if judged.denied:
-        return HookResult(deny=f"{judged.denied} Nothing was written. Do it another way, or ask the person.")
+        return HookResult(deny=f"{judged.denied} {_ANOTHER_WAY}")
     if verdict.status == "fail":
         opening = f"AI-Rails: this edit has {counted(len(verdict.blocking), 'new finding')}."
         return HookResult(deny=_page_of(verdict, opening, _CLOSING))

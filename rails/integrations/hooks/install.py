@@ -138,15 +138,13 @@ def command_line(host: str, words: Sequence[str], *, shared: bool) -> str:
     """Return the host's shell line."""
     own = shlex.join(["hook", host, *words])
     if not shared:
-        return f"{shlex.quote(str(Path(sys.argv[0]).absolute()))} {own}" if _named_here() else f"ai-rails {own}"
+        program = Path(sys.argv[0])
+        named = program.name == "ai-rails" and program.is_absolute()
+        return f"{shlex.quote(str(program)) if named else 'ai-rails'} {own}"
     missing = (
         '{"systemMessage":"ai-rails is not installed here, so edits are NOT checked. Install it: see the README."}'
     )
     return f"command -v ai-rails >/dev/null 2>&1 || {{ echo '{missing}'; exit 0; }}; exec ai-rails {own}"
-
-
-def _named_here() -> bool:
-    return Path(sys.argv[0]).name == "ai-rails" and Path(sys.argv[0]).is_absolute()
 
 
 def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, Json]:

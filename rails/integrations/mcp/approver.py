@@ -34,11 +34,9 @@ class Caller(Protocol):
     @property
     def gone(self) -> bool:
         """Whether nobody waits."""
-        ...
 
     def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
         """Return what was filled in; None if nobody can, or it was ``over``; ``{}`` is a no."""
-        ...
 
 
 #: The caller for whom this thread works.

@@ -129,8 +129,8 @@ class McpService:
         if len(self._working) >= _AT_ONCE:
             raise MCPError(types.INTERNAL_ERROR, f"{_AT_ONCE} calls are at work. Wait for one of them.")
         given = dict(params.arguments or {})
-        client = context.session.client_params
-        self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}" if client else self._tools.client
+        if client := context.session.client_params:
+            self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}"
         return _Call(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
     def _resumed(self, params: types.CallToolRequestParams) -> _Call | None:

@@ -15,9 +15,14 @@ def form_problem(definition: Definition, text: str, whose: str) -> tuple[str, Js
     if not isinstance(definition.response_format, dict):
         return None
     try:
-        value = parse_document(text).value
+        found = form_faults(definition, parse_document(text).value)
     except JsonError as error:
         return f"the {whose} is not JSON: {error.message} (line {error.line})", one_line(text, 400)
-    found = answer_faults(definition.response_format, value)
-    details: list[Json] = [fault.detail for fault in found[: limits.FINDINGS_TOLD]]
-    return (f"the {whose} does not have the form that its definition promises", details) if found else None
+    return (f"the {whose} does not have the form that its definition promises", [*found]) if found else None
+
+
+def form_faults(definition: Definition, value: Json) -> list[str]:
+    """Return what of an answer is not as promised."""
+    promised = definition.response_format
+    found = answer_faults(promised, value) if isinstance(promised, dict) else ()
+    return [fault.detail for fault in found[: limits.FINDINGS_TOLD]]

@@ -31,7 +31,7 @@ from rails.tools import transports
 from rails.tools.registry import Command, Definition
 from rails.tools.runners.answer_form import form_problem
 from rails.tools.runners.secrets import Secrets
-from rails.tools.transports import placeholders
+from rails.tools.transports import as_text, placeholders
 
 #: What a program may see of our environment; nothing with a key in it has one of these names.
 _ENVIRONMENT: Final = str.split("PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ TMPDIR TEMP TMP VIRTUAL_ENV")
@@ -82,8 +82,7 @@ def run_command_tool(
     ``contain`` runs contained ones, by default in a layer of its own.
     """
     transport = definition.transport
-    if not isinstance(transport, Command):
-        raise TypeError("not a command tool")
+    assert isinstance(transport, Command)
     arguments = fill(transport.command, request.parameters)
     if isinstance(arguments, str):
         return ToolResult(False, arguments)
@@ -113,10 +112,8 @@ def run_command_tool(
 
 
 def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolResult:
-    if finished.timed_out:
-        status = f"stopped after {definition.timeout_s:g} s (the time limit)"
-    else:
-        status = finished.status
+    late = f"stopped after {definition.timeout_s:g} s (the time limit)"
+    status = late if finished.timed_out else finished.status
     parts = [f"{definition.tool_name}: {status}", finished.out.rstrip("\n")]
     if finished.err.strip():
         parts += ["[stderr]", finished.err.rstrip("\n")]
@@ -142,8 +139,8 @@ def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] 
         whole = re.fullmatch(r"\{([^{}]+)\}", template)
         if whole is not None:
             value = parameters.get(whole[1])
-            texts = [_text(item) for item in value] if isinstance(value, list) else [_text(value)]
-            if whole[1] not in parameters or value is None:
+            texts = [as_text(item) for item in value] if isinstance(value, list) else [as_text(value)]
+            if value is None:
                 continue
             is_number = isinstance(value, int | float)
             if "--" not in arguments and not is_number and any(text.startswith("-") for text in texts):
@@ -163,11 +160,7 @@ def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] 
 def _fill_part(template: str, parameters: Mapping[str, Json]) -> str | None:
     if any(parameters.get(name) is None for name in placeholders(template)):
         return None
-    return transports.fill(template, lambda name: _text(parameters[name]))
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return transports.fill(template, lambda name: as_text(parameters[name]))
 
 
 def clean_environment(project: Path) -> dict[str, str]:
@@ -190,8 +183,8 @@ def _is_outside(folder: str, project: Path) -> bool:
 
 def find_program(name: str, path: str, project: Path) -> str | None:
     """Return a program's absolute path: from ``path``, or in the project if it has a slash."""
-    if "/" in name or os.sep in name:
-        inside = Path(name) if Path(name).is_absolute() else project / name
+    if "/" in name:
+        inside = project / name
         return str(inside) if inside.is_file() and os.access(inside, os.X_OK) else None
     found = shutil.which(name, path=path)
     return str(Path(found).absolute()) if found else None

@@ -101,16 +101,19 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
     """Connects only to a checked address (resolved once, TLS keeps the name); takes at most ``most`` bytes."""
 
     def __init__(self, most: int, *, allow_private: bool) -> None:
-        self._most, self._allow_private = most, allow_private
+        self._most = most
+        self._allow_private = allow_private
         self._inner = httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return one answer. Raises ExchangeError."""
-        url, private = request.url, self._allow_private
+        url = request.url
+        private = self._allow_private
         address = await anyio.to_thread.run_sync(
             lambda: _resolve(_split(str(url)), allow_private=private), abandon_on_cancel=True
         )
-        request.url, request.extensions = url.copy_with(host=address), {**request.extensions, "sni_hostname": url.host}
+        request.url = url.copy_with(host=address)
+        request.extensions = {**request.extensions, "sni_hostname": url.host}
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity") != "identity":
             raise ExchangeError("the answer is compressed, which nobody asked for")
@@ -124,7 +127,8 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
 
 class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, stream: Any, most: int) -> None:  # noqa: ANN401 - the library's own
-        self._stream, self._most = stream, most
+        self._stream = stream
+        self._most = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         total = 0
@@ -167,7 +171,7 @@ def _resolve(parts: SplitResult, *, allow_private: bool) -> str:
 
 def _refused(address: str, host: str, *, allow_private: bool) -> str:
     ip = ipaddress.ip_address(address.partition("%")[0])
-    plain = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped else ip
+    plain = getattr(ip, "ipv4_mapped", None) or ip
     if plain.is_link_local or plain.is_multicast or plain.is_unspecified:
         return "a link-local, multicast or empty address, which tools never reach"
     written_out = host in ("localhost", address, str(plain)) or host.endswith(".localhost")

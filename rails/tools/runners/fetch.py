@@ -36,8 +36,11 @@ def page_fetcher(hosts: Sequence[str]) -> BuiltinRunner:
     """Return a runner for these hosts (:data:`rails.sandbox.values.HOST`)."""
 
     def fetch(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
-        urls, query = parameters["urls"], parameters.get("query")
-        until, pages, fetched = time.monotonic() + _SECONDS, list[str](), 0
+        urls = parameters["urls"]
+        query = parameters.get("query")
+        until = time.monotonic() + _SECONDS
+        pages = list[str]()
+        fetched = 0
         for url in map(str, urls if isinstance(urls, list) else []):
             try:
                 at, answer = _get(url, hosts, until)
@@ -71,7 +74,8 @@ def _without_advice(error: ExchangeError) -> str:
 def _check(url: str, hosts: Sequence[str]) -> None:
     try:
         parts = urlsplit(url)
-        name, port = (parts.hostname or "").casefold(), parts.port or (443 if parts.scheme == "https" else 80)
+        name = (parts.hostname or "").casefold()
+        port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
         raise ExchangeError(f"{one_line(url, 200)!r} is not an address") from None
     inner = name.rpartition(".")[2] in ("", "localhost") or name[-1:].isdigit()
@@ -110,7 +114,8 @@ def _decoded(answer: HttpResponse) -> str:
 
 
 def _near(text: str, query: str) -> tuple[str, str]:
-    words, lines = query.casefold().split(), text.split("\n")
+    words = query.casefold().split()
+    lines = text.split("\n")
     hits = [n for n, line in enumerate(lines) if any(word in line.casefold() for word in words)]
     if not hits:
         return text, f"; no line has a word of {one_line(query, 100)!r}" if words else ""

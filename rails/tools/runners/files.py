@@ -93,10 +93,12 @@ def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     lines = decoded.text.split("\n")
     if lines[-1] == "":
         lines.pop()
-    first, most = _integer(parameters, "offset", 1), _integer(parameters, "limit", _DEFAULT_LINES)
+    first = _integer(parameters, "offset", 1)
+    most = _integer(parameters, "limit", _DEFAULT_LINES)
     if name := _string(parameters, "symbol"):
         found = _symbol(path, decoded.text, name)
-        first, most = found.first, found.last - found.first + 1
+        first = found.first
+        most = found.last - found.first + 1
     if lines and first > len(lines):
         raise _Unreadable(f"{path} has {counted(len(lines), 'line')}; line {first} is after its end.")
     shown: list[str] = []
@@ -166,7 +168,9 @@ def _string(parameters: Mapping[str, Json], name: str) -> str:
 
 
 def _outline(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
-    walk, lines, read = _Walk(), list[str](), 0
+    walk = _Walk()
+    lines = list[str]()
+    read = 0
     for entry in walk.files(view, _start(_string(parameters, "path"))):
         if entry.size > _SEARCHED_BYTES - read or not language_of(entry.path):
             continue
@@ -180,7 +184,7 @@ def _outline(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
 
 def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
     try:
-        text = _text_of(_read(view.project, _path(entry.path)), entry.path).text
+        text = _text(view.project, entry)
     except _Unreadable:
         return ()
     return symbols(text, language_of(entry.path))
@@ -188,14 +192,14 @@ def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
 
 def project_texts(project: Path) -> Iterator[tuple[str, str]]:
     """Yield files' paths and texts (lines end in ``\\n``), by name, up to 20 MB."""
-    view, read = AgentView(project, lambda _: ""), 0
+    view = AgentView(project, lambda _: "")
+    read = 0
     for entry in _Walk().files(view, ""):
         read += entry.size
         if read > _SEARCHED_BYTES:
             return
         with contextlib.suppress(_Unreadable):
-            text = _text_of(_read(project, _path(entry.path)), entry.path).text
-            yield entry.path, text.replace("\r\n", "\n")
+            yield entry.path, _text(project, entry).replace("\r\n", "\n")
 
 
 def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | None = None) -> str:
@@ -208,7 +212,9 @@ def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | Non
     )
     if not shown:
         return ""
-    lines, left, read = [shown], room - len(shown.encode()), 0
+    lines = [shown]
+    left = room - len(shown.encode())
+    read = 0
     for entry in sorted(entries, key=lambda one: ("test" in one.path, one.path.count("/"), one.path)):
         if left < len(entry.path):  # the rest of them have no room either, or hardly
             break
@@ -247,9 +253,7 @@ def _list_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
         total += 1
         if len(found) < _LISTED:
             found.append(f"{entry.path}  ({entry.size} bytes)")
-    head = counted(total, "file")
-    text = _fit([head + (f", the first {len(found)} shown" if total > len(found) else ""), *found, *walk.notes()])
-    return ToolResult(True, text, facts={"files": total})
+    return _listing(counted(total, "file"), total, found, walk, "files")
 
 
 def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
@@ -274,14 +278,18 @@ def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult
             total += 1
             if len(found) < _MATCHES:
                 found.append(line)
-    head = counted(total, "matching line")
-    text = _fit([head + (f", the first {len(found)} shown" if total > len(found) else ""), *found, *walk.notes()])
-    return ToolResult(True, text, facts={"matches": total})
+    return _listing(counted(total, "matching line"), total, found, walk, "matches")
+
+
+def _listing(head: str, total: int, found: list[str], walk: _Walk, fact: str) -> ToolResult:
+    if total > len(found):
+        head += f", the first {len(found)} shown"
+    return ToolResult(True, _fit([head, *found, *walk.notes()]), facts={fact: total})
 
 
 def _matching_lines(project: Path, entry: _Entry, regex: Regex, walk: _Walk) -> Iterator[str]:
     try:
-        text = _text_of(_read(project, _path(entry.path)), entry.path).text
+        text = _text(project, entry)
     except _Unreadable:
         walk.unread += 1
         return
@@ -385,7 +393,8 @@ def _path(raw: Json) -> WorkspacePath:
 
 
 def _start(raw: str) -> str:
-    trimmed = raw.strip().strip("/") if not raw.strip().startswith("/") or raw.strip() == "/" else raw
+    plain = raw.strip()
+    trimmed = raw if plain.startswith("/") and plain != "/" else plain.strip("/")
     return "" if trimmed in ("", ".") else str(_path(trimmed))
 
 
@@ -440,6 +449,10 @@ def _reason(shown: str, error: OSError) -> str:
         errno.EACCES: f"{shown} may not be read (permission denied).",
     }
     return reasons.get(error.errno or 0, f"{shown} cannot be read: {error.strerror}.")
+
+
+def _text(project: Path, entry: _Entry) -> str:
+    return _text_of(_read(project, _path(entry.path)), entry.path).text
 
 
 def _text_of(data: bytes, shown: str) -> Decoded:

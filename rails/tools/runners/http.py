@@ -23,7 +23,7 @@ from rails.tools.registry import Definition, Http
 from rails.tools.runners.answer_form import form_problem
 from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange
 from rails.tools.runners.secrets import Secrets
-from rails.tools.transports import fill, placeholders
+from rails.tools.transports import as_text, fill, placeholders
 
 #: Pauses before the second and third try, in seconds.
 _PAUSES: Final = (0.2, 0.8)
@@ -32,28 +32,25 @@ _PAUSES: Final = (0.2, 0.8)
 def run_http_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run an HTTP tool."""
     transport = definition.transport
-    if not isinstance(transport, Http):
-        raise TypeError("not an HTTP tool")
+    assert isinstance(transport, Http)
     endpoint = os.environ.get(transport.endpoint_env) or transport.endpoint
     if not endpoint:
-        return failed(f"{definition.tool_name} has no address; set {transport.endpoint_env}", None)
+        return failed(f"{definition.tool_name} has no address; set {transport.endpoint_env}")
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:
-        return failed(secrets.complaint(), None)
-    url, body = _compose(endpoint, transport.method, request.parameters)
-    if url is None:
-        return failed(f"the address of {definition.tool_name} needs the parameter {body!r}", None)
+        return failed(secrets.complaint())
     headers = {"Accept": "application/json", **secrets.fill(transport.headers)}
-    if isinstance(body, bytes):
-        headers.setdefault("Content-Type", "application/json; charset=utf-8")
     try:
-        answer = _try(transport, url, headers, body if isinstance(body, bytes) else None, definition.timeout_s)
+        url, body = _compose(endpoint, transport.method, request.parameters)
+        if body:
+            headers.setdefault("Content-Type", "application/json; charset=utf-8")
+        answer = _try(transport, url, headers, body, definition.timeout_s)
     except ExchangeError as error:
-        return failed(secrets.mask(str(error)), None)
+        return failed(secrets.mask(str(error)))
     return _result(answer, definition, secrets)
 
 
-def failed(message: str, details: Json, facts: Mapping[str, Json] | None = None) -> ToolResult:
+def failed(message: str, details: Json = None, facts: Mapping[str, Json] | None = None) -> ToolResult:
     """Return a failed result in the original's form."""
     value: dict[str, Json] = {"status": "error", "message": message}
     if details is not None:
@@ -61,17 +58,17 @@ def failed(message: str, details: Json, facts: Mapping[str, Json] | None = None)
     return ToolResult(False, json.dumps(value, ensure_ascii=False), facts=facts or {})
 
 
-def _compose(endpoint: str, method: str, parameters: Mapping[str, Json]) -> tuple[str | None, bytes | str | None]:
-    """Return address and body, filled; ``(None, name)`` when a placeholder has no value."""
+def _compose(endpoint: str, method: str, parameters: Mapping[str, Json]) -> tuple[str, bytes | None]:
+    """Return address and body, filled. Raises ExchangeError when a placeholder has no value."""
     used = set(placeholders(endpoint))
     for name in used:
         if parameters.get(name) is None:
-            return None, name
+            raise ExchangeError(f"the address needs the parameter {name!r}")
     url = fill(endpoint, lambda name: _encoded(parameters[name]))
     rest = {name: value for name, value in parameters.items() if name not in used}
     if method not in ("GET", "DELETE"):
         return url, json.dumps(rest, ensure_ascii=False).encode("utf-8")
-    pairs = [(name, _plain(item)) for name, value in rest.items() for item in _each(value)]
+    pairs = [(name, as_text(item)) for name, value in rest.items() for item in _each(value)]
     if pairs:
         url += ("&" if "?" in url else "?") + urlencode(pairs)
     return url, None
@@ -79,7 +76,7 @@ def _compose(endpoint: str, method: str, parameters: Mapping[str, Json]) -> tupl
 
 def _encoded(value: Json) -> str:
     """Percent-encode a value, ``.`` and ``..`` too: no climbing."""
-    text = quote(_plain(value), safe="")
+    text = quote(as_text(value), safe="")
     return text.replace(".", "%2E") if set(text) <= {"."} else text
 
 
@@ -87,10 +84,6 @@ def _each(value: Json) -> list[Json]:
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
-
-
-def _plain(value: Json) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | None, seconds: float) -> HttpResponse:

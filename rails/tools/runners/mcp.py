@@ -22,13 +22,13 @@ from rails.core.errors import RailsError
 from rails.core.extras import install_command
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
-from rails.json_schema.validator import answer_faults
 from rails.sandbox import probe
 from rails.sandbox.none import start_as_user
 from rails.sandbox.places import search_path
 from rails.sandbox.run import layer_for, start
 from rails.sandbox.values import SandboxView
 from rails.tools.registry import Definition, Mcp
+from rails.tools.runners.answer_form import form_faults
 from rails.tools.runners.command import clean_environment, find_program, uncontained
 from rails.tools.runners.secrets import Secrets, secret_references
 
@@ -52,8 +52,7 @@ class McpError(RailsError):
 def run_mcp_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run a tool of an MCP server."""
     transport = definition.transport
-    if not isinstance(transport, Mcp):
-        raise TypeError("not an MCP tool")
+    assert isinstance(transport, Mcp)
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:
         return ToolResult(False, secrets.complaint())
@@ -111,7 +110,8 @@ def _talk(
         raise McpError(f"tools of MCP servers need {error.name}. Install it: {install_command('mcp')}") from None
     try:
         if transport.endpoint:
-            headers, private = secrets.fill(transport.headers), transport.allow_private
+            headers = secrets.fill(transport.headers)
+            private = transport.allow_private
             return mcp_client.talk_http(transport.endpoint, headers, work, seconds, allow_private=private)
         with _started(transport, project, secrets, changed) as process:
             return mcp_client.talk_stdio(process, work, seconds)
@@ -155,11 +155,8 @@ def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets
     facts: dict[str, Json] = {"characters_left_out": left_out} if left_out else {}
     if result.get("isError") is True:
         return ToolResult(False, shown or "The server reported a failure without a text.", facts=facts)
-    if isinstance(definition.response_format, dict):
-        found = answer_faults(definition.response_format, structured)
-        if found:
-            said = "; ".join(fault.detail for fault in found[: limits.FINDINGS_TOLD])
-            return ToolResult(False, f"{definition.tool_name}: the answer does not have the promised form: {said}")
+    if said := "; ".join(form_faults(definition, structured)):
+        return ToolResult(False, f"{definition.tool_name}: the answer does not have the promised form: {said}")
     return ToolResult(True, shown or "(no content)", facts=facts)
 
 
@@ -184,9 +181,12 @@ def server_entry(entry: Mapping[str, Json]) -> tuple[Mcp, Sequence[str]]:
     ``${NAME}``, ``${env:NAME}``, ``${NAME:-default}`` stay in ``env`` and ``headers`` unless only the default is there;
     are filled in now in an address; are refused in ``args``, which every program sees. Raises McpError.
     """
-    env, headers = _texts(entry.get("env")), _texts(entry.get("headers"))
+    env = _texts(entry.get("env"))
+    headers = _texts(entry.get("headers"))
     names = [name for text in (*env.values(), *headers.values()) for name in secret_references(text)]
-    url, command, args = entry.get("url") or entry.get("httpUrl"), entry.get("command"), entry.get("args", [])
+    url = entry.get("url") or entry.get("httpUrl")
+    command = entry.get("command")
+    args = entry.get("args", [])
     if isinstance(url, str) and url:
         return Mcp(endpoint=_filled_in(url), headers=headers), names
     if not isinstance(command, str) or not isinstance(args, list):
@@ -204,7 +204,8 @@ def _texts(value: Json) -> dict[str, str]:
 
 
 def _kept(found: re.Match[str]) -> str:
-    name, default = found["name"], found["default"]
+    name = found["name"]
+    default = found["default"]
     return default if default is not None and name not in os.environ else f"${{{name}}}"
 
 

@@ -133,7 +133,9 @@ class _Reached(CheckedTransport):
 @asynccontextmanager
 async def _over_pipes(process: PipedProcess, errors: Kept) -> AsyncIterator[Any]:
     """Yield a server's streams, a message a line; other lines, such as logs, are left out."""
-    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    stdin = process.stdin
+    stdout = process.stdout
+    stderr = process.stderr
     assert stdin
     assert stdout
     assert stderr
@@ -141,7 +143,8 @@ async def _over_pipes(process: PipedProcess, errors: Kept) -> AsyncIterator[Any]
     sending, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def read() -> None:
-        buffer, total = bytearray(), 0
+        buffer = bytearray()
+        total = 0
         async with arrived:
             async for chunk in _chunks(stdout):
                 buffer += chunk

@@ -40,7 +40,8 @@ class Secrets(Struct, frozen=True):
             for variable in (scoped_name(project, name), name):
                 value = os.environ.get(variable) or _from_keyring(variable)
                 if value:
-                    values[name], sources[name] = value, variable
+                    values[name] = value
+                    sources[name] = variable
                     break
             else:
                 missing.append(f"{scoped_name(project, name)} or {name}")
@@ -48,7 +49,9 @@ class Secrets(Struct, frozen=True):
 
     def fill(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Return ``texts`` with each secret's ``${NAME}`` replaced."""
-        return {key: _REFERENCE.sub(lambda found: self.values[found[1]], text) for key, text in texts.items()}
+        return {
+            key: _REFERENCE.sub(lambda found: self.values.get(found[1], found[0]), text) for key, text in texts.items()
+        }
 
     def facts(self) -> dict[str, Json]:
         """Return where a result's secrets came from, or {}."""
