@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {
     ".": 1_057,
     "agents": 9_609,
-    "approval": 27_956,
+    "approval": 27_877,
     "batch": 15_352,
     "commands": 45_104,
     "config": 5_731,
@@ -27,7 +27,7 @@ PACKAGES = {
     "edits": 41_281,
     "gate": 70_085,
     "git": 4_283,
-    "integrations": 21_781,
+    "integrations": 21_778,
     "json_schema": 10_386,
     "log": 19_527,
     "models": 13_930,
@@ -40,7 +40,7 @@ PACKAGES = {
     "sandbox": 18_651,
     "session": 51_299,
     "testing": 3_782,
-    "tools": 28_732,
+    "tools": 28_694,
     "trust": 851,
 }
 MODULES = 571

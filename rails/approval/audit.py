@@ -104,7 +104,9 @@ def _request(request: ToolRequest, from_project: Collection[str]) -> AskedReques
 
 
 def _grant(request: ApprovalRequest, grants: Grants) -> GrantOffer:
-    more, rule, held = wider(request), propose(request), "; ".join(map(str, grants.active()))
+    more = wider(request)
+    rule = propose(request)
+    held = "; ".join(map(str, grants.active()))
     extent = more[0] if more else ""
     if isinstance(rule, str):
         return GrantOffer(extent, held, rule)

@@ -93,7 +93,8 @@ def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
         )
         yield Risk("hidden", path, f"{path} is long: {what} left out at a terminal until you type v.")
     # By place, not by number of line: what is shown of a line is not what would be written.
-    before, after = old.text.split("\n"), new.text.split("\n")
+    before = old.text.split("\n")
+    after = new.text.split("\n")
     known = set(before)
     added = [line.removesuffix("\r") for line in after if line not in known]
     yield from _text_risks(path, added, lambda: f"{old.text}\n{new.text}")

@@ -147,7 +147,8 @@ def request_for_changes(
 
     ``from_project``: tools defined by the project, which may not be trusted.
     """
-    changes, ran = verdict.proposal, [request.tool_name for request in requests]
+    changes = verdict.proposal
+    ran = [request.tool_name for request in requests]
     # A tool that ran did so in the sandbox, else there would be no change set of it to ask about.
     named = (*change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project, ran))
     return ApprovalRequest(

@@ -52,7 +52,8 @@ def file_diff(
     if old is None or new is None:
         return _binary(change)
     notes = tuple(_file_notes(change, old, new))
-    before, after = _split(old.text), _split(new.text)
+    before = _split(old.text)
+    after = _split(new.text)
     if _all_crlf(old.text) and _all_crlf(new.text):
         before, after = ([line.removesuffix("\r") for line in lines] for lines in (before, after))
     diff = line_diff(before, after)
@@ -91,7 +92,8 @@ def _binary(change: FileChange) -> Diff:
 
 
 def _file_notes(change: FileChange, was: Decoded, will_be: Decoded) -> Iterator[DiffLine]:
-    old, new = was.text, will_be.text
+    old = was.text
+    new = will_be.text
     coded = was if change.after is None else will_be
     if change.kind == "modify" and (recoded := will_be.recoded_from(was)):
         yield DiffLine("note", f"The file {recoded}.")
@@ -129,7 +131,8 @@ def _split(text: str) -> list[str]:
 def _rows(diff: LineDiff, before: Sequence[str], after: Sequence[str]) -> list[_Row]:
     rows: list[_Row] = []
     for block in diff.blocks:
-        old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
+        old = range(block.old_start, block.old_end)
+        new = range(block.new_start, block.new_end)
         if block.equal:
             rows += [_Row("context", after[j], i + 1, j + 1) for i, j in zip(old, new, strict=True)]
         else:
@@ -197,7 +200,8 @@ def _wanted(rows: Sequence[_Row], context: int, flagged: set[int]) -> list[tuple
     for position, row in enumerate(rows):
         if row.style == "context" and row.new not in flagged:
             continue
-        start, end = max(0, position - context), min(len(rows), position + context + 1)
+        start = max(0, position - context)
+        end = min(len(rows), position + context + 1)
         if ranges and start <= ranges[-1][1]:
             ranges[-1] = (ranges[-1][0], end)
         else:
@@ -222,7 +226,8 @@ def _finding_line(finding: Finding) -> DiffLine:
 def _capped(lines: list[_Row | DiffLine], limit: int | None) -> tuple[list[_Row | DiffLine], int]:
     if limit is None or len(lines) <= limit:
         return lines, 0
-    head, tail = limit * 2 // 3, limit - limit * 2 // 3
+    head = limit * 2 // 3
+    tail = limit - limit * 2 // 3
     cut = lines[head:-tail]
     added = sum(line.style in ("add", "tool_add") for line in cut)
     removed = sum(line.style in ("remove", "tool_remove") for line in cut)

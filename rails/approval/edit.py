@@ -161,7 +161,8 @@ def edit_summary(original: ApprovalRequest, approved: ApprovalRequest) -> str:
     """Say for the agent what the human changed: ``-`` its lines, ``+`` theirs; "" if nothing."""
     parts = _account_of_run(original, approved)
     for path in sorted({c.path for c in (*original.changes.changes, *approved.changes.changes)}):
-        was, now = original.changes.get(path), approved.changes.get(path)
+        was = original.changes.get(path)
+        now = approved.changes.get(path)
         if was is not None and now is None:
             parts.append(f"{path}: left out; the file stays as it was.")
         elif was is not None and now is not None and was.after != now.after:
@@ -173,7 +174,8 @@ def edit_summary(original: ApprovalRequest, approved: ApprovalRequest) -> str:
 
 
 def _account_of_run(original: ApprovalRequest, approved: ApprovalRequest) -> list[str]:
-    was, now = original.tool_request, approved.tool_request
+    was = original.tool_request
+    now = approved.tool_request
     if was is None or now is None or was.parameters == now.parameters:
         return []
     old, new = (json.dumps(dict(one.parameters), ensure_ascii=False, indent=2).split("\n") for one in (was, now))
@@ -182,7 +184,8 @@ def _account_of_run(original: ApprovalRequest, approved: ApprovalRequest) -> lis
 
 
 def _account(was: FileChange, now: FileChange) -> list[str]:
-    old, new = decode_text(was.after or b""), decode_text(now.after or b"")
+    old = decode_text(was.after or b"")
+    new = decode_text(now.after or b"")
     if old is None or new is None:
         return [f"{was.path}: replaced by other content that is not text."]
     names = f"{was.path} (yours)", f"{was.path} (approved)"

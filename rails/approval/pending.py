@@ -39,7 +39,9 @@ class PendingAnswers:
     def __init__(self, state: Path, session_id: str, key: bytes) -> None:
         if not SESSION_ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} is not the name of a session")
-        self._state, self._session_id, self._key = state, session_id, key
+        self._state = state
+        self._session_id = session_id
+        self._key = key
         self._folder = state / "sessions" / session_id / _FOLDER
 
     def listen(self) -> None:
@@ -112,7 +114,8 @@ class PendingAnswers:
         if found is None:
             return ""
         self.discard(_WORDS)
-        words, at = found.get("words"), found.get("at")
+        words = found.get("words")
+        at = found.get("at")
         return words if isinstance(words, str) and isinstance(at, float) and at > since else ""
 
     def _opened(self, question: int, data: bytes) -> Mapping[str, Json]:
@@ -120,7 +123,8 @@ class PendingAnswers:
             return {}
         try:
             letter = json.loads(data)
-            body, code = letter["answer"], letter["code"]
+            body = letter["answer"]
+            code = letter["code"]
             if not hmac.compare_digest(str(code).encode(), self._code(question, body).encode()):
                 return {}
             answer = json.loads(body)

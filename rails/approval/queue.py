@@ -88,8 +88,12 @@ class ApprovalQueue:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.here: Approver | None = None
-        self._judge, self.grants, self._from_project = judge, grants, from_project
-        self.page_waits, self._patience_s, self._clock = page_waits, patience_s, clock
+        self._judge = judge
+        self.grants = grants
+        self._from_project = from_project
+        self.page_waits = page_waits
+        self._patience_s = patience_s
+        self._clock = clock
         self._box: AnswerBox | None = None
         self._publish: Callable[[Event, str], Record] | None = None
         self._asked: _Asked | None = None
@@ -98,7 +102,8 @@ class ApprovalQueue:
 
     def open(self, box: AnswerBox, publish: Callable[[Event, str], Record]) -> None:
         """Take answers from ``box`` too; ``publish`` logs an agent's event."""
-        self._box, self._publish = box, publish
+        self._box = box
+        self._publish = publish
 
     def answered_elsewhere(self) -> bool:
         """Whether the page answered, or time is up."""

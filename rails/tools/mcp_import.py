@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
@@ -39,6 +39,7 @@ _NAMES: Final = (("properties",), ("$defs",), ("definitions",))
 _SERVERS: Final = 16
 _TOOLS: Final = 128
 _START_S: Final = 20.0
+_POLL_S: Final = 0.05
 #: Where clients look for servers in a project.
 _BROUGHT: Final = (".mcp.json", ".zed/settings.json", ".vscode/mcp.json", ".cursor/mcp.json")
 #: Names whose values are secrets by convention.
@@ -92,17 +93,26 @@ def import_server(
 
 
 def with_servers(
-    registry: Registry, servers: Sequence[tuple[str, Mcp]], project: Path, roles: Collection[str]
+    registry: Registry,
+    servers: Sequence[tuple[str, Mcp]],
+    project: Path,
+    roles: Collection[str],
+    check: Callable[[], object],
 ) -> tuple[Registry, list[str]]:
     """Return the tools with those of a client's servers, for one session, and a sentence on each that is left out.
 
     A server is started as the user's own, unless the project may have brought it. Its tools ask, and are for ``roles``.
+    ``check`` is called until all have named their tools; what it raises ends the wait.
     """
     new: dict[str, Definition] = {}
     said = [f"Only the first {_SERVERS} servers were started."] if len(servers) > _SERVERS else []
-    with ThreadPoolExecutor(_SERVERS) as pool:
-        found = list(pool.map(lambda one: _listed(one[0], one[1], project), servers[:_SERVERS]))
-    for (name, transport), (tools, wrong) in zip(servers, found, strict=False):
+    pool = ThreadPoolExecutor(_SERVERS)
+    found = [pool.submit(_listed, name, transport, project) for name, transport in servers[:_SERVERS]]
+    pool.shutdown(wait=False)
+    while wait(found, _POLL_S).not_done:
+        check()
+    for (name, transport), listing in zip(servers, found, strict=False):
+        tools, wrong = listing.result()
         bare = replace(transport, env={}, headers={})
         made = define_tools(name, tools[: _TOOLS - len(new)], bare, taken=(*registry.shapes(), *new)).definitions
         for one in made:

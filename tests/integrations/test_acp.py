@@ -322,25 +322,36 @@ def test_the_agents_are_an_option_that_is_the_mode_of_the_session(project):
     assert events(project, WorkflowStart)[0].agents == ("refactor",)
 
 
-@pytest.mark.parametrize("while_", ["asked", "compared", "answering", "linked"])
-def test_a_cancelled_prompt_ends_so_and_the_session_goes_on(project, while_):
+WAITS = (
+    "import pathlib, sys, time; begun = pathlib.Path(sys.argv[1]); begun.exists() or begun.touch() or time.sleep(15)"
+)
+
+
+@pytest.mark.parametrize("while_", ["asked", "compared", "answering", "linked", "starting"])
+def test_a_cancelled_prompt_ends_so_and_the_session_goes_on(project, tmp_path, while_):
+    pytest.importorskip("mcp", reason="the official SDK is not installed")
+    begun = tmp_path / "begun"
+    server = acp.schema.McpServerStdio(name="s", command=sys.executable, args=["-c", WAITS, str(begun)], env=[])
     editor = Editor("wait", texts={} if while_ in ("compared", "linked") else None)
     words = [acp.resource_link_block("a.py", f"file://{project}/a.py")] if while_ == "linked" else "do it"
     editor.read_text_file = partial(editor.request_permission, tool_call=acp.text_block(""), options=())
 
     async def main():
         async with started(editor, model.url) as agent:
-            session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+            servers = [server] if while_ == "starting" else []
+            session = (await agent.new_session(cwd=str(project), mcp_servers=servers)).session_id
             first = asyncio.ensure_future(said(agent, session, words))
-            if while_ != "answering":
+            while servers and not begun.exists():
+                await asyncio.sleep(0.02)
+            if while_ not in ("answering", "starting"):
                 await asyncio.wait_for(editor.is_asked.wait(), 60)
-            else:
+            elif not servers:
                 await asyncio.to_thread(wait_for_request, model)
             await agent.cancel(session_id=session)
-            return await first, await said(agent, session, "and now?")
+            return await asyncio.wait_for(first, 10), await said(agent, session, "and now?")
 
     slow = says("I am thinking about it.", hang_s=600.0) if while_ == "answering" else EDIT
-    with StubServer([slow, says("Nothing.")][while_ == "linked" :]) as model:
+    with StubServer([slow, says("Nothing.")][while_ in ("linked", "starting") :]) as model:
         assert asyncio.run(asyncio.wait_for(main(), 110)) == ("cancelled", "end_turn")
     assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
 

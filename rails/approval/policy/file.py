@@ -78,7 +78,8 @@ def read_policy(data: bytes, source: str, *, first: int = 1, project: bool = Fal
     try:
         tables = file.tables(ProjectTables, only="policy").policy if project else file.tables(PolicyTables)
     except SettingsError as error:
-        rules, examples = file.fitting((*around, "rule"), RuleTable), file.fitting((*around, "example"), ExampleTable)
+        rules = file.fitting((*around, "rule"), RuleTable)
+        examples = file.fitting((*around, "example"), ExampleTable)
         return PolicyFile(mistakes=(*error.mistakes, *_read(rules, examples, file, around, first).mistakes))
     return _read(enumerate(tables.rule), enumerate(tables.example), file, around, first)
 

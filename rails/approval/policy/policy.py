@@ -70,7 +70,8 @@ class PolicyApprover(Struct, frozen=True):
         """Return the rule against showing a file unasked that ``answered`` did not answer, or ""."""
         if not self.tightens:
             return ""
-        items, around = [PolicyItem(agent, tool, "read", path) for tool in tools], self._around()
+        items = [PolicyItem(agent, tool, "read", path) for tool in tools]
+        around = self._around()
         judgement = self.policy.judge_items(items, (), around)
         if answered and judgement.rules:
             use = items_of(answered)
@@ -149,13 +150,16 @@ def load_policy(project: Path | None = None, *, folder: Path | None = None) -> P
     """
     file = (folder or config_folder()) / POLICY_NAME
     mine = read_policy(_content(file), str(file))
-    mistakes, rules, examples = [*mine.mistakes], mine.rules, mine.examples
+    mistakes = [*mine.mistakes]
+    rules = mine.rules
+    examples = mine.examples
     if project is not None:
         place = project / PROJECT_NAME
         more = read_policy(_content(place), str(place), first=len(rules) + 1, project=True)
         mistakes += [f"{rule.source}: {rule} allows; a project can only deny or ask" for rule in _allowing(more.rules)]
         mistakes += more.mistakes
-        rules, examples = rules + more.rules, examples + more.examples
+        rules = rules + more.rules
+        examples = examples + more.examples
     policy = Policy(rules)
     mistakes += [wrong for example in examples if (wrong := _check(policy, example))]
     if mistakes:

@@ -188,7 +188,8 @@ class PolicyRule(Struct, frozen=True):
         return self.decision != "allow" or kind in _HARMLESS
 
     def _file(self, item: PolicyItem) -> bool:
-        allows, when = self.decision == "allow", self.when
+        allows = self.decision == "allow"
+        when = self.when
         if item.verdict is None:
             of_changes = self.verdict or when.finding or when.severity or self.max_lines is not None
             no_file = allows and self.path and item.kind not in ("read", "result")

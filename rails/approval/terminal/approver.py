@@ -166,16 +166,19 @@ class TerminalApprover:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
         answer: Choice = "deny"
-        scope, final = "once", request
+        scope = "once"
+        final = request
         try:
             answer, reason, scope, final = _Question(self._console, self._choices, request).ask()
             by = "human"
         except NoAnswer as error:
-            reason, by = str(error), error.by
+            reason = str(error)
+            by = error.by
             if isinstance(error, Elsewhere):
                 self._console.put("\n")
         except (OSError, ValueError) as error:
-            reason, by = f"the terminal failed: {error}", "error"
+            reason = f"the terminal failed: {error}"
+            by = "error"
         instead = final if answer == "approve" and final is not request else None
         seconds = round(self._clock() - started, 3)
         return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead, of=final.digest)
@@ -214,7 +217,8 @@ class _Question:
 
     def _keys(self) -> Iterator[_Key]:
         yes = 'type "approve"' if self.request.risks else "[a]pprove"
-        changes, choices = self.request.kind == "changes", self._choices
+        changes = self.request.kind == "changes"
+        choices = self._choices
         yield _Key("a", "approve", yes, "do exactly what is shown, and only that", self._yes)
         yield _Key("d", "deny", "[d]eny with a reason", "refuse it; the agent reads your reason", self._no)
         yield _Key("s", "stop", "[s]top the session", "refuse it and end the session for good", self._stop)

@@ -159,7 +159,8 @@ else:
         """Read keys as typed, without echo; ``flush`` discards those before and after."""
         import termios
 
-        before, changed = termios.tcgetattr(fd), termios.tcgetattr(fd)
+        before = termios.tcgetattr(fd)
+        changed = termios.tcgetattr(fd)
         changed[3] &= ~(termios.ICANON | termios.ECHO)
         when = termios.TCSAFLUSH if flush else termios.TCSANOW
         try:

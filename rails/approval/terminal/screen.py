@@ -34,7 +34,8 @@ def draw_request(
     request: ApprovalRequest | ApprovalOpened, look: Look | None = None, *, full: bool = False
 ) -> ApprovalScreen:
     """Draw ``request``; ``full`` omits nothing and adds the parameters as sent."""
-    card, pen = question_card(request, full=full), (look or Look()).pen
+    card = question_card(request, full=full)
+    pen = (look or Look()).pen
     lines = [pen.title(card.title)]
     for part in (card.head, *card.parts):
         lines += [*(line for block in part for line in pen.draw(block)), ""]

@@ -164,10 +164,9 @@ class Conversation:
 
     def with_servers(self, registry: Registry, roles: Collection[str]) -> Registry:
         """Return the tools with those of the client's servers, and tell which are left out."""
-        found, said = with_servers(registry, self.servers, self.project, roles)
+        found, said = with_servers(registry, self.servers, self.project, roles, self.check)
         for words in said:
             self.tell(acp.update_agent_message_text(f"{words}\n\n"))
-        self.check()
         return found
 
     @property

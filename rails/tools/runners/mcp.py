@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -146,11 +146,10 @@ def _started(
                 changed(layer.changes()[0])
 
 
-def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets) -> ToolResult:
+def _result(result: Mapping[str, Any], definition: Definition, secrets: Secrets) -> ToolResult:
     structured = result.get("structuredContent")
-    text = (
-        json.dumps(structured, ensure_ascii=False) if structured is not None else _content_text(result.get("content"))
-    )
+    content = "\n".join(map(_part_text, result["content"]))
+    text = content if structured is None else json.dumps(structured, ensure_ascii=False)
     shown, left_out = head_and_tail(secrets.mask(text), limits.RESULT_CHARS)
     facts: dict[str, Json] = {"characters_left_out": left_out} if left_out else {}
     if result.get("isError") is True:
@@ -160,18 +159,12 @@ def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets
     return ToolResult(True, shown or "(no content)", facts=facts)
 
 
-def _content_text(content: Json) -> str:
-    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    return "\n".join(_part_text(part) for part in parts)
-
-
-def _part_text(part: Mapping[str, Json]) -> str:
-    if part.get("type") == "text":
-        return str(part.get("text", ""))
-    resource = part.get("resource")
-    if isinstance(resource, dict) and isinstance(resource.get("text"), str):
-        return str(resource["text"])
-    known = [str(part[key]) for key in ("type", "mimeType", "uri", "name") if isinstance(part.get(key), str)]
+def _part_text(part: Mapping[str, Any]) -> str:
+    """Return a part, which the SDK has validated, as text."""
+    text = part.get("resource", part).get("text")
+    if text is not None:
+        return str(text)
+    known = [str(part[key]) for key in ("type", "mimeType", "uri", "name") if key in part]
     return f"[{one_line(', '.join(known) or 'content that is not text', 200)}]"
 
 
