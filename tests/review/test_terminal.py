@@ -70,20 +70,3 @@ def test_no_text_of_the_log_reaches_the_terminal_raw(log, evil):
     records = [log.poisoned(record, evil) for record in log.demo()]
     text = render_session(session_view(records, [evil]))
     assert all(char == "\n" or char.isprintable() for char in text), ascii(text)
-
-
-def test_a_session_from_a_real_log(tmp_path):
-    from rails.core.events.base import UnknownEvent
-    from rails.log.reader import full, read_lenient
-    from rails.log.writer import SessionLog
-
-    log = SessionLog.create(tmp_path / ".rails")
-    log.append(UnknownEvent("WORKFLOW_START", "bump a", {"task": "bump a"}))
-    log.append(UnknownEvent("LLM_CALL", "asking", {"turn": 1}), "coder", "m")
-    log.append(UnknownEvent("LLM_RESPONSE", "answer", {"text": "x" * 50_000, "stop_reason": "end_turn"}), "coder", "m")
-    log.append(UnknownEvent("WORKFLOW_END", "Done.", {"outcome": "done"}))
-    log.close()
-    records, damage = read_lenient(log.path)
-    view = session_view(records, damage, load=lambda record: full(record, tmp_path / ".rails"))
-    assert view.turns[0].text == "x" * 50_000
-    assert "outcome  │ done: Done." in render_session(view)

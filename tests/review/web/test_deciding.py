@@ -451,7 +451,11 @@ def test_the_card_is_readable_and_fits(runs, tabs):
     (runs.project / "a.py").write_text("def f():\n    return 1\n")
     edits = [{"file_path": "a.py", "old_string": "def f():\n    return 1", "new_string": "def f( x ):\n    return x"}]
     run = runs(tool("multi_edit", edits=edits), tool("delete_file", file_path="a.py"))
-    page = tabs(run, viewport={"width": 320, "height": 640})
+    page = tabs(run, viewport={"width": 768, "height": 640})
+    armed(page)
+    bar = page.locator(".bar-top").bounding_box()
+    assert page.locator("#status").bounding_box()["y"] >= bar["y"] + bar["height"], "it is not under the bar"
+    page.set_viewport_size({"width": 320, "height": 640})
     for sign in ("tr.tool_add", ".risks-box"):
         page.wait_for_selector(sign)
         armed(page)
@@ -463,8 +467,4 @@ def test_the_card_is_readable_and_fits(runs, tabs):
         assert page.evaluate(UNNAMED) == []
         page.get_by_role("button", name="Deny with this reason").click()
     run.end()
-    assert [page.locator(part).count() for part in ("main", "nav.bar-top[aria-label]", "form[role=search]")] == [
-        1,
-        1,
-        1,
-    ]
+    assert [page.locator(part).count() for part in ("main", "nav.bar-top[aria-label]", "form[role=search]")] == [1] * 3
