@@ -71,6 +71,7 @@ def file_diff(
         by_tools=styles.count("tool_add") + styles.count("tool_remove"),
         hidden=hidden,
         shortened=0 if max_lines is None else len(cut),
+        digest=change.after_sha256 or change.before_sha256 or "",
     )
 
 
@@ -113,8 +114,7 @@ def _file_notes(change: FileChange, was: Decoded, will_be: Decoded) -> Iterator[
 
 
 def _eol(text: str) -> str:
-    crlf = text.count("\r\n")
-    return "CRLF" if _all_crlf(text) else "mixed" if crlf else "LF"
+    return "CRLF" if _all_crlf(text) else "mixed" if "\r\n" in text else "LF"
 
 
 def _all_crlf(text: str) -> bool:
@@ -146,7 +146,7 @@ def _attributed(rows: list[_Row], change: FileChange, after: Sequence[str]) -> l
     if proposed is None:
         return rows
     written = _split(proposed.text)
-    if _all_crlf(proposed.text) and after is not None:
+    if _all_crlf(proposed.text):
         written = [line.removesuffix("\r") for line in written]
     agents_new = {line for line, place in enumerate(line_map(written, after), 1) if place >= 0}
     before = [row.text for row in rows if row.old]
@@ -227,7 +227,7 @@ def _capped(lines: list[_Row | DiffLine], limit: int | None) -> tuple[list[_Row 
     if limit is None or len(lines) <= limit:
         return lines, 0
     head = limit * 2 // 3
-    tail = limit - limit * 2 // 3
+    tail = limit - head
     cut = lines[head:-tail]
     added = sum(line.style in ("add", "tool_add") for line in cut)
     removed = sum(line.style in ("remove", "tool_remove") for line in cut)

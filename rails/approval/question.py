@@ -24,7 +24,7 @@ from rails.core.verdict import Verdict
 from rails.log.actions import action_text
 from rails.render import blocks
 from rails.render.blocks import show
-from rails.render.diffs import read_diff
+from rails.render.diffs import as_renames, read_diff
 
 LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
 #: Diff lines of one file that a page shows.
@@ -83,7 +83,7 @@ def _diffs(request: ApprovalRequest | ApprovalOpened, *, full: bool, page: bool)
     share = card_lines(len(changes))
     findings = request.verdict.findings if request.verdict else ()
     lines = None if full else _PAGE_LINES if page else share
-    return [file_diff(change, findings, max_lines=lines) for change in changes]
+    return [*as_renames(file_diff(change, findings, max_lines=lines) for change in changes)]
 
 
 def as_drawn(changes: Iterable[FileChange]) -> list[FileChange]:

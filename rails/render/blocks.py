@@ -35,7 +35,7 @@ class DiffLine(Struct, frozen=True):
 
 class Diff(Struct, frozen=True):
     """A file's change. ``by_tools``: lines changed by a formatter or fixer; ``hidden``: left out; ``shortened``:
-    cut.
+    cut; ``digest``: of the whole text of a new or deleted file.
     """
 
     path: str
@@ -46,6 +46,7 @@ class Diff(Struct, frozen=True):
     by_tools: int = 0
     hidden: int = 0
     shortened: int = 0
+    digest: str = ""
 
     @property
     def title(self) -> str:

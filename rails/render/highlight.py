@@ -113,11 +113,10 @@ def _kinds(diff: Diff) -> dict[int, list[tuple[int, int, str]]]:
         return {}
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     found: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
-    for hidden in (_REMOVED, _ADDED):
-        numbers = [n for n, line in enumerate(diff.lines) if line.style in ("context", *_REMOVED, *_ADDED)]
-        side = [n for n in numbers if diff.lines[n].style not in hidden]
+    for shown in (_ADDED, _REMOVED):
+        side = [n for n, line in enumerate(diff.lines) if line.style in ("context", *shown)]
         for number, place in _tokens(lexer.get_tokens("\n".join(diff.lines[n].text for n in side)), side):
-            if hidden is _REMOVED or diff.lines[number].style in _REMOVED:
+            if shown is _ADDED or diff.lines[number].style in _REMOVED:
                 found[number].append(place)
     return found
 
@@ -129,7 +128,8 @@ def _tokens(tokens: Iterable[tuple[object, str]], side: Sequence[int]) -> Iterat
         kind = next((short for long, short in _KINDS if name.startswith(long)), "")
         for number, piece in enumerate(value.split("\n")):
             if number:
-                row, at = row + 1, 0
+                row += 1
+                at = 0
             if kind and piece.strip() and row < len(side):
                 yield side[row], (at, at + len(piece), kind)
             at += len(piece)

@@ -70,7 +70,8 @@ def _line(
 ) -> str:
     parts = []
     for at in kept:
-        text, width = texts[at], widths[at]
+        text = texts[at]
+        width = widths[at]
         cut = text if len(text) <= width else f"{text[: width - 1]}…"
         placed = cut.rjust(width) if at in numeric else cut.ljust(width)
         parts.append(styled(placed, inks[at], True) if inks and inks[at] else placed)

@@ -28,9 +28,12 @@ class TextRenderer:
     def __init__(
         self, colour: bool = False, width: int = 100, *, label: int = 11, frame: bool = True, plain: bool = False
     ) -> None:
-        self.colour, self.width, self.plain = colour, width, plain
+        self.colour = colour
+        self.width = width
+        self.plain = plain
         self.bar = "| " if plain else "│ "
-        self._label, self._blank = label, f"{'':<{label}}{self.bar}"
+        self._label = label
+        self._blank = f"{'':<{label}}{self.bar}"
         self._frame = self._blank if frame else ""
 
     def title(self, text: str) -> str:
@@ -141,7 +144,8 @@ class TextRenderer:
         yield from (f"{self._frame}{line}".rstrip() for line in lines)
 
     def _heading(self, heading: blocks.Heading) -> Iterator[str]:
-        title, words = _small(heading.title), _small(heading.badge.words)
+        title = _small(heading.title)
+        words = _small(heading.badge.words)
         head = f"── {title}  {one_line(heading.about, 40)}  {words}"
         progress = f"  [{one_line(heading.progress)}]" if heading.progress else ""
         style = _INK[heading.badge.tone]

@@ -76,16 +76,6 @@ def test_a_follow_up_goes_on_in_the_same_session_with_all_that_was_said(chat, pr
     assert "ai-rails chat --resume" in shown
 
 
-def test_a_conversation_is_taken_up_again_where_it_stood(chat, project):
-    answers = ["Hello.", "Second.", "Third."]
-    chat(answers, ["hi", "/quit"])
-    code, shown = chat(answers, ["more", "and more"], "--resume")
-    assert code == 0
-    assert "Second." in shown
-    assert "Third." in shown
-    assert len(said_in(log_of(project))) == 2
-
-
 def test_the_model_gets_the_same_messages_after_coming_back_as_without_leaving(project, monkeypatch, capsys):
     def said(*rounds):
         with StubServer([says(f"Answer {number}.") for number in range(4)]) as server:

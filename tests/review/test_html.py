@@ -10,9 +10,12 @@ from importlib import resources
 import pytest
 from msgspec.structs import replace
 
+from rails.approval.diff_view import file_diff
+from rails.core.changes import ChangeSet, FileChange, unified_diff
+from rails.core.paths import WorkspacePath
 from rails.n8n.draw import picture
 from rails.projections.session import session_view
-from rails.render.diffs import read_diff
+from rails.render.diffs import as_renames, read_diff
 from rails.render.html_page.blocks import TEXT_CHARS
 from rails.render.html_page.markup import el, html_text, join
 from rails.review.html import render_html
@@ -284,19 +287,33 @@ def test_lines_that_look_like_headers_stay_lines():
 
 
 def test_a_diff_of_the_core_comes_back_the_same():
-    from rails.core.changes import unified_diff
-
     before = b"a\nb\nc\n" * 9
     after = b"a\nB\nc\n" + b"a\nb\nc\n" * 8 + b"end"
-    files = [(before, after, "x.py"), (None, b"new\n", "n.py"), (b"old\n", None, "o.py"), (b"\0", b"\0\0", "b.bin")]
+    files = [(before, after, "x.py"), (b"\0", b"\0\0", "b.bin")]
     diffs = read_diff("\n".join(line for old, new, path in files for line in unified_diff(old, new, path)))
     assert [(d.path, d.kind, d.added, d.removed) for d in diffs] == [
         ("x.py", "modify", 2, 1),
-        ("n.py", "create", 1, 0),
-        ("o.py", "delete", 0, 1),
         ("", "", 0, 0),
     ]
-    assert diffs[3].lines[0].text.startswith("Binary file b.bin")
+    assert diffs[1].lines[0].text.startswith("Binary file b.bin")
+
+
+@pytest.mark.parametrize(
+    ("gone", "new", "moved"),
+    [
+        (b"1\n2\n", b"1\n2\n", True),
+        (b"1\r\n2", b"1\r\n2", True),
+        (b"1\n2\n", b"12\n", False),
+        (b"x" * 900 + b"1" + b"x" * 900, b"x" * 900 + b"2" + b"x" * 900, False),
+        (b"", b"", False),
+    ],
+)
+def test_a_moved_file_is_one_entry_in_a_log_and_on_the_card(gone, new, moved):
+    paths = [WorkspacePath(name) for name in "abc"]
+    changes = FileChange(paths[0], gone, None), FileChange(paths[1], None, new), FileChange(paths[2], None, b"3")
+    for diffs in read_diff(ChangeSet(changes).diff()), as_renames(map(file_diff, changes)):
+        titles = [diff.title for diff in diffs][:-1]
+        assert titles == ["a → b (rename, +0 -0)"] if moved else len(titles) == 2
 
 
 def test_a_long_diff_keeps_its_end_and_counts_the_rest():

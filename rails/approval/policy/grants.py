@@ -94,7 +94,8 @@ class Grants:
 
     def changes(self) -> tuple[Change, ...]:
         """Return what was given and revoked since the last call."""
-        changes, self._changes = tuple(self._changes), []
+        changes = tuple(self._changes)
+        self._changes = []
         return changes
 
     def take(

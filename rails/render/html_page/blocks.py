@@ -34,11 +34,14 @@ class HtmlRenderer:
     """Draws blocks; ``picture`` draws a change's meaning, ``link`` links table cells."""
 
     def __init__(self, picture: Callable[[ChangeSummary], str], link: Link = nowhere) -> None:
-        self._picture, self._link, self._tables = picture, link, 0
+        self._picture = picture
+        self._link = link
+        self._tables = 0
 
     def section(self, section: blocks.Section, next_failure: int | None = None) -> Html:
         """Return a section; ``next_failure``: the section to link."""
-        heading, name = section.heading, f"turn-{section.number}"
+        heading = section.heading
+        name = f"turn-{section.number}"
         jump = (
             el("a", html_text("Next failure ↓"), href=f"#turn-{next_failure}", class_="jump") if next_failure else None
         )
@@ -107,7 +110,7 @@ class HtmlRenderer:
             case blocks.Answer():
                 return _answer(block)
             case blocks.Written():
-                return el("ul", [_written(kind, path) for kind, path in block.changes], class_="written")
+                return el("ul", [_written(*change) for change in block.changes], class_="written")
             case blocks.Output():
                 return _output(block)
             case blocks.Folded():
@@ -144,13 +147,6 @@ class HtmlRenderer:
 def badge(mark: str, kind: str, words: str) -> Html:
     """Return a label: mark and words. ``kind`` is "good", "bad" or "open"."""
     return el("span", el("span", html_text(mark), aria_hidden="true"), html_text(f" {words}"), class_=f"badge {kind}")
-
-
-def check_badge(status: str) -> Html:
-    """Return the verdict's badge."""
-    mark, kind = ("✓", "good") if status == "pass" else ("✕", "bad")
-    words = {"pass": "Checks passed", "fail": "Checks failed"}.get(status, "Checks could not be completed")
-    return badge(mark, kind, words)
 
 
 def notes_html(title: str, lines: Sequence[str], *, kind: str = "notes", chars: int = 400) -> Html:
@@ -226,7 +222,8 @@ def _times(seconds: Sequence[tuple[str, float]]) -> Html:
     total = sum(spent for _, spent in seconds)
     if not total:
         return Html("")
-    bars, at = [], 0.0
+    bars = []
+    at = 0.0
     for stage, spent in seconds:
         width = 1000 * spent / total
         bars.append(el("rect", x=f"{at:.2f}", y=0, width=f"{width:.2f}", height=10, class_=f"stage-{stage}"))
@@ -292,7 +289,10 @@ def _check_result(found: blocks.VerdictBlock) -> Html:
     took = "" if found.seconds is None else f" · {seconds_text(found.seconds)}"
     checks = f" {', '.join(found.checks)}{took}"
     told = el("span", html_text(one_line(checks, 300)), class_="meta")
-    return el("p", check_badge(found.status), told, class_="verdict")
+    mark = "✓" if found.status == "pass" else "✕"
+    kind = "good" if found.status == "pass" else "bad"
+    words = {"pass": "Checks passed", "fail": "Checks failed"}.get(found.status, "Checks could not be completed")
+    return el("p", badge(mark, kind, words), told, class_="verdict")
 
 
 def _findings(found: Sequence[blocks.PlacedFinding]) -> Html:

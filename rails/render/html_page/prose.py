@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _NAMES: Final = {
     **{name: name for name in ("p", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td")},
-    **{name: name for name in ("strong", "em", "s")},
+    **{"strong": "strong", "em": "em", "s": "s"},
     # Below the heading of the turn.
     **{"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"},
 }
