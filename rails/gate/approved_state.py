@@ -20,7 +20,7 @@ from msgspec import Struct
 from rails.core.errors import CheckError, UsageError
 from rails.core.scratch import kept_folder
 from rails.gate.support.advice import name_list
-from rails.gate.support.config_files import parse_toml, read_config_file
+from rails.gate.support.config_files import folders_to, parse_toml, read_config_file
 from rails.gate.support.quoted_paths import named_by
 from rails.git import listing, revisions
 
@@ -120,7 +120,8 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
 
     ``project`` holds the configuration in force; ``home`` is the project with its git.
     """
-    waiting, seen = [*_places(paths)], set[str]()
+    waiting = [*_places(paths)]
+    seen = set[str]()
     if any((folder / ".git").exists() for folder in (home, *home.parents)):
         with contextlib.suppress(UsageError, CheckError):  # a repository that git cannot read has its own error
             waiting += listing.indexed_by_name(home, _NAMES)
@@ -193,8 +194,7 @@ def _on_disk(project: Path, name: str) -> bytes | None:
 
 
 def _places(paths: Iterable[str]) -> Iterator[str]:
-    folders = {""} | {path[: n + 1] for path in paths for n, sign in enumerate(path) if sign == "/"}
-    for folder in sorted(folders):
+    for folder in sorted({folder for path in ("", *paths) for folder in folders_to(path)}):
         yield from (f"{folder}{name}" for name in _NAMES)
 
 

@@ -114,7 +114,9 @@ class _Comparison:
     ) -> None:
         from rails.core.diff import line_map
 
-        self.old, self.new, self.old_is_broken = old, new, old_is_broken
+        self.old = old
+        self.new = new
+        self.old_is_broken = old_is_broken
         self.map = line_map(old.lines, new.lines)
         self.kept = frozenset(self.map)
         self.by_line: Counter[tuple[str, str, int]] = Counter(map(_placed, old.findings))

@@ -180,7 +180,8 @@ def _is_first(path: str, before: bytes | None, after: bytes | None) -> bool:
 def _adds_only(before: bytes | None, after: bytes | None) -> bool:
     with contextlib.suppress(CheckError):
         old, new = (config_files.parse_toml(side or b"", ".rails.toml") for side in (before, after))
-        was, now = config_files.table(old, "gate"), config_files.table(new, "gate")
+        was = config_files.table(old, "gate")
+        now = config_files.table(new, "gate")
         kept = all(_items(was.get(key)) <= _items(now.get(key)) for key in was)
         return kept and was.get("mode") == now.get("mode") and "fix" not in now
     return False
@@ -193,7 +194,8 @@ def _items(value: Json) -> set[str]:
 def _without_schema(path: str, before: bytes | None, after: bytes | None) -> bool:
     if not before or after is None or not path.lower().endswith((".json", ".jsonc", ".yaml", ".yml", ".toml")):
         return False
-    was, now = _SCHEMA.search(before), _SCHEMA.search(after)
+    was = _SCHEMA.search(before)
+    now = _SCHEMA.search(after)
     return bool(was and b":" not in was[1] and (now is None or now[1] != was[1]))
 
 

@@ -30,7 +30,8 @@ from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 #: What is kept of what a command prints: its findings are read from it.
 _OUTPUT_BYTES: Final = 16_000_000
 
-_NO_TESTS, _FAILED = "no-tests", "test-failed"
+_NO_TESTS = "no-tests"
+_FAILED = "test-failed"
 #: What no earlier state excuses.
 _ALWAYS: Final = frozenset({_NO_TESTS, coverage.RULE})
 _UNREAD: Final = "it would execute what nobody has approved yet, and nothing contains it here"
@@ -96,7 +97,8 @@ def run_check_command(
     if not Path(command.argv[0]).is_absolute():
         words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
         raise CheckError(f"{command.name} cannot be run: {words}.")
-    label, program = probe.label(), Path(command.argv[0])
+    label = probe.label()
+    program = Path(command.argv[0])
     with layer_for(project, label=label) as layer:
         measures = command.measures and (command.changed or coverage.is_measured(project))
         approved = [name for name in contents if measures and name in coverage.CONFIGS]

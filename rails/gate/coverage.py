@@ -36,7 +36,8 @@ def is_measured(project: Path) -> bool:
 
 def measured(argv: Sequence[str], project: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return pytest's command with coverage, and the report's."""
-    python, found = argv[0], _configuration(project)
+    python = argv[0]
+    found = _configuration(project)
     report = (python, "-P", "-m", "coverage", "json", "-o", REPORT)
     if b"--cov" in found:  # pytest-cov measures
         return tuple(argv), report

@@ -117,7 +117,8 @@ def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings,
         edited = (count_in(one.message) for some in counts.values() for one in some if nameless(one, old.lines) == kind)
         was = same if same is not None else max(edited, default=None)
         if was is not None and count_in(found.message) > was:
-            words, remedy = f"worse than before ({was}): {found.message}", f"Bring it back to {was} or below."
+            words = f"worse than before ({was}): {found.message}"
+            remedy = f"Bring it back to {was} or below."
             yield replace(found, new=True, worse_than=was, message=words, remedy=remedy)
         else:
             yield found
@@ -175,7 +176,8 @@ def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
 
 
 def _shared(old: bytes, new: bytes) -> float:
-    ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
+    ours = Counter(old.splitlines())
+    theirs = Counter(new.splitlines())
     shared = (ours & theirs).total()
     is_moved = old == new or shared >= _MOVED * max(ours.total(), theirs.total(), 1)
     is_part = theirs.total() >= _PART and shared >= _MOVED * theirs.total()

@@ -69,7 +69,9 @@ class Gate:
         settings_agreed: bool = False,
     ) -> None:
         self.project = Path(project).resolve()
-        self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
+        self.strict = strict
+        self.keep_old = keep_old
+        self.commands = tuple(commands)
         self._entered = 0
         self._overlay = Overlay()
         self._turn = threading.RLock()
@@ -174,7 +176,8 @@ class Gate:
             index = revisions.contents(self.project, revisions.INDEX, names) if staged else {}
         then = {name for name, was in old.items() if was is not None}
         left = [was for path in deleted if (was := old.get(str(path)))]
-        files, not_checked = [], [*missed]
+        files = []
+        not_checked = [*missed]
         for path in paths:
             read = read_from_disk(self.project, path)
             keep = ""
@@ -232,7 +235,9 @@ class Gate:
             yield self
             return
         gate = copy.copy(self)
-        gate.project, gate._approved, gate._overlay = state.folder, state.changed, Overlay()
+        gate.project = state.folder
+        gate._approved = state.changed
+        gate._overlay = Overlay()
         gate._context = replace(
             self._context,
             project=state.folder,
@@ -373,7 +378,8 @@ class Gate:
         before: dict[str, bytes | None] = {file.path: file.before for file in files}
         after: dict[str, bytes | None] = {file.path: file.after for file in files}
         for change in gone:
-            before[str(change.path)], after[str(change.path)] = change.before, None
+            before[str(change.path)] = change.before
+            after[str(change.path)] = None
         # A command finds the configuration of the approved state, too.
         compared = bool(gone) or any(file.compared for file in files)
         sides = {**before, **self._approved}, {**after, **self._approved}

@@ -55,7 +55,8 @@ def _looser(path: str, before: bytes, after: bytes | None) -> Iterator[tuple[str
             yield "", "The lock file is taken away."
         return
     try:
-        old, new = _pins(path, before), _pins(path, after)
+        old = _pins(path, before)
+        new = _pins(path, after)
     except FAULT:
         return  # it does not parse, which is a finding of another check
     for kind, name in old.keys() & new.keys():

@@ -75,7 +75,8 @@ _LENGTHS: Final = ("linter.line_length", "linter.pycodestyle.max_line_length")
 
 def _no_less(old: Mapping[str, set[str]], new: Mapping[str, set[str]]) -> bool:
     for key in old.keys() | new.keys():
-        was, now = old.get(key, set()), new.get(key, set())
+        was = old.get(key, set())
+        now = new.get(key, set())
         if key.startswith(_LEFT) or was == now:
             continue
         if key in _MAY_GROW and was <= now | {"[", "[]"}:

@@ -17,7 +17,8 @@ class World:
     """A project folder and a gate for it. Texts are given as str or bytes."""
 
     def __init__(self, project: Path, gate: Gate) -> None:
-        self.project, self.gate = project, gate
+        self.project = project
+        self.gate = gate
 
     def put(self, name, text):
         place = self.project / name

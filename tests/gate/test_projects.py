@@ -17,7 +17,9 @@ class Repository:
     """A folder, git in it, and `ai-rails gate` from any of its folders."""
 
     def __init__(self, folder, monkeypatch, capsys):
-        self.folder, self.patch, self.printed = folder, monkeypatch, capsys
+        self.folder = folder
+        self.patch = monkeypatch
+        self.printed = capsys
         folder.mkdir(exist_ok=True)
 
     def write(self, name, text):

@@ -21,8 +21,13 @@ class Way:
     """One way; ``base`` adds to the first commit, ``change`` is paths with contents (``None``: gone) or a function."""
 
     def __init__(self, name, change, path, base=None, *, turn=True, staged=True, plain=True):
-        self.name, self.change, self.path, self.base = name, change, path, base or {}
-        self.turn, self.staged, self.plain = turn and isinstance(change, dict), staged, plain
+        self.name = name
+        self.change = change
+        self.path = path
+        self.base = base or {}
+        self.turn = turn and isinstance(change, dict)
+        self.staged = staged
+        self.plain = plain
 
     def __repr__(self):
         return self.name

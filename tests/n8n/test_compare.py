@@ -96,7 +96,8 @@ def test_a_renamed_node_is_recognised_and_its_wires_are_not_news(keeps):
 
 def test_two_nodes_that_swap_their_names_stay_two_nodes():
     def work(flow):
-        flow["nodes"][1]["name"], flow["nodes"][2]["name"] = "B", "A"
+        flow["nodes"][1]["name"] = "B"
+        flow["nodes"][2]["name"] = "A"
 
     assert len(compare_workflows(OLD, changed(OLD, work)).nodes) == len(OLD["nodes"])
 

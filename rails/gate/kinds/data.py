@@ -171,15 +171,14 @@ def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
     if read.code == "not_a_number":
         name = read.message.partition(" ")[0]
         return None, [_at(path, place, "json-syntax", f"{name} is not JSON", "Use null or a string.")]
-    why, remedy = cause(text, place[0], "")
-    message = f"{read.message}. {why}" if why else read.message
-    return None, [_at(path, place, "json-syntax", message, remedy)]
+    return None, [_broken(path, text, place, "json-syntax", read.message)]
 
 
 def _duplicates(path: str, text: str) -> Iterator[Finding]:
     lines = positions.LineIndex(text)
     for key in positions.repeated_keys(text):
-        shown, first = one_line(text[key.start : key.end], 60), lines.at(key.first)[0]
+        shown = one_line(text[key.start : key.end], 60)
+        first = lines.at(key.first)[0]
         words = f"The key {shown} is given twice in one object (first on line {first})."
         yield _at(path, lines.at(key.start), "json-duplicate-key", words, "Keep one of them.")
 
@@ -196,8 +195,7 @@ def _yaml(path: str, text: str) -> Iterator[Finding]:
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         parts = (getattr(error, "context", None), getattr(error, "problem", None))
         message = one_line(", ".join(part for part in parts if part) or str(error), 160)
-        why, remedy = cause(text, line, "")
-        yield _at(path, (line, column), "yaml-syntax", f"{message}. {why}" if why else message, remedy)
+        yield _broken(path, text, (line, column), "yaml-syntax", message)
     except RecursionError:
         yield _at(path, (1, 1), "yaml-syntax", "the value is nested too deeply")
 
@@ -219,9 +217,11 @@ def _yaml_duplicates(path: str, root: Node, seen: set[int]) -> Iterator[Finding]
                 pending.append(value)
                 if not isinstance(key, yaml.ScalarNode) or key.value == "<<":
                     continue
-                line, name = key.start_mark.line + 1, (key.tag, key.value)
+                line = key.start_mark.line + 1
+                name = (key.tag, key.value)
                 if name in keys:
-                    shown, first = one_line(key.value, 60), keys[name]
+                    shown = one_line(key.value, 60)
+                    first = keys[name]
                     words = f"The key {shown!r} is given twice in one mapping (first on line {first})."
                     column = key.start_mark.column + 1
                     yield _at(path, (line, column), "yaml-duplicate-key", words, "Keep one of them.")
@@ -236,11 +236,15 @@ def _toml(path: str, text: str) -> Iterator[Finding]:
     except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
         message = _TOML_PLACE.sub("", str(error))
-        line, column = (int(place[1]), int(place[2])) if place and place[1] else line_column(text, len(text))
-        why, remedy = cause(text, line, "")
-        yield _at(path, (line, column), "toml-syntax", f"{message}. {why}" if why else message, remedy)
+        at = (int(place[1]), int(place[2])) if place and place[1] else line_column(text, len(text))
+        yield _broken(path, text, at, "toml-syntax", message)
     except RecursionError:
         yield _at(path, (1, 1), "toml-syntax", "the value is nested too deeply")
+
+
+def _broken(path: str, text: str, place: tuple[int, int], rule: str, message: str) -> Finding:
+    why, remedy = cause(text, place[0])
+    return _at(path, place, rule, f"{message}. {why}" if why else message, remedy)
 
 
 def _at(path: str, place: tuple[int, int], rule: str, message: str, remedy: str = "") -> Finding:

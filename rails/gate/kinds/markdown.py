@@ -64,7 +64,8 @@ def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[F
         if not any(matches(path, pattern) for pattern in contract.path):
             continue
         present = list(_headings(text))
-        wanted, order = ", ".join(contract.headings), f"{PROJECT_FILE} asks for, in this order"
+        wanted = ", ".join(contract.headings)
+        order = f"{PROJECT_FILE} asks for, in this order"
         last = 0
         for heading in contract.headings:
             line = next((number for number, name in present if name == _folded(heading)), 0)
@@ -82,7 +83,8 @@ def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[F
 
 
 def _headings(text: str) -> Iterator[tuple[int, str]]:
-    fence, above = "", ""
+    fence = ""
+    above = ""
     for number, line in enumerate(split_lines(text), 1):
         mark = _FENCE.match(line)
         if mark and (not fence or line.strip().startswith(fence)):

@@ -33,7 +33,8 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 
 
 def _outcome(job: CheckJob) -> CheckResult:
-    decoded, old = decode_text(job.after), decode_text(job.before or b"")
+    decoded = decode_text(job.after)
+    old = decode_text(job.before or b"")
     if decoded is None:
         return CheckResult.missed(job, "markup", why_not_text(job.after))
     if _TEMPLATE.search(decoded.text):

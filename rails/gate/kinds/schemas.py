@@ -134,5 +134,6 @@ def _finding(path: str, error: Mapping[str, object], found: positions.Places) ->
     words = f"{one_line(str(error['message']), 240)} (at ${one_line(shown, 120)})"
     advice = one_line(str(error["says"]), 200)
     remedy = f"The schema says: {advice}" if advice else ""
-    rule, shown = f"schema-{error['keyword']}", f"${one_line(shown, 200)}"
+    rule = f"schema-{error['keyword']}"
+    shown = f"${one_line(shown, 200)}"
     return Finding(path, line, column, rule, words, "jsonschema", end_line=line, remedy=remedy, json_path=shown)

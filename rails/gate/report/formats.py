@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
+from urllib.parse import quote
 
 import rails
 from rails.core.text import printable
@@ -16,10 +17,6 @@ from rails.gate.baseline import without_numbers
 from rails.gate.registry import CHECKS
 
 _SARIF_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
-_GITHUB: Final = {"error": "error", "warning": "warning", "info": "notice"}
-_RDJSON: Final = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
-_URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
 
 
 def sarif(verdict: Verdict) -> str:
@@ -51,7 +48,8 @@ def _sarif_rule(rule: str, findings: Sequence[Finding]) -> Json:
         about, example = kind.rules()[rule]
         help_text = f"For example: {example}"
     else:
-        about, help_text = without_numbers(first.message), first.remedy
+        about = without_numbers(first.message)
+        help_text = first.remedy
     described: dict[str, Json] = {"id": rule, "shortDescription": {"text": about or rule}}
     if help_text:
         described["help"] = {"text": help_text}
@@ -69,7 +67,7 @@ def _notification(miss: NotChecked) -> Json:
 
 
 def _artifact(path: str) -> Json:
-    return {"uri": _uri(path), "uriBaseId": "PROJECT"}
+    return {"uri": quote(path), "uriBaseId": "PROJECT"}
 
 
 def _result(finding: Finding, rule_index: int) -> Json:
@@ -83,7 +81,7 @@ def _result(finding: Finding, rule_index: int) -> Json:
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
-        "level": _LEVELS[finding.severity],
+        "level": finding.severity.replace("info", "note"),
         "message": {"text": finding.message},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"aiRailsIdentity/v1": print_of},
@@ -102,10 +100,6 @@ def _region(finding: Finding) -> Json:
     return region
 
 
-def _uri(path: str) -> str:
-    return "".join(chr(byte) if byte in _URI_SAFE else f"%{byte:02X}" for byte in path.encode())
-
-
 def github(verdict: Verdict) -> str:
     """Return GitHub Actions workflow commands."""
     lines = [_annotation(finding) for finding in verdict.findings]
@@ -121,7 +115,8 @@ def _annotation(finding: Finding) -> str:
     places = {"line": finding.line, "endLine": finding.end_line, "col": finding.column, "endColumn": finding.end_column}
     words = [f"{name}={_property(value)}" for name, value in properties.items()]
     words += [f"{name}={value}" for name, value in places.items() if value > 0]
-    return f"::{_GITHUB[finding.severity]} {','.join(words)}::{_data(f'{finding.rule} {finding.with_remedy}')}"
+    kind = finding.severity.replace("info", "notice")
+    return f"::{kind} {','.join(words)}::{_data(f'{finding.rule} {finding.with_remedy}')}"
 
 
 def _data(text: str) -> str:
@@ -173,7 +168,7 @@ def rdjson(verdict: Verdict) -> str:
         {
             "message": finding.message,
             "location": {"path": finding.path, "range": _rd_range(finding)},
-            "severity": _RDJSON[finding.severity],
+            "severity": finding.severity.upper(),
             "code": {"value": finding.rule},
             "source": {"name": finding.tool},
         }

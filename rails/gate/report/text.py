@@ -7,35 +7,27 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import asdict
+
 from rails.core.errors import UsageError
 from rails.core.text import counted, one_line, printable
-from rails.core.verdict import Finding, Fixed, NotChecked, Verdict
+from rails.core.verdict import Finding, Verdict
 from rails.gate.baseline import split_lines
 from rails.gate.verdicts import checked_nothing
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
-_SHOWN: Final = (
-    "path",
-    "line",
-    "column",
-    "rule",
-    "message",
-    "tool",
-    "severity",
-    "end_line",
-    "end_column",
-    "fixable",
-    "new",
-    "worse_than",
-    "weight",
-    "remedy",
-    "json_path",
-)
+#: All but the line itself, which the reader has.
+_SHOWN: Final = [name for name in Finding.__struct_fields__ if name != "source"]
 #: The forms that :func:`render` knows.
 FORMATS: Final = ("text", "json", "sarif", "github", "junit", "rdjson")
-_RED, _GREEN, _YELLOW, _BOLD, _DIM, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[1m", "\033[2m", "\033[0m"
+_RED = "\033[31m"
+_GREEN = "\033[32m"
+_YELLOW = "\033[33m"
+_BOLD = "\033[1m"
+_DIM = "\033[2m"
+_PLAIN = "\033[0m"
 #: A source line is cut here; the caret stays right for what is shown.
 _WIDTH: Final = 160
 #: More files than this with the same thing unchecked are one line.
@@ -47,8 +39,8 @@ def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
     return {
         "verdict": verdict.status,
         "findings": [{name: getattr(f, name) for name in _SHOWN} for f in verdict.findings],
-        "fixed": [{name: getattr(fixed, name) for name in Fixed.__match_args__} for fixed in verdict.fixed],
-        "not_checked": [{name: getattr(m, name) for name in NotChecked.__match_args__} for m in verdict.not_checked],
+        "fixed": [asdict(fixed) for fixed in verdict.fixed],
+        "not_checked": [asdict(miss) for miss in verdict.not_checked],
         "evidence": [{"path": one.path, "checks": list(one.checks)} for one in verdict.evidence],
         "checks": [
             {"name": r.name, "version": r.version, "duration_ms": r.duration_ms, "command": r.command}
@@ -90,13 +82,7 @@ def as_explanation(verdict: Verdict) -> str:
         ),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    lines = []
-    for *cells, last in rows:
-        sides = (
-            cell.rjust(w) if 2 <= i < 5 else cell.ljust(w)
-            for i, (cell, w) in enumerate(zip(cells, widths, strict=True))
-        )
-        lines.append("  ".join([*sides, last]))
+    lines = ("  ".join([*map(str.ljust, cells, widths), last]) for *cells, last in rows)
     return "\n".join(lines) + "\n"
 
 
@@ -137,7 +123,8 @@ def _one(finding: Finding, paint: _Paint) -> Iterator[str]:
     old = "" if finding.new else paint(_DIM, " (was there before)")
     colour = _RED if finding.severity == "error" and finding.new else _YELLOW
     mild = "" if finding.severity == "error" else f"{'note' if finding.severity == 'info' else 'warning'}: "
-    rule, message = printable(finding.rule, keep=""), printable(finding.message, keep="")
+    rule = printable(finding.rule, keep="")
+    message = printable(finding.message, keep="")
     yield f"  {place:<8} {paint(colour, rule)} {mild}{message}{old}"
     if finding.source.strip():
         yield from _quoted(finding, finding.source, paint)
@@ -159,7 +146,7 @@ def _quoted(finding: Finding, line: str, paint: _Paint) -> Iterator[str]:
 
 def _fixed(verdict: Verdict) -> Iterator[str]:
     for path, group in groupby(verdict.fixed, key=lambda fixed: fixed.path):
-        words = (f"{f.tool}" if f.rule == "format" else f"{f.rule} ({f.count})" for f in group)
+        words = (f.tool if f.rule == "format" else f"{f.rule} ({f.count})" for f in group)
         yield f"  {printable(path, keep='')}: {', '.join(words)}"
 
 
@@ -180,7 +167,8 @@ def _not_checked(verdict: Verdict) -> Iterator[str]:
 
 
 def _summary(verdict: Verdict) -> str:
-    blocking, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
+    blocking = len(verdict.blocking)
+    files = len({finding.path for finding in verdict.blocking})
     if verdict.status == "fail":
         given_back = {miss.path for miss in verdict.not_checked if miss.check == "fix"}
         open_still = [finding for finding in verdict.blocking if finding.path not in given_back]
@@ -206,7 +194,8 @@ def window(finding: Finding, text: str, *, around: int = 3, most: int = 40) -> s
     if not 0 < finding.line <= len(lines):
         return ""
     first, last = _enclosing(lines, finding.line, most) or (finding.line - around, finding.line + around)
-    first, last = max(1, first), min(len(lines), last)
+    first = max(1, first)
+    last = min(len(lines), last)
     width = len(str(last))
     marked = range(finding.line, max(finding.line, min(finding.end_line, finding.line + around)) + 1)
     shown = []
@@ -246,7 +235,8 @@ def _enclosing(lines: list[str], line: int, most: int) -> tuple[int, int] | None
 
 
 def _block(lines: list[str], first: int, most: int, inside: int = 0) -> tuple[int, int] | None:
-    indent, last = _indent(lines[first - 1]), first
+    indent = _indent(lines[first - 1])
+    last = first
     for number in range(first + 1, len(lines) + 1):
         text = lines[number - 1]
         if text.strip():

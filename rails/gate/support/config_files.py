@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import fnmatch
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +16,7 @@ from rails.core.tool_request import Json
 
 #: A configuration file. Larger ones are not configuration.
 _BYTES: Final = 1_000_000
+_HOOK: Final = r"^[ \t]*(?:-\s*)?id:\s*['\"]?([\w-]+)"
 
 
 def read_config_file(path: Path | str) -> bytes:
@@ -36,6 +39,28 @@ def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
         return tomllib.loads(data.removeprefix(codecs.BOM_UTF8).decode())
     except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number or a depth beyond what is read
         raise CheckError(f"{name} is not valid TOML: {error}") from error
+
+
+def folders_to(path: str) -> list[str]:
+    """Return the parent folders of ``path``, each with a slash, the project's first."""
+    return ["", *(path[: at + 1] for at, sign in enumerate(path) if sign == "/")]
+
+
+def fits(path: str, pattern: str) -> bool:
+    """Match a pattern with ``{a,b}``; any part of it fits several folders. Without a slash it is for names in any."""
+    choices = re.search(r"\{([^{}]*)\}", pattern)
+    if choices:
+        return any(
+            fits(path, f"{pattern[: choices.start()]}{c}{pattern[choices.end() :]}") for c in choices[1].split(",")
+        )
+    if "/" not in pattern:
+        return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
+    return fnmatch.fnmatchcase(path, pattern.removeprefix("./").replace("**/", "*"))
+
+
+def hooks_of(data: bytes) -> set[str]:
+    """Return the names of pre-commit's hooks."""
+    return set(re.findall(_HOOK, data.decode(errors="replace"), re.M))
 
 
 def table(value: Mapping[str, Json], key: str) -> Mapping[str, Json]:

@@ -77,7 +77,8 @@ class FixAndLint(Struct):
     def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> CheckResult:
         if self.tools.excused(data):
             self._miss(self.tools.linter, "a comment excuses the whole file from it")
-        findings, earlier = self._lint(data).findings, before.findings
+        findings = self._lint(data).findings
+        earlier = before.findings
         other = self.tools.other_format
         if other:
             self.not_checked.append(NotChecked(".", self.tools.formatter_name, other, required=False))

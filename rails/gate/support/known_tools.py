@@ -6,7 +6,6 @@ A tool for single files is wanted if the project configures it; one for the whol
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -74,9 +73,7 @@ def is_configured(project: Path, name: str) -> bool:
     if any((project / file).is_file() for file in row.get("config", ())):
         return True
     tables = config_files.table(config_files.parse_toml(_read(project, "pyproject.toml"), "pyproject.toml"), "tool")
-    hooks = re.findall(
-        r"(?m)^[ \t]*(?:-\s*)?id:\s*['\"]?([\w-]+)", _read(project, ".pre-commit-config.yaml").decode(errors="replace")
-    )
+    hooks = config_files.hooks_of(_read(project, ".pre-commit-config.yaml"))
     return name in tables or not {name, *row.get("hooks", ())}.isdisjoint(hooks)
 
 

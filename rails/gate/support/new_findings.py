@@ -17,7 +17,9 @@ class NewFindings:
     """
 
     def __init__(self, before: bytes | None, findings: Sequence[Finding], *, before_is_broken: bool) -> None:
-        self._before, self._findings, self._broken = before, findings, before_is_broken
+        self._before = before
+        self._findings = findings
+        self._broken = before_is_broken
         self._places: dict[bytes, set[tuple[str, int, int]]] = {}
 
     def among(self, some: list[Diagnostic], data: bytes, found: Sequence[Finding]) -> list[Diagnostic]:

@@ -33,7 +33,8 @@ def marker_blocks(lines: Sequence[str], *, skip_fenced: bool) -> Iterator[tuple[
         if fenced:
             continue
         if _OPEN.match(line):
-            start, middle = number, 0
+            start = number
+            middle = 0
         elif start and _MIDDLE.match(line):
             middle = number
         elif start and middle and _CLOSE.match(line):
@@ -65,7 +66,8 @@ def cause(text: str, line: int, message: str = "", column: int = 0) -> tuple[str
     filled = [number for number, text in enumerate(lines, 1) if text.strip()]
     if not filled:
         return "", ""
-    first, last = filled[0], filled[-1]
+    first = filled[0]
+    last = filled[-1]
     if fence := next((number for number in (first, line, last) if _is_fence(lines, number)), 0):
         return f"A Markdown code fence is left in the file (line {fence}).", "Send the code only, without fence lines."
     here = lines[line - 1] if 0 < line <= len(lines) else ""

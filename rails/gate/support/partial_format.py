@@ -31,7 +31,8 @@ def touched_only(before: str, text: str, formatted: str, *, same: Callable[[str,
 
 
 def _once(before: str, text: str, formatted: str, same: Callable[[str, str], bool]) -> str:
-    new, wanted = _with_ends(text), _with_ends(formatted)
+    new = _with_ends(text)
+    wanted = _with_ends(formatted)
     changed = [place < 0 for place in line_map(split_lines(before), split_lines(text))]
     blocks = line_diff(new, wanted).blocks
     for single in (True, False):

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from rails.core.app_dirs import config_folder
 from rails.core.errors import CheckError
+from rails.core.globs import glob_match
 from rails.core.text import one_line
 from rails.gate.support import config_files
 
@@ -116,7 +117,8 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
         return _NOTHING
     from rails.gate.support import executed_config  # most projects have no such settings
 
-    mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
+    mine = _parsed(own, PROJECT_FILE, str(project))
+    theirs = _parsed(users, USER_FILE, str(project))
     agreed = not mine.commands or bool(executed_config.may_execute(folder, own, project))
     return GateSettings(
         (*mine.modes, *theirs.modes),
@@ -186,7 +188,9 @@ class _Reader(Struct, frozen=True):
 
 
 def _mode(table: ModeTable, *, projects: bool) -> Mode:
-    path, agent, rule = _words(table.path), _words(table.agent), _words(table.rule)
+    path = _words(table.path)
+    agent = _words(table.agent)
+    rule = _words(table.rule)
     made = Mode(table.mode, path, agent, rule, table.attempts, table.check, projects)
     if not (path or agent or rule):
         raise _Mistake("say for which path, agent or rule; a mode for everything would be no gate")
@@ -260,12 +264,6 @@ def _pattern(text: str) -> str:
 
 def matches(path: str, pattern: str) -> bool:
     """Match a glob: ``**`` is any folders, ``*`` stays in one; without a slash, any name."""
+    pattern = pattern.removeprefix("./")
     whole = path if "/" in pattern else path.rpartition("/")[2]
-    return _glob(pattern.removeprefix("./")).fullmatch(whole) is not None
-
-
-@lru_cache(maxsize=512)
-def _glob(pattern: str) -> re.Pattern[str]:
-    parts = {"**/": "(?:[^/]*/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    tokens = re.findall(r"\*\*/|\*\*|\*|\?|[^*?]+", pattern + ("**" if pattern.endswith("/") else ""))
-    return re.compile("".join(parts.get(token, re.escape(token)) for token in tokens))
+    return glob_match(f"{pattern}**" if pattern.endswith("/") else pattern, whole)

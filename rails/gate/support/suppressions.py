@@ -59,7 +59,8 @@ def uncovered(path: str, data: bytes) -> Uncovered:
     excused: dict[int, str] = {}
     for number, column, comment in _all(path, data):
         if _OF_A_LINE.search(comment):
-            line, at = pieces[2 * number - 2], column - 1
+            line = pieces[2 * number - 2]
+            at = column - 1
             first, *more = split_lines(comment)
             pieces[2 * number - 2] = line[:at] + re.sub(r"\w", "x", first) + line[at + len(first) :]
             excused.setdefault(number + len(more) + bool(_NEXT_LINE.search(comment)), _key(comment))
@@ -137,7 +138,8 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
         yield from _python(text)
         return
     pattern = _SCRIPT if suffix in _SCRIPTS else _PYTHON if suffix == ".ipynb" else _ELSEWHERE
-    number, at = 1, 0
+    number = 1
+    at = 0
     for found in re.finditer(pattern, text, re.I):
         number += len(_LINE_END.findall(text, at, at := found.start()))
         begun = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1

@@ -48,7 +48,9 @@ class Pipe:
         frame: Callable[[IO[bytes]], bytes | None],
         end: Callable[[], object] | None = None,
     ) -> None:
-        self.name, self._process, self._end = name, process, end
+        self.name = name
+        self._process = process
+        self._end = end
         self._input, output = programs.pipes(self._process)
         self._ended = False
         lock.widen(self._input, _PIPE_BYTES)
@@ -170,7 +172,8 @@ class PythonWorker:
         """Stop the process."""
         if self._pipe is not None:
             self._pipe.close()
-        self._pipe, self._requests = None, 0
+        self._pipe = None
+        self._requests = 0
 
 
 def _by_ours(script: Path) -> Pipe:

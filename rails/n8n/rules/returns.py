@@ -209,11 +209,11 @@ def _python_shape(node: ast.expr | None) -> _Shape:
             return value
         case ast.JoinedStr():
             return "text"
-        case ast.Compare() | ast.UnaryOp() | ast.Tuple():
+        case ast.Compare() | ast.UnaryOp():
             return 0
         case ast.BinOp(op=ast.Add()):
             return _joined("+", [_python_shape(node.left), _python_shape(node.right)])
-        case ast.List():
+        case ast.List() | ast.Tuple():
             return [_python_shape(one) for one in node.elts]
         case ast.ListComp():
             return [_python_shape(node.elt)]

@@ -11,7 +11,7 @@ import json
 import platform
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -38,7 +38,8 @@ from rails.sandbox.values import Result, SandboxLimits, SandboxView
 
 _CONFIGS: Final = ("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")
 #: What Biome reads beside its configuration.
-_BESIDE: Final = ("package.json", ".editorconfig", ".gitignore", ".ignore")
+_BESIDE: Final = ("package.json", ".editorconfig")
+_IN_FOLDERS: Final = (*_CONFIGS, ".gitignore", ".ignore")
 _NAMED: Final = re.compile(r'"((?:\.{1,2}/)?[^"\n]+\.(?:jsonc?|grit))"')
 _EXCUSED: Final = re.compile(r"^[ \t]*+(?://|/\*)\s*biome-ignore-all\s+lint[:\s]", re.M)
 _LINT_CANARY: Final = (
@@ -100,8 +101,9 @@ class BiomeTools(NodeTools):
         try:
             reported = self._reported(path, data)
         except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
-            key = ("biome", self._version, (), path, data)
-            reported = self.context.once(key, lambda: self._lint_now(path, data, ()))
+            name = path.rpartition("/")[2]
+            key = ("biome", self._version, (), name, data)
+            reported = self.context.once(key, lambda: self._lint_now(name, data, ()))
         found = next((one for one in reported if one.rule == SYNTAX), None)
         if found is None:
             return None
@@ -156,7 +158,7 @@ class BiomeTools(NodeTools):
     @cached_property
     def _beside(self) -> tuple[tuple[str, bytes], ...]:
         found: dict[str, bytes] = {}
-        for name in (*_CONFIGS, *_BESIDE):
+        for name in (*_IN_FOLDERS, *_BESIDE):
             if data := config_files.read_config_file(self.context.project / name):
                 found[name] = data
         for name in [name for name in found if name in _CONFIGS]:
@@ -168,12 +170,10 @@ class BiomeTools(NodeTools):
 
     def _configuration(self, path: str) -> Iterator[tuple[str, bytes]]:
         yield from self._beside
-        parts = path.split("/")[:-1]
-        for count in range(1, len(parts) + 1):
-            folder = "/".join(parts[:count])
-            for name in _CONFIGS:
+        for folder in config_files.folders_to(path)[1:]:
+            for name in _IN_FOLDERS:
                 if data := config_files.read_config_file(self.context.project / folder / name):
-                    yield f"{folder}/{name}", data
+                    yield f"{folder}{name}", data
 
     def _reported(self, path: str, data: bytes) -> list[Diagnostic]:
         configuration = tuple(self._configuration(path))
@@ -182,25 +182,28 @@ class BiomeTools(NodeTools):
 
     def _lint_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> list[Diagnostic]:
         with scratch_folder("biome") as folder:
-            self._laid_out(Path(folder), {**dict(configuration), path: data})
+            self._laid_out(Path(folder), configuration, path, data)
             flags = ("--reporter=json", "--max-diagnostics=none", "--colors=off")
             ran = self._run(folder, ("lint", *flags, f"./{path}"))
+        if "No files were processed" in ran.err:
+            raise ExcludedError
         try:
             report = msgspec.json.decode(ran.out, type=_Report)
             found = [_diagnostic(item) for item in report.diagnostics]
         except msgspec.DecodeError as error:
             raise CheckError(f"Biome ended with code {ran.exit_code}: {_complaint(ran)}") from error
         if not (report.summary.changed or report.summary.unchanged or found):
-            if "are ignored" in ran.err or "were provided but ignored" in ran.err:
-                raise ExcludedError
             raise NotCheckedError("Biome does not look at this file")
         return found
 
-    def _laid_out(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        for name, data in files.items():
+    def _laid_out(self, folder: Path, configuration: Sequence[tuple[str, bytes]], path: str, data: bytes) -> None:
+        files = {**dict(configuration), path: data}
+        if files.keys().isdisjoint((".gitignore", ".ignore")):
+            files[".gitignore"] = b"\n"  # Biome wants one where it is to leave out what git ignores
+        for name, content in files.items():
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+            place.write_bytes(content)
         (folder / "node_modules").symlink_to(real_path(self.context.project / "node_modules"), True)
 
     def _format(self, path: str, data: bytes) -> bytes:
@@ -211,7 +214,7 @@ class BiomeTools(NodeTools):
     def _format_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> bytes:
         with scratch_folder("biome") as folder:
             # Biome asks its lists of files only about a file that is there.
-            self._laid_out(Path(folder), {**dict(configuration), path: data})
+            self._laid_out(Path(folder), configuration, path, data)
             ran = self._run(folder, ("format", "--colors=off", f"--stdin-file-path={path}"), data)
         if "is ignored" in ran.err:
             raise ExcludedError

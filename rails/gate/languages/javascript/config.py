@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support import config_files
 from rails.gate.support.advice import name_list
+from rails.gate.support.config_files import fits, folders_to
 
 _ESLINT: Final = re.compile(r"eslint\.config\.[cm]?[jt]s|\.eslintrc(?:\.\w+)?")
 #: What Prettier reads in a folder, in its order: the first that is there counts.
@@ -64,18 +64,19 @@ class ScriptSettings(Struct, frozen=True):
                     return PrettierSettings(folder, f"{folder}{name}", True)
         return PrettierSettings()
 
+    def prettier_ignores(self, path: str) -> Iterator[str]:
+        """Yield what Prettier reads where it is started: at the top, and in each package on the way."""
+        for folder in folders_to(path):
+            if not folder or (self.project / folder / "package.json").is_file():
+                yield from (f"{folder}.gitignore", f"{folder}.prettierignore")
+
     def prettier_options(self, path: str, nearest: PrettierSettings) -> dict[str, Json]:
         """Return ``path``'s options, with EditorConfig's."""
         options = {**_editorconfig(self.project, path), **_layout(nearest.config)}
-        for fits, more in _overrides(nearest.config):
-            if fits(path.removeprefix(nearest.folder)):
+        for is_for, more in _overrides(nearest.config):
+            if is_for(path.removeprefix(nearest.folder)):
                 options.update(more)
         return options
-
-
-def folders_to(path: str) -> list[str]:
-    """Return the parent folders of ``path``, each with a slash, the project's first."""
-    return ["", *(path[: at + 1] for at, sign in enumerate(path) if sign == "/")]
 
 
 def read_script_settings(project: Path) -> ScriptSettings:
@@ -124,7 +125,7 @@ def _patterns(value: Json) -> tuple[str, ...]:
 
 
 def _fits(within: tuple[str, ...], without: tuple[str, ...], path: str) -> bool:
-    return any(_matches(path, one) for one in within) and not any(_matches(path, one) for one in without)
+    return any(fits(path, one) for one in within) and not any(fits(path, one) for one in without)
 
 
 def _editorconfig(project: Path, path: str) -> dict[str, Json]:
@@ -136,7 +137,7 @@ def _editorconfig(project: Path, path: str) -> dict[str, Json]:
         ):
             line = raw.strip()
             if line.startswith("["):
-                applies = _matches(path.removeprefix(folder), line.strip("[]").removeprefix("/"))
+                applies = fits(path.removeprefix(folder), line.strip("[]").removeprefix("/"))
             key, _, value = (part.strip().lower() for part in line.partition("="))
             if key == "root" and value == "true":
                 options.clear()
@@ -153,18 +154,6 @@ def _of_editorconfig(key: str, value: str) -> dict[str, Json]:
     if key == "max_line_length" and value.isdigit():
         return {"printWidth": int(value)}
     return {"endOfLine": value} if key == "end_of_line" and value in ("lf", "crlf", "cr") else {}
-
-
-def _matches(path: str, pattern: str) -> bool:
-    """Without a slash the pattern is for names in any folder."""
-    choices = re.search(r"\{([^{}]*)\}", pattern)
-    if choices:
-        return any(
-            _matches(path, f"{pattern[: choices.start()]}{c}{pattern[choices.end() :]}") for c in choices[1].split(",")
-        )
-    if "/" not in pattern:
-        return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
-    return fnmatch.fnmatchcase(path, pattern.removeprefix("./").replace("**/", "*"))
 
 
 def _object(data: bytes, name: str) -> Mapping[str, Json]:

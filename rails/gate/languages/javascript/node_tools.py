@@ -21,7 +21,7 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.languages.javascript import node_worker
-from rails.gate.languages.javascript.config import PrettierSettings, ScriptSettings, folders_to
+from rails.gate.languages.javascript.config import PrettierSettings, ScriptSettings
 from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
@@ -261,7 +261,7 @@ class NodeTools:
             "path": self._place(path),
             "text": decoded.text,
             "options": options,
-            "ignorePath": [self._place(f"{folder}.prettierignore") for folder in folders_to(path)],
+            "ignorePath": [self._place(one) for one in self.config.prettier_ignores(path)],
         }
         key = ("prettier", self.version("prettier"), repr(options), path, data)
         return self.context.once(key, lambda: decoded.encode(self._prettier_now(request)))

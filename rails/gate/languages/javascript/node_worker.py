@@ -47,8 +47,10 @@ class NodeWorker:
     """
 
     def __init__(self, node: str, project: Path, home: Path | None = None, *, packages: bool = True) -> None:
-        self.packages, self.stamps = packages, dict[str, str]()
-        script, own = Path(__file__).with_name("node_worker.cjs"), tool_folder()
+        self.packages = packages
+        self.stamps = dict[str, str]()
+        script = Path(__file__).with_name("node_worker.cjs")
+        own = tool_folder()
         flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG]
         real = home or project
         around = [found for one in (real, *real.parents) for found in own_packages(one / "node_modules")]

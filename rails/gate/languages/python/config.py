@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, field
@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.gate.support.advice import name_list
-from rails.gate.support.config_files import parse_toml, read_config_file, table
+from rails.gate.support.config_files import fits, folders_to, hooks_of, parse_toml, read_config_file, table
+from rails.gate.support.language import ExcludedError
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
-_HOOK: Final = r"^[ \t]*(?:-\s*)?id:\s*['\"]?([\w-]+)"
 _BLACK_KEYS: Final = (
     "line-length",
     "target-version",
@@ -32,6 +32,16 @@ _BLACK_KEYS: Final = (
     "unstable",
     "enable-unstable-feature",
 )
+
+#: What black leaves out where a project does not say, by its own documentation.
+_BLACK_EXCLUDES: Final = (
+    r"/(\.direnv|\.eggs|\.git|\.hg|\.ipynb_checkpoints|\.mypy_cache|\.nox|\.pytest_cache|\.ruff_cache|\.tox|\.svn|\.venv"
+    r"|\.vscode|__pypackages__|_build|buck-out|build|dist|venv)/"
+)
+#: What flake8 does.
+_FLAKE8_EXCLUDES: Final = ".svn,CVS,.bzr,.hg,.git,__pycache__,.tox,.nox,.eggs,*.egg"
+#: All but stubs: flake8 alone takes ``*.py``, and pre-commit hands it what else is Python.
+_FLAKE8_FILES: Final = "*[!i],*[!y]i,*[!p]yi"
 
 #: The names and contents of what was read, which tell whether it is still the same.
 Digest = tuple[tuple[str, bytes], ...]
@@ -44,6 +54,7 @@ class RuffSettings(Struct, frozen=True):
     """How ruff runs: with the project's configuration, or isolated with ``options``.
 
     ``digest`` identifies the configuration. ``targets`` are Python versions by pattern, the general one last.
+    ``include`` are the patterns of what ruff looks at, from the project's folder on, if it names them.
     """
 
     project: bool
@@ -51,6 +62,7 @@ class RuffSettings(Struct, frozen=True):
     origin: str = ""
     digest: Digest = ()
     targets: Targets = ()
+    include: tuple[str, ...] | None = None
 
     def target_of(self, path: str) -> tuple[int, int] | None:
         """Return the Python version that ``path`` is for, if configured."""
@@ -58,7 +70,9 @@ class RuffSettings(Struct, frozen=True):
         return next((target for glob, target in self.targets if any(fnmatchcase(name, glob) for name in names)), None)
 
     def canary_of(self, path: str) -> str:
-        """Return a path that ruff treats like ``path``."""
+        """Return a path that ruff treats like ``path``. Raises ExcludedError if ``include`` has none for it."""
+        if self.include is not None and not any(fits(f"/{path}", pattern) for pattern in self.include):
+            raise ExcludedError
         folder, _, name = path.rpartition("/")
         if "." not in name or any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
             return path
@@ -80,9 +94,11 @@ class PythonSettings(Struct, frozen=True):
 
     formatter: Formatter
     black: Mapping[str, Json] = field(default_factory=dict)
+    black_include: str = ""
     black_exclude: tuple[str, ...] = ()
     flake8: tuple[str, ...] | None = None
     flake8_exclude: tuple[str, ...] = ()
+    flake8_files: tuple[str, ...] = ()
     flake8_notes: tuple[str, ...] = ()
     target: tuple[int, int] | None = None
     requires_python: str = ""
@@ -98,25 +114,24 @@ def read_python_settings(project: Path) -> PythonSettings:
 
 def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings) -> PythonSettings:
     """Return the settings with the nearest folder's formatter."""
-    folder = project.joinpath(path).parent
-    while folder != project and project in folder.parents:
-        tool = table(_toml_file(folder / "pyproject.toml"), "tool")
-        own = next((name for name in (".ruff.toml", "ruff.toml") if (folder / name).is_file()), "")
-        formatter = _formatter(_toml_file(folder / own) if own else table(tool, "ruff"), tool, set())
+    for folder in folders_to(path)[:0:-1]:
+        place = f"{folder}pyproject.toml"
+        tool = table(_toml_file(project / place), "tool")
+        own = next((name for name in (".ruff.toml", "ruff.toml") if (project / folder / name).is_file()), "")
+        formatter = _formatter(_toml_file(project / folder / own) if own else table(tool, "ruff"), tool, set())
         if formatter and formatter != "undecided":
-            place = f"{folder.relative_to(project).as_posix()}/pyproject.toml"
-            black = _black(table(tool, "black"), place)
-            return replace(settings, formatter=formatter, **black)
-        folder = folder.parent
+            return replace(settings, formatter=formatter, **_black(tool, place))
     return settings
 
 
-def _black(table_of_black: Mapping[str, Json], origin: str) -> dict[str, Any]:
-    excluded = (table_of_black.get(key) for key in ("exclude", "extend-exclude", "force-exclude"))
+def _black(tool: Mapping[str, Json], place: str) -> dict[str, Any]:
+    given = {key.removeprefix("--").replace("_", "-"): value for key, value in table(tool, "black").items()}
+    excluded = {"exclude": _BLACK_EXCLUDES, **given}
     return {
-        "black": {key: table_of_black[key] for key in _BLACK_KEYS if key in table_of_black},
-        "black_exclude": tuple(value for value in excluded if isinstance(value, str)),
-        "black_origin": origin if table_of_black else "black's own defaults",
+        "black": {key: given[key] for key in _BLACK_KEYS if key in given},
+        "black_include": str(given.get("include", "")),
+        "black_exclude": tuple(str(excluded.get(key, "")) for key in ("exclude", "extend-exclude", "force-exclude")),
+        "black_origin": place if "black" in tool else "black's own defaults",
     }
 
 
@@ -125,18 +140,11 @@ def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str =
 
     ``more_src`` is a further first-party source folder. Raises CheckError for unreadable configuration.
     """
-    folder = project.joinpath(path).parent
-    while True:
+    for folder in reversed(folders_to(path)):
         for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
-            file = folder / name
+            file = project / folder / name
             if file.is_file() and (name != "pyproject.toml" or "ruff" in table(_toml_file(file), "tool")):
-                origin = file.relative_to(project).as_posix()
-                digest, src, targets = _chain(project, file)
-                options = (("src", (*src, more_src)),) if more_src else ()
-                return RuffSettings(True, options, origin, digest, targets)
-        if folder == project or project not in folder.parents:
-            break
-        folder = folder.parent
+                return replace(_chain(project, file, more_src), origin=f"{folder}{name}")
     return RuffSettings(False, _own_options(project, settings, more_src), "errors only: ruff is not configured")
 
 
@@ -151,14 +159,16 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
     )
 
 
-def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]:
-    """Return a ruff configuration's digest, source folders and Python versions, with all it extends.
+def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
+    """Return what a ruff configuration says, with all it extends.
 
     Raises CheckError for a file outside the project: ruff would quote its lines.
     """
     seen: list[tuple[str, bytes]] = []
     src = [str(file.parent), str(file.parent / "src")]
     found = False
+    include: tuple[str, ...] | None = None
+    more: tuple[str, ...] = ()
     targets = dict[str, tuple[int, int]]()
     beside = _toml_file(file.parent / "pyproject.toml")
     for _ in range(10):
@@ -174,14 +184,28 @@ def _chain(project: Path, file: Path) -> tuple[Digest, tuple[str, ...], Targets]
         if isinstance(folders, list) and not found:
             src = [str(file.parent / str(folder)) for folder in folders]
             found = True
+        if include is None and "include" in options:
+            include = _patterns_of(project, file, options["include"])
+        more += _patterns_of(project, file, options.get("extend-include"))
         if not isinstance(extended, str):
             every = targets.pop("*", None) or _oldest(table(beside, "project").get("requires-python"))
-            return tuple(seen), tuple(src), (*targets.items(), *([("*", every)] if every else []))
+            if every:
+                targets["*"] = every
+            sources = (("src", (*src, more_src)),) if more_src else ()
+            patterns = None if include is None else include + more
+            return RuffSettings(True, sources, "", tuple(seen), tuple(targets.items()), patterns)
         file = real_path(file.parent / extended)
         if project not in file.parents:
             words = "which is outside the project or leads through a link or '..'; name it by its plain path inside"
             raise CheckError(f"ruff's configuration extends {extended}, {words}.")
     raise CheckError("ruff's configuration extends itself.")
+
+
+def _patterns_of(project: Path, file: Path, given: Json) -> tuple[str, ...]:
+    """Return patterns as ruff reads them: below their file's folder, and those that begin with a star anywhere."""
+    patterns = list(map(str, given)) if isinstance(given, list) else []
+    folder = PurePosixPath("/", file.parent.relative_to(project))
+    return (*(one for one in patterns if one[:1] == "*"), *(str(folder / one) for one in patterns))
 
 
 class _Reader:
@@ -201,7 +225,7 @@ class _Reader:
         ruff_table = (
             parse_toml(read_config_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
         )
-        hooks = _hooks(self.bytes_of(".pre-commit-config.yaml"))
+        hooks = hooks_of(self.bytes_of(".pre-commit-config.yaml"))
         section, flake8_file = self._ini()
         flake8_table = table(tool, "flake8")
         if section is None and flake8_table:
@@ -215,10 +239,14 @@ class _Reader:
         return PythonSettings(
             _formatter(ruff_table, tool, hooks),
             flake8=arguments if section is not None else None,
-            flake8_exclude=_patterns(section or {}),
+            flake8_exclude=(
+                *_patterns(section or {}, "exclude", _FLAKE8_EXCLUDES),
+                *_patterns(section or {}, "extend-exclude", ""),
+            ),
+            flake8_files=_patterns(section or {}, "filename", _FLAKE8_FILES),
             flake8_notes=notes,
             flake8_origin=flake8_file,
-            **_black(table(tool, "black"), "pyproject.toml"),
+            **_black(tool, "pyproject.toml"),
             target=_target(ruff_table.get("target-version")) or _oldest(requires),
             requires_python=requires if isinstance(requires, str) else "",
             digest=tuple(self.seen),
@@ -256,7 +284,8 @@ def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[st
 
 
 def _flake8_arguments(section: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    arguments, notes = [], []
+    arguments = []
+    notes = []
     for key, value in section.items():
         name = key.replace("_", "-")
         if name == "local-plugins":
@@ -276,9 +305,9 @@ def _without_comments(value: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _patterns(section: Mapping[str, str]) -> tuple[str, ...]:
-    found = [section.get(key, "") for key in ("exclude", "extend-exclude", "extend_exclude")]
-    return tuple(part for value in found for part in re.split(r"[,\s]+", _without_comments(value)) if part)
+def _patterns(section: Mapping[str, str], key: str, default: str) -> tuple[str, ...]:
+    value = section.get(key, section.get(key.replace("-", "_"), default))
+    return tuple(filter(None, re.split(r"[,\s]+", _without_comments(value))))
 
 
 def _target(version: Json) -> tuple[int, int] | None:
@@ -291,11 +320,6 @@ def _oldest(requires: Json) -> tuple[int, int] | None:
         return None
     bounds = re.findall(r"(>=|~=|={2,3}|>)\s*3\.(\d+)", requires)
     return (3, max(int(minor) for _, minor in bounds)) if bounds else None
-
-
-def _hooks(data: bytes) -> set[str]:
-    uncommented = re.sub(r"^[ \t]*#.*$", "", data.decode(errors="replace"), flags=re.M) if data else ""
-    return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
 
 
 def _toml_file(path: Path) -> Mapping[str, Json]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Final, cast
 
 from rails.core import limits
@@ -13,6 +15,7 @@ from rails.core.text import decode_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python.config import PythonSettings
 from rails.gate.support.check import CheckContext
+from rails.gate.support.config_files import folders_to
 from rails.gate.support.diagnostics import Diagnostic, not_listed
 from rails.gate.support.language import ExcludedError, NotCheckedError
 from rails.processes.programs import Tool
@@ -52,14 +55,17 @@ class InWorkers:
         flake8: Tool | None,
         ask: Callable[[Mapping[str, object]], Mapping[str, object]],
     ) -> None:
-        self.context, self.config, self._ask = context, config, ask
-        self._black, self._flake8 = black, flake8
+        self.context = context
+        self.config = config
+        self._ask = ask
+        self._black = black
+        self._flake8 = flake8
 
     def black(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or ExcludedError."""
         if self._black is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
-        if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
+        if self._left_by_black(path):
             raise ExcludedError
         decoded = decode_text(data)
         if decoded is None:
@@ -73,7 +79,7 @@ class InWorkers:
         """Return flake8's findings. Raises CheckError, NotCheckedError or ExcludedError."""
         if self._flake8 is None:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
-        if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
+        if self._left_by_flake8(path):
             raise ExcludedError
         by_path = any(one.startswith("--per-file-ignores") for one in self.config.flake8 or ())
         if not self._found(path if by_path else "canary.py", LINT_CANARY.decode()):
@@ -85,21 +91,39 @@ class InWorkers:
             raise NotCheckedError("it is not UTF-8 text")
         return self._found(path, decoded.text)
 
+    def _left_by_black(self, path: str) -> bool:
+        """Whether ``black .`` leaves a file out, where its configuration is; what has no length is no match."""
+        below = f"/{path.removeprefix(self.config.black_origin.removesuffix('pyproject.toml'))}"
+        places = [*folders_to(below)[2:], below]
+        try:
+            found = [_searched(pattern, place) for pattern in self.config.black_exclude for place in places]
+            return any(one and one[0] for one in found) or not _searched(self.config.black_include, below)
+        except re.error as error:
+            raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
+
+    def _left_by_flake8(self, path: str) -> bool:
+        """Whether ``flake8 .`` leaves a file out: by a name, or by where it or a folder above is."""
+        project = self.context.project
+        inside = PurePath(path)
+        places = (*inside.parts, *(str(project / one) for one in (inside, *inside.parents)))
+        for pattern in self.config.flake8_exclude:
+            placed = os.path.normpath(project / pattern) if "/" in pattern or pattern == "." else pattern
+            if fnmatch.filter(places, placed):
+                return True
+        return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in self.config.flake8_files)
+
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """Return ignored flake8 configuration."""
-        return tuple(("flake8", reason) for reason in self._missing())
-
-    def _missing(self) -> tuple[str, ...]:
         wanted = [
             a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
         ]
         codes = [code for part in wanted for code in re.split(r"[,\s]+", part) if code]
         known = self.context.known.get(("flake8 codes", self.config.flake8), ())
         missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
-        if not missing:
-            return self.config.flake8_notes
-        words = f"no installed plugin reports {', '.join(missing)}, which the project selects"
-        return (*self.config.flake8_notes, words)
+        notes = self.config.flake8_notes
+        if missing:
+            notes += (f"no installed plugin reports {', '.join(missing)}, which the project selects",)
+        return tuple(("flake8", reason) for reason in notes)
 
     def _found(self, path: str, text: str) -> tuple[Finding, ...]:
         arguments = self.config.flake8 or ()
@@ -125,16 +149,5 @@ class InWorkers:
         return answer
 
 
-def _searches(pattern: str, path: str) -> bool:
-    """Match black's exclude pattern; black makes multi-line ones verbose."""
-    try:
-        return bool(re.search(pattern, path, re.VERBOSE if "\n" in pattern else 0))
-    except re.error as error:
-        raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
-
-
-def _excludes(pattern: str, path: str) -> bool:
-    clean = pattern.strip().removeprefix("./").rstrip("/")
-    parts = path.split("/")
-    above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
-    return any(fnmatch.fnmatch(text, clean) for text in (*above, *parts))
+def _searched(pattern: str, place: str) -> re.Match[str] | None:
+    return re.search(pattern, place, re.VERBOSE if "\n" in pattern else 0)

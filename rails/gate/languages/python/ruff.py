@@ -60,7 +60,8 @@ class RuffCli(msgspec.Struct, frozen=True):
 
     def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> programs.ToolRun:
         options = [a for a in settings.arguments() if verb == "check" or not a.startswith("--config=lint.")]
-        name, decoded = str(self.project / path), decode_text(data)
+        name = str(self.project / path)
+        decoded = decode_text(data)
         if decoded is not None and decoded.encoding != "utf-8":  # ruff reads nothing else
             data = decoded.text.encode()
         files = ("--no-cache", "--force-exclude", "--stdin-filename", name, "-")
@@ -106,10 +107,12 @@ def parse_diagnostics(out: bytes) -> Iterator[tuple[int, Diagnostic]]:
 
 def _diagnostic(item: _Item) -> Diagnostic:
     edits: tuple[FixEdit, ...] = ()
-    safe, remedy = False, ""
+    safe = False
+    remedy = ""
     if item.fix is not None:
         edits = tuple(FixEdit(_pair(one.location), _pair(one.end_location), one.content) for one in item.fix.edits)
-        safe, remedy = item.fix.applicability == "safe", item.fix.message or ""
+        safe = item.fix.applicability == "safe"
+        remedy = item.fix.message or ""
     rule = item.code or item.name or SYNTAX
     return Diagnostic(rule, item.message, _pair(item.location), _pair(item.end_location), edits, safe, remedy)
 

@@ -212,9 +212,9 @@ class PythonTools:
             return self.in_workers.black(path, data)
         if not self.config.formatter:
             raise NotNeededError
-        canary = self.ruff_settings(path).canary_of(path)
-        if self._ruff_format(canary, FORMAT_CANARY) == FORMAT_CANARY:
-            raise self._excluded(self.ruff_settings(path))
+        how = self.ruff_settings(path)
+        if self._ruff_format(how.canary_of(path), FORMAT_CANARY) == FORMAT_CANARY:
+            raise self._excluded(how)
         return self._ruff_format(path, data)
 
     def _ruff_format(self, path: str, data: bytes) -> bytes:
@@ -247,8 +247,7 @@ class PythonTools:
 
     def left_out(self, _path: str) -> tuple[tuple[str, str], ...]:
         """Say what of the project's flake8 configuration cannot be honoured here, and why."""
-        has_something = self.config.flake8 is not None or self.config.flake8_notes
-        return self.in_workers.left_out() if has_something else ()
+        return self.in_workers.left_out()
 
 
 def _has_rule(found: Sequence[Diagnostic]) -> bool:

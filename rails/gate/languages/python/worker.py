@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 def answer_requests() -> None:
     """Answer until standard input ends, as it does when the parent dies."""
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    source = sys.stdin.buffer
+    sink = sys.stdout.buffer
     # Whatever a plugin prints must not get between the answers.
     sys.stdout = sys.stderr
     warnings.simplefilter("ignore")
@@ -218,7 +219,8 @@ def _text_checker() -> _Anything:
             return super().noqa_line_for(line_number) if _TextChecker.excuses else ""
 
     class _TextChecker(FileChecker):  # type: ignore[misc]
-        text, excuses = "", False
+        text = ""
+        excuses = False
 
         def _make_processor(self) -> FileProcessor:
             _TextChecker.excuses = "noqa" in self.text.lower()
@@ -232,7 +234,8 @@ def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str], Any, _Coll
     from flake8.main.application import Application
     from flake8.style_guide import StyleGuideManager
 
-    app, collector = Application(), _Collector()
+    app = Application()
+    collector = _Collector()
     app.initialize(["--isolated", *arguments])
     checkers = app.plugins.checkers
     loaded = [*checkers.tree, *checkers.logical_line, *checkers.physical_line]
