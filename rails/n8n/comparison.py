@@ -110,7 +110,8 @@ def _own(raw: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _pairs(old: Iterable[Node], new: Iterable[Node]) -> list[tuple[Node, Node]]:
-    left, right = list(old), list(new)
+    left = list(old)
+    right = list(new)
     pairs: list[tuple[Node, Node]] = []
     for key in _KEYS:
         found = _by_key(left, right, key)

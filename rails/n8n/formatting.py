@@ -121,7 +121,8 @@ def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> 
     places = layout.missing(workflow)
     changed: dict[int, dict[str, Json]] = {}
     given = [node.raw.get("id") for node in workflow.nodes]
-    taken, seen = {one for one in given if isinstance(one, str)}, set[str]()
+    taken = {one for one in given if isinstance(one, str)}
+    seen = set[str]()
     for node in workflow.nodes:
         added: dict[str, Json] = {}
         own = node.raw.get("id")

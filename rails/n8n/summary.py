@@ -138,8 +138,10 @@ def _details(details: Sequence[Detail], most: int = _MOST_DETAILS) -> Iterator[S
 
 
 def _detail(detail: Detail) -> Iterator[SummaryLine]:
-    style, name = _STYLES[detail.kind], f"{_MARKS[detail.kind]}{_path(detail.path)}"
-    before, after = detail.before, detail.after
+    style = _STYLES[detail.kind]
+    name = f"{_MARKS[detail.kind]}{_path(detail.path)}"
+    before = detail.before
+    after = detail.after
     texts = [value for value in (before, after) if isinstance(value, str)]
     if any("\n" in text for text in texts) and len(texts) == (2 if detail.kind == "change" else 1):
         yield SummaryLine(style, f"{name}:", 1)

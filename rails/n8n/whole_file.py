@@ -26,7 +26,8 @@ def workflow_edit(
         return made
     text = json.dumps(made, ensure_ascii=False, indent=2)
     after, _ = complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
-    before, new = decode_text(data), decode_text(after)
+    before = decode_text(data)
+    new = decode_text(after)
     if before is None or before.encoding != "utf-8" or new is None:
         return Refusal("workflow", f"{path} is not UTF-8 text.", "Save it as UTF-8.", path=one_line(str(path)))
     return before.text, new.text

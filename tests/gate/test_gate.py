@@ -1,6 +1,5 @@
 """The gate as a whole: files on disk, git revisions, honesty about what did not run."""
 
-
 import pytest
 
 from rails.core.changes import ChangeSet, FileChange

@@ -95,6 +95,8 @@ def test_python_is_judged_alike():
         ("return [{'json': {}}]", True, ["error"]),
         ("if x:\n    return 1\nreturn []", False, ["warning"]),
         ("return [{'json': {'a': 1}}]", False, []),
+        ("return ({'json': {}}, a)", False, []),
+        ("return {}, 'a'", False, ["error"]),
         ("return {'json': {'a': 1}}", True, []),
         ("return _items", False, []),
         ("def f():\n    return 'a'\nreturn [{'json': f()}]", False, []),

@@ -48,7 +48,8 @@ def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
     if not boxes:
         return ""
     canvas = _Canvas(boxes, wires, compared=drawn.compared)
-    left, top = min(box.x for box in boxes) - _MARGIN, min(box.y for box in boxes) - _MARGIN
+    left = min(box.x for box in boxes) - _MARGIN
+    top = min(box.y for box in boxes) - _MARGIN
     width = max(max(box.x + box.width for box in boxes) + _MARGIN - left, 420)
     height = canvas.bottom() + _MARGIN - top
     missing = f"{len(boxes):,} of {drawn.total:,} nodes are drawn" if drawn.total > len(boxes) else ""
@@ -66,7 +67,8 @@ def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
 
 class _Canvas:
     def __init__(self, boxes: list[NodeBox], wires: Iterable[DrawnWire], *, compared: bool) -> None:
-        self._boxes, self._compared = boxes, compared
+        self._boxes = boxes
+        self._compared = compared
         self._wires = [wire for wire in wires if wire.source < len(boxes) and wire.target < len(boxes)]
 
     def _mark(self, kind: str) -> str:
@@ -185,7 +187,8 @@ def _lowest(source: NodeBox, target: NodeBox) -> int:
 
 
 def _sub_curve(source: NodeBox, target: NodeBox, kind: str) -> str:
-    x, y = source.x + source.width // 2, source.y + (source.height if source.y < target.y else 0)
+    x = source.x + source.width // 2
+    y = source.y + (source.height if source.y < target.y else 0)
     u, v = target.port(kind)
     bend = max(30, abs(y - v) // 2)
     return f"M{x} {y}C{x} {y - bend} {u} {v + 7 + bend} {u} {v + 7}"

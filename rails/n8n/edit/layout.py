@@ -13,9 +13,12 @@ from rails.n8n.model import Node, Workflow, is_position
 from rails.n8n.nodes.ports import AI_PORTS
 
 #: The editor's own spacing, in canvas units.
-_COLUMN, _ROW = 240, 200
+_COLUMN = 240
+_ROW = 200
 #: How wide a plain node and one with sub-nodes are, and the room between columns.
-_BOX, _WIDE, _GAP = 96, 250, 140
+_BOX = 96
+_WIDE = 250
+_GAP = 140
 #: Canvas units; what is farther out counts as there.
 _FARTHEST: Final = 1_000_000
 #: Places that are tried below each other before two nodes may overlap.

@@ -85,7 +85,8 @@ class ParsedScript(Struct, frozen=True):
     def node_at(self, start: int, end: int) -> Node | None:
         """Return the smallest part around these characters."""
         if not self.code.isascii():
-            start, end = len(self.code[:start].encode()), len(self.code[:end].encode())
+            start = len(self.code[:start].encode())
+            end = len(self.code[:end].encode())
         return self.tree.root_node.descendant_for_byte_range(start, end)
 
 

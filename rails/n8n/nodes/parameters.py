@@ -121,7 +121,8 @@ def _resolved(properties: Sequence[Property], by_name: Mapping[str, Sequence[Pro
     for item in properties:
         names = item.display.depends_on if item.display else ()
         depends.setdefault(item.name, set()).update(name for name in names if name in by_name and name != item.name)
-    waiting, resolved = list(properties), set[str]()
+    waiting = list(properties)
+    resolved = set[str]()
     while waiting:
         ready = [item for item in waiting if depends[item.name] <= resolved] or waiting
         yield from ready

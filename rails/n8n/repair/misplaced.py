@@ -65,7 +65,8 @@ def _at(value: Any, path: JsonPath) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _levels_at(level: Level, path: JsonPath) -> list[Level]:
-    found, names = [level], [part for part in path if isinstance(part, str)]
+    found = [level]
+    names = [part for part in path if isinstance(part, str)]
     while names:
         name = names.pop(0)
         items = [item for one in found for item in one.by_name.get(name, ())]
@@ -79,7 +80,8 @@ def _levels_at(level: Level, path: JsonPath) -> list[Level]:
 
 class _Finder:
     def __init__(self, top: Spot, context: Context) -> None:
-        self._top, self._context = top, context
+        self._top = top
+        self._context = context
 
     def changes(self) -> Iterator[ParameterChange]:
         for spot, name, item in each_given(self._top, self._context):

@@ -40,7 +40,8 @@ def check(workflow: Workflow, known: Catalogue, held: Mapping[int, Mapping[str, 
 
 
 def _sides(node: Node, known: Catalogue, held: Mapping[int, Mapping[str, Any]]) -> _Sides:
-    description, values = known.describe(node.type, node.version), held.get(node.index)
+    description = known.describe(node.type, node.version)
+    values = held.get(node.index)
     if description is None or values is None:
         return _NOT_KNOWN
     version = context_of(description, node.version).version
@@ -51,7 +52,8 @@ def _sides(node: Node, known: Catalogue, held: Mapping[int, Mapping[str, Any]]) 
 
 def _wire(wire: Wire, source: _Sides, target: _Sides) -> Iterator[Issue]:
     kind = wire.source_type
-    outputs, inputs = _of(source.outputs, kind), _of(target.inputs, kind)
+    outputs = _of(source.outputs, kind)
+    inputs = _of(target.inputs, kind)
     if outputs is not None and wire.output >= len(outputs):
         yield _no_output(wire, outputs, source, target)
     elif inputs is not None and wire.input >= len(inputs):

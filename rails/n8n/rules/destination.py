@@ -97,7 +97,8 @@ def _settings(workflow: Mapping[str, Json]) -> Iterator[Issue]:
         return
     yield from _unknown(settings, ("settings",), _SETTINGS, "the settings")
     for key, value in settings.items():
-        wanted, allowed = _SETTINGS.get(key), _SETTING_VALUES.get(key)
+        wanted = _SETTINGS.get(key)
+        allowed = _SETTING_VALUES.get(key)
         if wanted is not None and json_kind(value) != wanted:
             yield issue(
                 "N8N103", ("settings", key), severity="error", key=key, wanted=wanted, json_kind=json_kind(value)

@@ -126,7 +126,8 @@ def _unknown_output(wire: Wire, names: Names) -> Issue:
 
 def _other_type(wire: Wire) -> Issue:
     path = (*wire.path, "type")
-    given, wanted = wire.target_type, wire.source_type
+    given = wire.target_type
+    wanted = wire.source_type
     ends = f"from {wire.source} to {wire.target}"
     remedy = f'Write "type": {shown_value(wanted)}.'
     if given not in PORT_TYPES:

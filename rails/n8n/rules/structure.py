@@ -123,10 +123,13 @@ def _position(position: Json, path: JsonPath, name: str) -> Iterator[Issue]:
 
 
 def _duplicate(field: str, value: str, name: str, index: int, first: int) -> Issue:
-    rule, remedy, of = "N8N019", "Give each node an id of its own (a UUID), or leave the id out.", f" of {name}"
+    rule = "N8N019"
+    remedy = "Give each node an id of its own (a UUID), or leave the id out."
+    of = f" of {name}"
     if field == "name":
         example = shown_value(f"{value}1")
-        rule, of = "N8N018", ""
+        rule = "N8N018"
+        of = ""
         remedy = f"Rename one of them, for example to {example}, and its connections with it."
     message = f"Duplicate node {field} {shown_value(value)}{of}: nodes[{first}] has it already"
     return Issue(rule, ("nodes", index, field), message, remedy, code=f"duplicate_node_{field}")

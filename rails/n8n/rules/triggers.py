@@ -35,7 +35,8 @@ def check(
         yield from _publishable(running, waits=has_webhook(workflow, known))
     yield from _responses(running)
     for node in running:
-        description, values = known.describe(node.type, node.version), held.get(node.index)
+        description = known.describe(node.type, node.version)
+        values = held.get(node.index)
         if description is not None and values is not None:
             used = [item for item in description.credentials if item.required and _shows(item, node, values)]
             severity = _severity(workflow, node, description) if publishes else "info"
