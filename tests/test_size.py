@@ -25,7 +25,7 @@ PACKAGES = {
     "core": 23_432,
     "data_formats": 14_572,
     "edits": 41_281,
-    "gate": 70_069,
+    "gate": 70_079,
     "git": 4_279,
     "integrations": 21_778,
     "json_schema": 10_386,

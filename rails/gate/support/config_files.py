@@ -46,13 +46,13 @@ def folders_to(path: str) -> list[str]:
     return ["", *(path[: at + 1] for at, sign in enumerate(path) if sign == "/")]
 
 
-def fits(path: str, pattern: str) -> bool:
+def pattern_fits(path: str, pattern: str) -> bool:
     """Match a pattern with ``{a,b}``; any part of it fits several folders. Without a slash it is for names in any."""
     choices = re.search(r"\{([^{}]*)\}", pattern)
     if choices:
-        return any(
-            fits(path, f"{pattern[: choices.start()]}{c}{pattern[choices.end() :]}") for c in choices[1].split(",")
-        )
+        before = pattern[: choices.start()]
+        after = pattern[choices.end() :]
+        return any(pattern_fits(path, f"{before}{one}{after}") for one in choices[1].split(","))
     if "/" not in pattern:
         return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
     return fnmatch.fnmatchcase(path, pattern.removeprefix("./").replace("**/", "*"))

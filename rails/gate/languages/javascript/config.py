@@ -15,7 +15,7 @@ from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support import config_files
 from rails.gate.support.advice import name_list
-from rails.gate.support.config_files import fits, folders_to
+from rails.gate.support.config_files import folders_to, pattern_fits
 
 _ESLINT: Final = re.compile(r"eslint\.config\.[cm]?[jt]s|\.eslintrc(?:\.\w+)?")
 #: What Prettier reads in a folder, in its order: the first that is there counts.
@@ -125,7 +125,7 @@ def _patterns(value: Json) -> tuple[str, ...]:
 
 
 def _fits(within: tuple[str, ...], without: tuple[str, ...], path: str) -> bool:
-    return any(fits(path, one) for one in within) and not any(fits(path, one) for one in without)
+    return any(pattern_fits(path, one) for one in within) and not any(pattern_fits(path, one) for one in without)
 
 
 def _editorconfig(project: Path, path: str) -> dict[str, Json]:
@@ -137,7 +137,7 @@ def _editorconfig(project: Path, path: str) -> dict[str, Json]:
         ):
             line = raw.strip()
             if line.startswith("["):
-                applies = fits(path.removeprefix(folder), line.strip("[]").removeprefix("/"))
+                applies = pattern_fits(path.removeprefix(folder), line.strip("[]").removeprefix("/"))
             key, _, value = (part.strip().lower() for part in line.partition("="))
             if key == "root" and value == "true":
                 options.clear()

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.gate.support.advice import name_list
-from rails.gate.support.config_files import fits, folders_to, hooks_of, parse_toml, read_config_file, table
+from rails.gate.support.config_files import folders_to, hooks_of, parse_toml, pattern_fits, read_config_file, table
 from rails.gate.support.language import ExcludedError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class RuffSettings(Struct, frozen=True):
 
     def canary_of(self, path: str) -> str:
         """Return a path that ruff treats like ``path``. Raises ExcludedError if ``include`` has none for it."""
-        if self.include is not None and not any(fits(f"/{path}", pattern) for pattern in self.include):
+        if self.include is not None and not any(pattern_fits(f"/{path}", pattern) for pattern in self.include):
             raise ExcludedError
         folder, _, name = path.rpartition("/")
         if "." not in name or any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
