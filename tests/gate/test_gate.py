@@ -172,28 +172,12 @@ def test_a_tool_gets_no_environment_of_ours(monkeypatch):
     assert ran.out.endswith(b"/\n")
 
 
-def test_the_text_report_lets_no_control_character_through(world):
-    verdict = world.judge(("a.json", '{"a\x1b[31m": 1, "\u202e": }'))
-    assert "\x1b" not in report.verdict_as_text(verdict)
-    assert "\u202e" not in report.verdict_as_text(verdict)
-
-
 def test_the_text_report_says_once_what_many_files_have_in_common(world):
     world.put("ruff.toml", 'exclude = ["gen"]\n')
     names = [f"gen/m{n}.py" for n in range(9)]
     text = report.verdict_as_text(world.judge(*((name, "x = 1\n") for name in names)))
     assert "  9 files: ruff, ruff format: the project's configuration excludes this file (not required)\n" in text
     assert "    gen/m0.py, gen/m1.py, gen/m2.py and 6 more\n" in text
-
-
-def test_a_window_shows_the_enclosing_function():
-    text = "x = 1\n\n\ndef one():\n    a = 1\n    if a:\n        return b\n\n\ndef two():\n    pass\n"
-    from rails.core.verdict import Finding
-
-    shown = report.window(Finding("a.py", 7, 16, "F821", "m", "ruff"), text)
-    assert shown.splitlines() == ["  4 | def one():", "  5 |     a = 1", "  6 |     if a:", "> 7 |         return b"]
-    assert report.window(Finding("a.py", 1, 1, "F821", "m", "ruff"), text).startswith("> 1 | x = 1")
-    assert report.window(Finding("a.py", 99, 1, "F821", "m", "ruff"), text) == ""
 
 
 def test_judging_from_two_threads_gives_each_its_own_answer(world):
