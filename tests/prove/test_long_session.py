@@ -126,7 +126,7 @@ def test_a_session_of_500_turns_is_never_over_its_window_and_as_cheap_at_its_end
         server.shutdown()
         server.server_close()
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    assert told[-1][3] == "done", (told[-1], done.stderr[-2_000:])
+    assert told[-1][3] == "changed", (told[-1], done.stderr[-2_000:])
     steps = sum(kind == "CONTEXT_REDUCED" for kind, *_ in told)
     turns = [(cpu, rss) for kind, cpu, rss, _ in told if kind == "FEEDBACK_SENT"]
     cpu = [after[0] - before[0] for before, after in pairwise(turns)]

@@ -1,25 +1,14 @@
 # ruff: noqa: E501
 """More ways to pass unseen than the gate's own tests know: in a turn, --diff, --staged and plain, 0 are silent."""
 
-import importlib.util
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
-GATE = Path(__file__).parent.parent / "gate"
+from tests.gate import conftest as world_of
+from tests.gate import test_ways as helpers
 
-
-def loaded(name):
-    spec = importlib.util.spec_from_file_location(f"more_{name}", GATE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-helpers = loaded("test_ways")
-world_of = loaded("conftest")
 ways, Way = helpers.ways, helpers.ways.Way
 BAD = ways.BAD
 RUFF = ways.RUFF
@@ -28,6 +17,7 @@ own_config = world_of.own_config
 pool = world_of.pool
 commits = helpers.commits
 planted = helpers.planted
+changed = helpers.changed
 world = world_of.world
 project = world_of.project
 
@@ -317,19 +307,6 @@ def reordered(project):
     (project / "keep.gen.py").write_text(BAD)
 
 
-def exception_gone(project):
-    (project / "gen/.gitignore").unlink()
-    (project / "gen/c.py").write_text(BAD)
-
-
-def exception_emptied(project):
-    (project / "gen/.gitignore").write_text("# nothing\n")
-    (project / "gen/c.py").write_text(BAD)
-
-
-GENERATED = {".gitignore": "gen/*\n!gen/.gitignore\n", "gen/.gitignore": "!*.py\n"}
-
-
 def locked_index(project, git):
     (project / "a.py").write_text(BAD)
     (project / ".git/index.lock").write_text("")
@@ -420,8 +397,6 @@ PLACES = [
     Way("replaced commit", replaced_commit, "a.py"),
     Way("grafts", grafted, "a.py"),
     Way("patterns in another order", held({".gitignore": "*.gen.py\n!keep.gen.py\n"}, reordered), "keep.gen.py", staged=False, plain=False),
-    Way("an exception's file is gone", held(GENERATED, exception_gone), "gen/c.py", staged=False, plain=False),
-    Way("an exception is gone", held(GENERATED, exception_emptied), "gen/c.py", staged=False, plain=False),
     Way("gitdir", gitdir, "pkg", staged=False),
     Way("split index", split_index, "a.py"),
     Way("link inside", linked_inside, "link.py"),
@@ -439,8 +414,8 @@ ALL = [*CONFIGURATION, *COMMENTS, *KINDS, *PLACES]
 
 
 @pytest.mark.parametrize("way", ALL, ids=repr)
-def test_nothing_passes_unseen(way, planted, monkeypatch, capsys):
-    project = planted(way)
+def test_nothing_passes_unseen(way, changed, monkeypatch, capsys):
+    project = changed(way)
     alone = [*KINDS, *PLACES]
     for words in [("--diff", "HEAD"), *([()] if way.plain and way in alone else [])]:
         code, report = helpers.gate(project.project, monkeypatch, capsys, *words)
@@ -454,12 +429,12 @@ def test_nothing_passes_unseen(way, planted, monkeypatch, capsys):
 
 @pytest.mark.parametrize("way", [way for way in ALL if way.turn], ids=repr)
 def test_nothing_passes_unseen_in_a_turn(way, planted):
-    helpers.test_nothing_passes_unseen_in_a_turn(way, planted)
+    assert helpers.judged_in_a_turn(planted(way), way)
 
 
 @pytest.mark.parametrize("plant", [broken_index, locked_index], ids=lambda plant: plant.__name__)
-def test_a_repository_that_cannot_be_read_is_no_pass(plant, planted, monkeypatch, capsys):
-    project = planted(Way("x", plant, "a.py"))
+def test_a_repository_that_cannot_be_read_is_no_pass(plant, changed, monkeypatch, capsys):
+    project = changed(Way("x", plant, "a.py"))
     for words in (("--diff", "HEAD"), ("--staged",), ()):
         monkeypatch.chdir(project.project)
         from rails.cli import main
@@ -472,8 +447,8 @@ def test_a_repository_that_cannot_be_read_is_no_pass(plant, planted, monkeypatch
 
 
 @pytest.mark.parametrize("words", [("--staged",), ("--diff", "HEAD", "--staged")])
-def test_what_is_staged_is_judged_whatever_is_on_the_disk(words, planted, monkeypatch, capsys):
-    project = planted(Way("x", staged_bad, "a.py"))
+def test_what_is_staged_is_judged_whatever_is_on_the_disk(words, changed, monkeypatch, capsys):
+    project = changed(Way("x", staged_bad, "a.py"))
     code, report = helpers.gate(project.project, monkeypatch, capsys, "--staged")
     assert helpers.seen(report, "a.py"), report
     assert code

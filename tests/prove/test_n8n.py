@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rails.n8n.check import check_workflow
-from rails.n8n.rules.shapes import cron_fault
+from rails.n8n.rules.schedules import cron_fault
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "n8n"))
