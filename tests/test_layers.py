@@ -600,3 +600,9 @@ def test_nobody_reads_the_details_of_a_record_by_a_key():
 
 def test_a_turn_reads_from_top_to_bottom_on_a_few_pages():
     assert len((RAILS / "session" / "turn.py").read_text("utf-8").splitlines()) < 200
+
+
+def test_the_slow_proofs_can_be_read():
+    words = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-n", "0", "-p", "no:cacheprovider", "tests/prove"]
+    done = subprocess.run(words, cwd=RAILS.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2_000:]
