@@ -125,7 +125,6 @@ def with_servers(
 
 
 def _listed(name: str, transport: Mcp, project: Path) -> tuple[Sequence[Mapping[str, Json]], str]:
-    """Return a server's tools, or why there are none."""
     if file := _file_of(name, transport, project):
         return (), f"{file} is of the project, so nothing was started. Use ai-rails tools import, then tools trust."
     try:

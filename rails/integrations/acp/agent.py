@@ -416,7 +416,6 @@ class RailsAgent:
         return ForkSessionResponse(session_id=name, config_options=self._options(talk))
 
     def _copy(self, project: Path, session_id: str, name: str) -> None:
-        """Copy a session that nobody writes; what it has used is counted there alone."""
         state = state_of(project)
         with SessionLog.reopen(state, session_id), SessionLog.create(state, session_id=name) as log:
             for record in self._sessions.records(project, session_id):

@@ -114,7 +114,6 @@ def _with(node: Node, parameters: dict[str, Json]) -> Node:
 
 
 def _faults(node: Node, known: Catalogue) -> tuple[int, int]:
-    """Return the errors and the issues of known parameters, as numbers."""
     description = known.describe(node.type, node.version)
     if description is None or not description.is_full:
         return 0, 0

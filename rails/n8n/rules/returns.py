@@ -74,7 +74,6 @@ def _fault(shape: _Shape, *, each: bool) -> str:
 
 
 def _is_no_object(shape: _Shape, allowed: _Shape) -> bool:
-    """Say whether a shape is surely neither an object nor what is ``allowed``."""
     if isinstance(shape, tuple):
         return all(_is_no_object(one, allowed) for one in shape)
     return shape != allowed and (shape is None or isinstance(shape, str | int | list))

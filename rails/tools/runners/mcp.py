@@ -160,7 +160,6 @@ def _result(result: Mapping[str, Any], definition: Definition, secrets: Secrets)
 
 
 def _part_text(part: Mapping[str, Any]) -> str:
-    """Return a part, which the SDK has validated, as text."""
     text = part.get("resource", part).get("text")
     if text is not None:
         return str(text)
