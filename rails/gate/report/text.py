@@ -74,7 +74,7 @@ def as_explanation(verdict: Verdict) -> str:
                 r.version,
                 str(r.files),
                 str(r.cached),
-                f"{r.duration_ms:.1f}",
+                f"{r.duration_ms:8.1f}",
                 printable(r.config, keep=""),
                 printable(r.command, keep="") or "(in this process)",
             )
