@@ -254,7 +254,7 @@ def slow(pattern, flags, name, methods, *, every=True):
         before = signal.signal(signal.SIGVTALRM, too_long)
         signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
         try:
-            if cost(bound) > 0.1 if bound else grows(SHORT) and grows(SHORT, 3) and grows(8 * SHORT, 3):
+            if cost(bound) > 0.1 if bound else grows(SHORT) and grows(SHORT, 3) and grows(8 * SHORT, 9):
                 return f"{name} by {methods}: {start!r}, then {unit!r}, then {end!r}"
         except TooLong:
             return f"{name} by {methods} without an end: {start!r}, then {unit!r}, then {end!r}"

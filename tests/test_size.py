@@ -18,25 +18,25 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {
     ".": 1_057,
     "agents": 9_599,
-    "approval": 27_875,
+    "approval": 27_869,
     "batch": 15_352,
     "commands": 45_100,
     "config": 5_731,
     "core": 23_432,
     "data_formats": 14_538,
-    "edits": 41_281,
+    "edits": 41_272,
     "gate": 70_079,
     "git": 4_279,
-    "integrations": 21_778,
+    "integrations": 21_775,
     "json_schema": 10_386,
-    "log": 19_526,
+    "log": 19_514,
     "models": 13_930,
     "n8n": 65_054,
     "parsing": 51_509,
     "processes": 1_676,
     "projections": 10_854,
     "render": 15_258,
-    "review": 29_807,
+    "review": 29_801,
     "sandbox": 18_651,
     "session": 51_299,
     "testing": 3_782,
@@ -44,7 +44,7 @@ PACKAGES = {
     "trust": 851,
 }
 MODULES = 571
-TESTS = 579_475
+TESTS = 579_464
 CASES = 9_269
 #: Modules of ``rails/`` with more than eight nodes a line of code: new ones breathe.
 PACKED = 419

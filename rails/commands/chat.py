@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     exit.tell_of_threads()
     talk = Talk(options)
     code = EXIT_OK
-    here = sys.stdin is not None and sys.stdin.isatty()
+    here = sys.stdin and sys.stdin.isatty()
     if options.resume is None:
         try:
             _make_ready(options, talk.project)
@@ -205,7 +205,7 @@ class Talk:
 
     def _begin_anew(self, word: str, rest: str) -> bool:
         if word != "/clear" and not rest:
-            print(f"{word} takes a name, such as {word} {'reviewer' if word == '/agent' else 'openai:NAME'}.")
+            print(f"{word} takes a name, such as /agent reviewer or /model openai:NAME.")
             return False
         if word != "/clear":
             chosen = argparse.Namespace(**{**vars(self._options), word[1:]: rest})

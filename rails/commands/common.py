@@ -216,7 +216,7 @@ def views_of(state: Path) -> list[SessionView]:
 
 
 def _keyboard() -> TextIO | None:
-    if sys.stdin is not None and sys.stdin.isatty():
+    if sys.stdin and sys.stdin.isatty():
         return sys.stdin
     try:
         return Path("/dev/tty").open(encoding="utf-8")

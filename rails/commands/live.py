@@ -348,7 +348,8 @@ class ProgressScreen:
         action = result_text(action, event.facts)
         self.line(f"  {'✅' if event.ok else '❌'} {action}", "green" if event.ok else "red")
         if not event.ok or "exit_code" in (event.facts or {}):
-            for line in [line for line in event.text.splitlines() if line.strip()][-4:]:
+            lines = [line for line in event.text.splitlines() if line.strip()]
+            for line in ([line for line in lines if "Error: " in line] or lines)[-4:]:  # what failed, not how many
                 self.line(f"    {one_line(line, 110)}", "dim")
 
     def _action(self, ids: Sequence[str], other: str) -> str:

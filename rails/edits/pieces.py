@@ -31,7 +31,7 @@ def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
         if new.endswith((" ", "\t")) and before.strip():
             return start, end, new  # it joins two lines
         old = old[:-1]
-        end = end - 1
+        end -= 1
     if old.startswith("\n") and before and new and not new.startswith("\n"):
         return start + 1, end, new
     further = any(line.strip() for line in new.split("\n")[1:])

@@ -173,8 +173,8 @@ def _prove(stage: Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, 
         length = coded.size(text[start:end]) + (len(coded.mark) if number == 0 else 0)
         if before[old_at : old_at + length] != after[new_at : new_at + length]:
             raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")
-        old_at = old_at + length
-        new_at = new_at + length
+        old_at += length
+        new_at += length
         if number < len(spans):
             old_at += coded.size(text[spans[number].start : spans[number].end])
             new_at += coded.size(spans[number].text)

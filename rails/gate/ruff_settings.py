@@ -48,7 +48,7 @@ def _settings(
         for folder in folders:
             asked = [*tool.argv, "check", "--no-cache", "--show-settings", str(Path(scratch, folder, "x.py"))]
             ran = programs.run_tool(asked)
-            if ran.code != 0:
+            if ran.code:
                 raise CheckError(ran.complaint)
             found[folder] = _resolved(ran.out.decode(errors="replace").replace(scratch, ""))
     return found

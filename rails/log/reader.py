@@ -189,14 +189,14 @@ def verify(path: Path) -> Verification:
             if raw is not None and (good := event_codec.follows(raw, at.seq + 1, at.hash)):
                 tail.position = Position(at.offset + length + 1, at.line + 1, at.seq + 1, good)
                 last = at.offset
-                count = count + 1
+                count += 1
                 continue
             for item in tail.judge(raw, length, digest):
                 if isinstance(item, Damage):
                     damage.append(item)
                     continue
                 last = item.offset
-                count = count + 1
+                count += 1
                 if isinstance(item.record.event, LogRecovered):
                     marks.append(item.record)
     bad = unexplained(marks, damage)

@@ -268,8 +268,8 @@ def lines_by_file(diff: str) -> dict[str, list[int]]:
     for row in diff.split("\n"):
         if old > 0 or new > 0:
             mark = row[:1]
-            old = old - (mark != "+")
-            new = new - (mark != "-")
+            old -= mark != "+"
+            new -= mark != "-"
             counts[path][0] += mark == "+"
             counts[path][1] += mark == "-"
         elif row.startswith("--- "):

@@ -198,7 +198,7 @@ def meant(shown):
     tabs = 0
     while text.startswith("→   ") or text == "→":
         text = text[4:]
-        tabs = tabs + 1
+        tabs += 1
     if many := re.match(r"\[… (\d+) tabs …\]", text):
         text = text[many.end() :]
         tabs = int(many[1])

@@ -232,9 +232,9 @@ def main() -> int:
             marks = judge(case, old, new)
             times.append((time.perf_counter() - start) * 1000)
             wrong = errors_of(case, old, new, marks)
-            called = called + sum(marks)
-            noise = noise + wrong[0]
-            missed = missed + wrong[1]
+            called += sum(marks)
+            noise += wrong[0]
+            missed += wrong[1]
         print(f"{name:<34} {called:>10} {noise:>7} {missed:>7} {sorted(times)[len(times) // 2]:>16.3f}")
         worst = max(worst, noise + missed) if judge is ours else worst
     return 1 if worst else 0

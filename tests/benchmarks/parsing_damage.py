@@ -497,7 +497,7 @@ def main() -> int:
     shown = total = 0
     for row in rows(chosen.pieces, chosen.seed):
         group = knowable(row)
-        total = total + 1
+        total += 1
         for name, reader in readers.items():
             began = time.thread_time()
             result = reader(row)

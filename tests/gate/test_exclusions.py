@@ -44,7 +44,7 @@ def test_what_a_tool_leaves_out_of_its_folder_is_a_note_and_the_rest_is_judged(t
         at = folder / layout.pop("at", ".")
         for name, text in {**layout, **{path: TEXTS[path.rpartition(".")[2]] for path in paths}}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
+            (folder / name).write_text(text.replace("HERE", str(folder)))
         (folder / "node_modules").symlink_to(PACKAGES)
         ran = subprocess.run(command.split(), cwd=at, capture_output=True, text=True, check=False)
         looked = {os.path.relpath(at / name, folder) for name in re.findall(names, ran.stdout + ran.stderr)}

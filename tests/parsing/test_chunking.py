@@ -88,8 +88,8 @@ def stream(text, sizes, finish):
     while pos < len(text):
         size = sizes[turn % len(sizes)]
         signals += reader.feed(text[pos : pos + size])
-        pos = pos + size
-        turn = turn + 1
+        pos += size
+        turn += 1
     intake = reader.flush(finish)
     return intake, [*signals, *intake.late]
 

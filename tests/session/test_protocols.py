@@ -237,7 +237,7 @@ def test_a_loop_that_stands_still_begins_afresh_in_another_protocol(leap):
     assert "tool_request" not in done.model.asked[2].system
 
 
-TEST = "from leap import leap\n\n\ndef test_leap():\n    assert leap(2000)\n    assert not leap(1900)\n"
+TEST = "from leap import leap\n\n\ndef test_leap():\n    assert leap(2000)\n    if leap(1900): raise ValueError(1900)\n"
 RIGHT = SOLVED.replace("year % 4 == 0", "year % 400 == 0 or (year % 4 == 0 and year % 100 != 0)")
 
 
@@ -246,10 +246,15 @@ def test_failing_tests_go_back_and_what_passes_is_said_on_the_card(leap):
     done = leap(SOLVED, RIGHT, tests="on")
     assert done.ending.outcome == "changed"
     assert "The project's tests fail with your change" in done.told[0]
-    assert "assert not leap(1900)" in done.told[0]
+    assert "raise ValueError(1900)" in done.told[0]
     (asked,) = done.events("APPROVAL_REQUESTED")
     assert any("tests: 1 passed" in note for note in asked["notes"])
-    for step in ("✅ leap.py was shown", "❌ tests: 1 failed in", "✅ tests: 1 passed in"):
+    for step in (
+        "✅ leap.py was shown",
+        "❌ tests: 1 failed in",
+        "    FAILED test_leap.py::test_leap - ValueError: 1900\n  →",
+        "✅ tests: 1 passed in",
+    ):
         assert step in done.shown
     assert "400" in (leap.project / "leap.py").read_text("utf-8")
 

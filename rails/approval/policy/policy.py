@@ -158,8 +158,8 @@ def load_policy(project: Path | None = None, *, folder: Path | None = None) -> P
         more = read_policy(_content(place), str(place), first=len(rules) + 1, project=True)
         mistakes += [f"{rule.source}: {rule} allows; a project can only deny or ask" for rule in _allowing(more.rules)]
         mistakes += more.mistakes
-        rules = rules + more.rules
-        examples = examples + more.examples
+        rules += more.rules
+        examples += more.examples
     policy = Policy(rules)
     mistakes += [wrong for example in examples if (wrong := _check(policy, example))]
     if mistakes:

@@ -77,7 +77,7 @@ def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
                 raise OSError("the gate could not be started; run: ai-rails doctor") from problem
             child = _start(folder)
             started = now
-            starts = starts + 1
+            starts += 1
         if not begins or starts > 1:  # the first one listens by now, or another does in a moment
             time.sleep(0.005 * starts)
 

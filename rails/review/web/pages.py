@@ -214,8 +214,8 @@ class Pages:
             records += map(self._whole, part)
             if len(part) < limits.PAGE_ROWS:
                 break
-            first = first + len(part)
-            count = count - len(part)
+            first += len(part)
+            count -= len(part)
         return records
 
     def _whole(self, record: Record) -> Record:

@@ -220,7 +220,7 @@ class BiomeTools(NodeTools):
             raise ExcludedError
         if "is currently disabled" in ran.err:
             raise NotNeededError("the project's configuration switches Biome's formatter off")
-        if ran.exit_code != 0 or not ran.out:
+        if ran.exit_code or not ran.out:
             raise NotCheckedError(f"Biome did not format it: {_complaint(ran)}")
         return ran.out.encode()
 

@@ -51,7 +51,7 @@ class RuffCli(msgspec.Struct, frozen=True):
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
         """Return ``data`` formatted. Raises CheckError, also for a syntax error."""
         ran = self._run("format", path, data, settings)
-        if ran.code != 0:
+        if ran.code:
             raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
         decoded = decode_text(data)
         if decoded is None or decoded.encoding == "utf-8":
