@@ -331,20 +331,25 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     from rails.session.job import PAUSED
 
     outcome = outcome_for(ending.outcome)
-    style = STYLES.get(outcome, "red")
+    left = ending.outcome == "left"
     _summary(screen)
-    if ending.outcome != "left":
-        screen.line(f"  outcome: {outcome}, {MEANINGS[outcome]}", style)
-    if not is_good(outcome) and ending.outcome != "left":
-        screen.line(f"  {one_line(ending.message.removeprefix(screen.failed).strip(), 1_500)}", style)
+    if not left:
+        screen.line(f"  outcome: {outcome}, {MEANINGS[outcome]}{_reason(ending, screen)}", STYLES.get(outcome, "red"))
     where = _option_for(project)
     if ending.outcome == "gave_up":
         if ending.file:
             screen.line(f"  your turn:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
-        advise = f'ai-rails run --resume {ending.session_id}{where} "hint for the model"'
-        screen.line(f"  or a hint:  {advise}", "bold")
-    _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=ending.outcome == "left")
-    return EXIT_OK if ending.outcome == "left" else exit_of(outcome)
+        screen.line(f'  or a hint:  ai-rails run --resume {ending.session_id}{where} "hint for the model"', "bold")
+    _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=left)
+    return EXIT_OK if left else exit_of(outcome)
+
+
+def _reason(ending: Ending, screen: ProgressScreen) -> str:
+    """Return why it ended so, without what the screen shows beside it: the model's error and the command to go on."""
+    if is_good(ending.outcome):
+        return ""
+    words = ending.message.removeprefix(screen.failed).partition("Nothing is lost:")[0].strip()
+    return one_line(f": {words}", 1_500) if words else ""
 
 
 def _option_for(project: Path) -> str:

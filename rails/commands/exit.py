@@ -102,7 +102,8 @@ def settle_streams(code: int) -> int:
     ours = [number for number in _ENDS if signal.getsignal(number) is interrupted]
     for number in ours:  # nobody takes what is given out
         signal.signal(number, lambda number, _frame: os._exit(128 + number))
-    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+    sys.stdout = sys.__stdout__
+    sys.stderr = sys.__stderr__
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()

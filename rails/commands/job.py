@@ -172,7 +172,8 @@ def _too_old(project: Path, session_id: str) -> str:
 
 
 def _begin(screen: ProgressScreen, job: SessionJob, session_id: str, agent: Agent, model: Model) -> None:
-    found, asked = sandbox_label(), choose_protocol(job, agent, model)
+    found = sandbox_label()
+    asked = choose_protocol(job, agent, model)
     project, name = one_line(str(job.project)), one_line(model.name)
     screen.line(f"AI-Rails · session {session_id} · {project} · {name}", "bold")
     screen.line(f"  protocol {asked.protocol}: {asked.why}", "dim")

@@ -315,9 +315,8 @@ class Session(OpenSession):
     def _waiting(self, step: int) -> Ending:
         role = self.job.tasks[step][0]
         file = self.state.handoffs.relative(handoffs.next_name(step - 1, role))
-        words = f"The hand-off to {role} waits for you. Read it, edit it if you like: {file}"
-        on = f"ai-rails run --resume {self.log.session_id}; add --handoff go where nobody can be asked"
-        return Ending("waiting", f"{words}. Nothing is lost: {on}.", file=file)
+        words = f"The hand-off to {role} waits for you, to read or edit: {file}. With --handoff go nobody is asked."
+        return Ending("waiting", f"{words} Nothing is lost: ai-rails run --resume {self.log.session_id}", file=file)
 
     def _given(self) -> str:
         role, task = self.job.tasks[0]
