@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 from rails import cli
 from rails.testing import StubServer, says
 from tests import warm
+from tests.rows import walked
 
 from .shipped import styled
 
@@ -789,7 +790,7 @@ def test_a_time_limit_for_answers_is_above_zero(rails):
     assert "--answer-within" in done.stderr
 
 
-@pytest.mark.parametrize("verb", list(cli.VERBS))
+@walked("verb", cli.VERBS)
 def test_a_verb_says_what_is_wrong_with_its_words_and_runs_nothing(verb, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as end:

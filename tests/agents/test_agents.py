@@ -20,6 +20,7 @@ from rails.parsing.parse import parse
 from rails.tools.loader import load_definitions, read_definition
 from rails.tools.registry import Registry
 from rails.tools.validate import validate
+from tests.rows import walked
 
 SHIPPED = builtin_folder("agent_templates")
 AGENTS = load_agents([SHIPPED])
@@ -114,7 +115,7 @@ def test_the_coders_prompt_is_lean_in_every_protocol(registry):
     assert sum(len(spec.description + spec.schema) for spec in tool_specs(AGENTS["coder"], registry)) <= 5_000
 
 
-@pytest.mark.parametrize(
+@walked(
     ("provider", "name", "local", "protocol"),
     [
         ("openai", "gpt-6", False, "native"),
@@ -139,7 +140,7 @@ def test_guidance_of_other_roles_is_not_in_the_prompt(registry):
 NASTY = "back\\slash \\n \\1 \\g<0> $& $1 ${x} {name} %s %(a)s — ü 漢字 \\u0041 '\"`"
 
 
-@pytest.mark.parametrize("body", ["Before.\n", f"Before.\n{COMPONENTS_MARKER}\nAfter.\n"])
+@walked("body", ["Before.\n", f"Before.\n{COMPONENTS_MARKER}\nAfter.\n"])
 def test_injected_text_arrives_byte_for_byte(body):
     definition, _ = read_definition(
         json.dumps(
@@ -198,7 +199,7 @@ def test_a_users_template_replaces_the_shipped_one(tmp_path):
     assert set(agents) == set(AGENTS)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "said"),
     [
         ("You write.", "front matter is missing"),
@@ -264,7 +265,7 @@ def test_a_heading_inside_a_code_block_is_none():
     assert not check_output(agent, "```sh\n# comment\n```\n\n# **repository cleanup**\nNothing to move\n")
 
 
-@pytest.mark.parametrize(
+@walked(
     ("said", "meant"),
     [
         ("Planning Agent", "planning"),
@@ -304,7 +305,7 @@ def test_one_changed_character_of_front_matter_or_prompt_is_another_digest():
     assert len({read_agent(text, "poet.md").digest for text in texts}) == 3
 
 
-@pytest.mark.parametrize(
+@walked(
     ("ours", "said"),
     [
         ("model: claude-x", "x-rails.model"),
@@ -332,7 +333,7 @@ x-rails:
 """
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "said"),
     [
         ('```json\n{"verdict": "PASS"}\n```', ()),
@@ -382,7 +383,7 @@ CONTRACT = {
 }
 
 
-@pytest.mark.parametrize("name", CONTRACT)
+@walked("name", CONTRACT)
 def test_c12_19_a_template_names_one_of_the_four_contracts_and_its_answer_is_held_to_it(name):
     agent = read_agent(template(f"name: poet\ndescription: x\nx-rails:\n  output:\n    schema: {name}\n"), "poet.md")
     assert not check_output(agent, json.dumps(CONTRACT[name]))
@@ -440,7 +441,7 @@ def test_plain_lines_of_front_matter_mean_what_yaml_says(lines):
         assert (found is not None) == (len(lines) == 1)
 
 
-@pytest.mark.parametrize(("level", "shown"), [(True, True), ("free_access", True), (False, False), (None, False)])
+@walked(("level", "shown"), [(True, True), ("free_access", True), (False, False), (None, False)])
 def test_c10_01_a_tool_that_the_role_may_not_use_is_not_in_its_prompt(level, shown):
     raw = {
         "tool_name": "probe", "description": "d", "request_schema": {"type": "object", "properties": {}},

@@ -1,11 +1,10 @@
 """The overseer speaks up when a human should look, and is silent only when every rule has looked."""
 
-import pytest
-
 from rails.agents.monitor_rules.alert import alert_in_words
 from rails.agents.monitor_rules.rules import watch
 from rails.core.events.record import Record
 from rails.log.suspicious_text import LOOKED_AT
+from tests.rows import walked
 
 
 def records(*events):
@@ -89,7 +88,7 @@ def test_tools_outside_the_role_become_critical():
     ]
 
 
-@pytest.mark.parametrize(
+@walked(
     "command",
     [
         "rm -rf /",
@@ -125,7 +124,7 @@ def test_a_dangerous_command_is_critical_in_a_command_and_nothing_in_a_file(comm
     assert severities(asked("write_file", content=command)) == []
 
 
-@pytest.mark.parametrize(
+@walked(
     "command",
     [
         "rm x",
@@ -179,7 +178,7 @@ def test_an_alert_has_the_lines_of_the_original():
     ]
 
 
-@pytest.mark.parametrize(
+@walked(
     "details",
     [
         {"refusals": "x"},
@@ -232,7 +231,7 @@ def test_a_dangerous_word_in_a_file_counts_where_something_else_runs_the_file():
     assert severities(asked("edit_file", file_path="a.sh", old_string="sudo x", new_string="x")) == []
 
 
-@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "~/.bashrc", "C:\\x", "src/../../x"])
+@walked("path", ["../x", "/etc/passwd", "~/.bashrc", "C:\\x", "src/../../x"])
 def test_a_path_out_of_the_project_is_a_warning_once(path):
     read = asked("read_file", file_path=path)
     assert severities(read, read) == ["WARNING"]

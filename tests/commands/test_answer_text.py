@@ -3,12 +3,12 @@
 import io
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from rails.commands.answer_text import AnswerText, as_markdown
+from tests.rows import walked
 
 CALL = '```json\n{"tool": "write_file", "path": "a.txt", "content": "one\\n"}\n```\n'
 
@@ -56,9 +56,7 @@ def drawn(text):
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    "text", ["a <b>bold</b> word", "<script>x</script>", "[see](http://evil.test/x)", "\x1b]0;t\x07 x"]
-)
+@walked("text", ["a <b>bold</b> word", "<script>x</script>", "[see](http://evil.test/x)", "\x1b]0;t\x07 x"])
 def test_drawn_as_markdown_it_is_only_text(text):
     out = drawn(text)
     assert "\x1b]" not in out

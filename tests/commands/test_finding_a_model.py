@@ -8,14 +8,15 @@ from rails.cli import main
 from rails.commands import doctor
 from rails.commands.verbs import with_verb
 from rails.testing import StubServer, says
+from tests.rows import walked
 
 
-@pytest.mark.parametrize("words", [["-m", "ollama:x"], ["--model", "ollama:x"], ["--model=ollama:x"], ["-mollama:x"]])
+@walked("words", [["-m", "ollama:x"], ["--model", "ollama:x"], ["--model=ollama:x"], ["-mollama:x"]])
 def test_a_model_that_is_named_first_opens_the_conversation(words):
     assert with_verb(words) == ["chat", *words]
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["run", "-m", "x"], ["models"], []])
+@walked("words", [["--help"], ["--version"], ["run", "-m", "x"], ["models"], []])
 def test_other_words_are_left_as_they_are(words):
     assert with_verb(words) == words
 

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import io
+import itertools
 import os
 import re
 import socket
@@ -18,6 +19,7 @@ from rails.commands.verbs import VERBS
 from rails.models.http import status_error, unreached
 from rails.render.terminal import fitted, unbroken
 from tests.commands.terminal import Terminal
+from tests.rows import walked
 
 ANSWER = '```json\n{"tool": "write_file", "path": "hello.txt", "content": "hello\\n"}\n```\n'
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -30,8 +32,7 @@ class Screen(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 120])
-@pytest.mark.parametrize("verb", [None, *VERBS])
+@walked(("columns", "verb"), itertools.product([40, 60, 80, 120], [None, *VERBS]))
 def test_help_fits_the_terminal(monkeypatch, columns, verb):
     monkeypatch.setenv("COLUMNS", str(columns))
     screen = Screen()
@@ -98,7 +99,7 @@ def test_what_a_closed_pipe_or_a_poor_encoding_takes_is_no_traceback(tmp_path, w
     assert told == ""
 
 
-@pytest.mark.parametrize(
+@walked(
     ("status", "remedy"),
     [
         (401, "Check that the API key is right and still valid."),
@@ -108,15 +109,15 @@ def test_what_a_closed_pipe_or_a_poor_encoding_takes_is_no_traceback(tmp_path, w
         (500, "failed (HTTP 500)."),
     ],
 )
-@pytest.mark.parametrize("detail", ["no luck", "no luck.", ""])
-def test_what_a_models_server_answers_is_said_in_whole_sentences(status, remedy, detail):
-    said = str(status_error("The model server http://x", status, detail))
-    assert remedy in said
-    assert said.endswith(".")
-    assert ("It says: no luck." in said) == bool(detail)
+def test_what_a_models_server_answers_is_said_in_whole_sentences(status, remedy):
+    for detail in ("no luck", "no luck.", ""):
+        said = str(status_error("The model server http://x", status, detail))
+        assert remedy in said
+        assert said.endswith(".")
+        assert ("It says: no luck." in said) == bool(detail)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("reason", "words"),
     [
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known. Check the base URL"),

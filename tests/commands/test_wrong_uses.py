@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from rails.cli import main
+from tests.rows import walked
 
 #: A command line, and words of the sentence that it is answered with.
 TABLE = """
@@ -284,7 +285,7 @@ def test_there_are_a_hundred_wrong_uses_and_more():
     assert len({use for use, _ in USES}) == len(USES) >= 100
 
 
-@pytest.mark.parametrize(("use", "said"), USES, ids=[use for use, _ in USES])
+@walked(("use", "said"), USES)
 def test_a_wrong_use_is_answered_by_a_sentence(folder, capsys, use, said):
     before = left_behind(folder)
     words = use.split(" ") if "{" in use or "[" in use else shlex.split(use)

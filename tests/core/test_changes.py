@@ -2,13 +2,13 @@
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.changes import ChangeSet, FileChange, unified_diff
 from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
+from tests.rows import walked
 
 
 def change(path="a.txt", before=b"old", after=b"new", mode=0o644, proposed=None):
@@ -24,7 +24,7 @@ def test_hashes_are_those_of_the_bytes():
     assert (change(before=None).before_sha256, change(after=None).after_sha256) == (None, None)
 
 
-@pytest.mark.parametrize(
+@walked(
     "other",
     [
         change("b.txt"),
@@ -54,7 +54,7 @@ def test_an_empty_set_is_false_and_get_finds_by_path():
     assert changes.get(WorkspacePath("c.txt")) is None
 
 
-@pytest.mark.parametrize(
+@walked(
     ("before", "after", "shown"),
     [
         (b"a\nb\n", b"a\nc\n", ["--- a/x", "+++ b/x", "@@ -1,2 +1,2 @@", " a", "-b", "+c"]),

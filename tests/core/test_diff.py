@@ -5,12 +5,12 @@ import random
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.core.diff import DiffBlock, changed_lines, grouped, line_diff, line_map, unified
 from rails.core.limits import DIFF_PAIRS
+from tests.rows import walked
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=40)
 BYTES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"", b"\xff\n"]), max_size=20)
@@ -174,7 +174,7 @@ def test_a_unified_diff_has_the_form_of_the_standard_library(old, new, context):
     assert bool(ours) == (old != new)
 
 
-@pytest.mark.parametrize("context", [0, 1, 3])
+@walked("context", [0, 1, 3])
 def test_a_unified_diff_is_the_standard_library_s_where_lines_are_distinct(context):
     chance = random.Random(context)
     for _ in range(50):

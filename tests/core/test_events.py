@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from rails.core.events.values import StoredText
 from rails.core.text import one_line
 from rails.log import event_codec
 from rails.log.reader import full, read_lenient
+from tests.rows import walked
 
 TESTS = Path(__file__).parent.parent
 MESSAGE_CHARS = 1_000
@@ -28,7 +28,7 @@ def test_there_is_one_class_for_each_type():
     assert len(BY_TYPE) == len(EVENTS) == 38
 
 
-@pytest.mark.parametrize("event_type", sorted(BY_TYPE))
+@walked("event_type", sorted(BY_TYPE))
 def test_an_event_without_any_details_is_empty_and_has_a_message(event_type):
     event = event_of(event_type, "words", {})
     assert isinstance(event.message, str)
@@ -83,7 +83,7 @@ def test_a_damaged_finding_keeps_what_can_be_read():
 GOLDEN = sorted((TESTS / "golden" / "logs").glob("*/state/sessions/*/log.jsonl"))
 
 
-@pytest.mark.parametrize("log", GOLDEN, ids=lambda log: log.parents[3].name)
+@walked("log", GOLDEN)
 def test_every_record_of_a_log_of_the_release_before_is_read_back_as_it_was_written(log):
     records, _ = read_lenient(log)
     known = [record for record in records if record.event_type in BY_TYPE]

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from rails.core.extras import install_command
+from tests.rows import walked
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("extra", "package"), [("keyring", "keyring"), ("mcp", "mcp")])
+@walked(("extra", "package"), [("keyring", "keyring"), ("mcp", "mcp")])
 def test_an_extra_is_named_by_its_packages(extra, package):
     assert install_command(extra).startswith(f"pip install '{package}")
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from rails.core import limits, paths
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, forbidden, not_on_windows, parse_path, protected
+from tests.rows import walked
 
 
-@pytest.mark.parametrize(
+@walked(
     ("raw", "text"),
     [
         ("a.py", "a.py"),
@@ -85,7 +86,7 @@ def test_whatever_is_accepted_stays_inside(raw):
         assert path.text.isprintable()
 
 
-@pytest.mark.parametrize("name", paths.PROTECTED_DIRECTORIES)
+@walked("name", paths.PROTECTED_DIRECTORIES)
 def test_every_protected_folder_protects_what_is_in_it(name):
     for spelled in (name, name.upper(), name.title()):
         assert protected(WorkspacePath(f"{spelled}/x")) == paths.PROTECTED_DIRECTORIES[name]
@@ -94,7 +95,7 @@ def test_every_protected_folder_protects_what_is_in_it(name):
     assert name == paths.casefolded_name(name)
 
 
-@pytest.mark.parametrize("name", paths.PROTECTED_FILES)
+@walked("name", paths.PROTECTED_FILES)
 def test_every_protected_file_is_protected_at_any_depth_in_any_case(name):
     for spelled in (name, name.upper(), f"sub/{name}", f"sub/deep/{name.title()}"):
         assert protected(WorkspacePath(spelled)) == paths.PROTECTED_FILES[name]
@@ -176,9 +177,7 @@ PATTERN_ROWS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("reason", "name"), [(reason, name) for reason, names in PATTERN_ROWS.items() for name in names]
-)
+@walked(("reason", "name"), [(reason, name) for reason, names in PATTERN_ROWS.items() for name in names])
 def test_every_protected_pattern_has_its_rows(reason, name):
     assert protected(WorkspacePath(name)) == reason
 
@@ -189,7 +188,7 @@ def test_every_pattern_is_shown_to_match_something():
         assert any(re.fullmatch(pattern, name) for name in names), pattern
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         "src/app.py",
@@ -215,7 +214,7 @@ def test_an_ordinary_file_is_neither_protected_nor_forbidden(text):
     assert forbidden(WorkspacePath(text)) is None
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         ".git",
@@ -234,7 +233,7 @@ def test_version_control_and_our_own_state_are_forbidden_in_any_spelling(text):
     assert forbidden(WorkspacePath(text))
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "name", "suffix"),
     [
         ("a/b.PY", "b.PY", ".py"),
@@ -257,7 +256,7 @@ PLAIN = "Use a plain file name."
 NAMED = 'for example "src/app.py".'
 
 
-@pytest.mark.parametrize(
+@walked(
     ("raw", "shown", "why", "hint"),
     [
         (1, "int", "it is not a string", f"Send the path as a string, {NAMED}"),
@@ -307,20 +306,20 @@ gnumakefile justfile rakefile taskfile.yml gulpfile.js gruntfile.js .coveragerc 
 """
 
 
-@pytest.mark.parametrize("name", FOLDERS.split() + FILES.split())
+@walked("name", FOLDERS.split() + FILES.split())
 def test_what_is_protected_stays_protected(name):
     assert protected(WorkspacePath(f"a/{name}")), name
     assert bool(protected(WorkspacePath(f"{name}/a"))) is (name in FOLDERS.split() or name[0] == ".")
 
 
-@pytest.mark.parametrize("name", ["git~1", "RAILS~9", "env~1", "claude~2/x", "a/vscode~3/x"])
+@walked("name", ["git~1", "RAILS~9", "env~1", "claude~2/x", "a/vscode~3/x"])
 def test_a_short_name_of_a_protected_one_is_protected_and_never_written(name):
     assert protected(WorkspacePath(name)) == "a short name of a protected file"
     assert forbidden(WorkspacePath(name)) == "it is inside .git or .rails, which no agent may write"
     assert forbidden(WorkspacePath("a/env~1b")) is None
 
 
-@pytest.mark.parametrize(
+@walked(
     ("part", "folded"),
     [("Straße.", "strasse"), ("ＧＩＴ", "git"), ("a\u200bb", "ab"), ("a:b:c", "a"), ("a. . .", "a"), (". a", ". a")],
 )
@@ -348,7 +347,7 @@ def test_a_kept_text_is_named_by_its_digest_and_nothing_else_is_one():
         assert paths.is_kept_file(parse_path(text)) is kept, text
 
 
-@pytest.mark.parametrize(
+@walked(
     "name",
     [
         ".env",
@@ -373,14 +372,12 @@ def test_a_file_that_holds_secrets_by_its_name_is_shown_to_no_agent(name):
     assert paths.why_hidden(WorkspacePath(f"{name}/a.py")) == "", "a folder of that name is none"
 
 
-@pytest.mark.parametrize(
-    "name", [".env.example", ".env.SAMPLE", ".env.template", ".envrc", "env", "x.env", "id_rsa.pub", "a.py"]
-)
+@walked("name", [".env.example", ".env.SAMPLE", ".env.template", ".envrc", "env", "x.env", "id_rsa.pub", "a.py"])
 def test_a_name_that_is_like_one_of_a_secret_is_shown(name):
     assert (paths.hidden(name), paths.why_hidden(WorkspacePath(f"a/{name}"))) == (False, "")
 
 
-@pytest.mark.parametrize("folder", [".git", ".rails", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".SSH"])
+@walked("folder", [".git", ".rails", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".SSH"])
 def test_what_is_in_a_folder_of_secrets_or_of_history_is_shown_to_no_agent(folder):
     for inside in (f"{folder}/a.py", f"x/{folder}/b/a.py"):
         said = f"{inside} is inside {folder}, which is not shown to agents."
@@ -428,15 +425,13 @@ LEGAL = [
 ]
 
 
-@pytest.mark.parametrize("name", LEGAL)
+@walked("name", LEGAL)
 def test_a_name_that_only_windows_cannot_have_is_a_path_and_said(name):
     path = parse_path(name)
     assert path == WorkspacePath(name)
     assert not_on_windows(path)
 
 
-@pytest.mark.parametrize(
-    "name", ["src/routes/-components/header.py", "it's.py", "a;b&c.py", "$x.py", "[id].tsx", "auxiliary.py"]
-)
+@walked("name", ["src/routes/-components/header.py", "it's.py", "a;b&c.py", "$x.py", "[id].tsx", "auxiliary.py"])
 def test_a_name_that_every_system_can_have_is_a_path_without_a_word(name):
     assert not_on_windows(parse_path(name)) == ""

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from rails.core.restrictions import Restrictions
+from tests.rows import walked
 
 NAMES = ["a", "b", "ab", "x.txt", "y.py", "[z]", "c d", "foo", "bar.d", "!k", "#h"]
 PATTERNS = [
@@ -45,7 +46,7 @@ def test_no_pattern_is_slow():
     assert Restrictions.parsed(hostile.encode()).reason(f"{name}/{name}/{name}/{name}") == ""
 
 
-@pytest.mark.parametrize(
+@walked(
     "line", ["[z-a]", "[!]", "[]", "[[:alpha:]]", "[[:vowel:]]", r"[\]z]", r"a[x\\]", "[ab", "a[/]b", "!", "/", "x\\"]
 )
 def test_a_line_that_cannot_be_read_restricts_everything(line):
@@ -100,7 +101,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("lines", "path", "restricted"), ROWS)
+@walked(("lines", "path", "restricted"), ROWS)
 def test_what_each_kind_of_pattern_matches(lines, path, restricted):
     assert bool(Restrictions.parsed(lines.encode()).reason(path)) is restricted
 
@@ -154,7 +155,7 @@ RESTRICTED_PATTERNS:
 """
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "restricted"),
     [
         ("inputs-to-outputs/redis-integration-actual/a.py", True),
@@ -172,7 +173,7 @@ def test_c14_11_the_lists_of_the_original_file_mean_what_they_say(path, restrict
     assert bool(Restrictions.parsed(LISTS.encode()).reason(path)) is restricted
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         "RESTRICTED_FOLDERS=secret\n",
@@ -186,7 +187,7 @@ def test_c14_11_a_list_in_another_form_restricts_everything_and_names_its_line(t
     assert "is neither the name of a list nor an item" in restrictions.reason("any/thing.py")
 
 
-@pytest.mark.parametrize(
+@walked(
     ("line", "closed", "free"),
     [
         ("[b-d].py", "bcdBCD", "aexz1"),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.similarity import likeness, most_alike
+from tests.rows import walked
 
 
 @given(st.text("abc\U0001f600", max_size=12), st.text("abc\U0001f600", max_size=12))
@@ -24,7 +25,7 @@ def test_a_share_is_counted_in_characters_of_both():
     assert likeness("", "") == 1
 
 
-@pytest.mark.parametrize(
+@walked(
     ("name", "nearest"),
     [("colour", "color"), ("tiemout", "timeout"), ("timeouts", "timeout"), ("zzz", None), ("", None)],
 )

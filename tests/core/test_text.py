@@ -24,6 +24,7 @@ from rails.core.text import (
     unfenced,
     why_not_text,
 )
+from tests.rows import walked
 
 # Default_Ignorable_Code_Point of Unicode 15.1: nothing of it may pass unseen.
 IGNORABLE = [
@@ -80,7 +81,7 @@ def test_letters_numbers_punctuation_and_symbols_pass():
         assert printable(text) == text
 
 
-@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u202f", "\u3000", "\u1680", "\u205f"])
+@walked("space", ["\u00a0", "\u2003", "\u202f", "\u3000", "\u1680", "\u205f"])
 def test_only_the_space_is_a_space(space):
     assert printable(f"a{space}b c") == f"a{escape_of(ord(space))}b c"
 
@@ -114,7 +115,7 @@ def test_texts_without_backslashes_that_differ_look_different(one, other):
     assert (one == other) == (printable(one) == printable(other))
 
 
-@pytest.mark.parametrize("alphabet", ["a", "\x1b", "\u0301", "\u202e", "é"])
+@walked("alphabet", ["a", "\x1b", "\u0301", "\u202e", "é"])
 def test_long_texts_take_linear_time(alphabet):
     started = time.process_time()
     printable(alphabet * 200_000)
@@ -180,7 +181,7 @@ def test_a_decoded_file_is_written_back_byte_for_byte(text, bom):
     assert decoded.encode(decoded.text) == data
 
 
-@pytest.mark.parametrize("data", [b"\0", b"a\0b", b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xef\xbb\xbf\0"])
+@walked("data", [b"\0", b"a\0b", b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xef\xbb\xbf\0"])
 def test_what_is_not_text_is_not_guessed(data):
     assert decode_text(data) is None
 
@@ -206,7 +207,7 @@ def test_utf8_is_always_read_as_utf8(text):
     )
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "expected"),
     [
         ("", ("\n", False)),
@@ -225,7 +226,7 @@ def test_sha256_is_hexadecimal():
     assert sha256(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "inner"),
     [
         ("```json\n{}\n```", "{}\n"),
@@ -243,7 +244,7 @@ def test_a_fence_around_the_whole_text_is_taken_off_and_no_other(text, inner):
     assert unfenced(text) == inner
 
 
-@pytest.mark.parametrize(
+@walked(
     ("line", "words"),
     [
         ("🔧 write_file a.py", "write_file a.py"),
@@ -260,7 +261,7 @@ def test_a_screen_reader_is_given_words_for_a_sign_at_the_beginning_and_no_rule(
     assert in_words(line) == words
 
 
-@pytest.mark.parametrize(
+@walked(
     ("data", "text"),
     [(b"a\r\n", "a\r\n"), (b"\xef\xbb\xbfa", "a"), (b"a\0b", None), (b"\0", None), (b"\xff", None), (b"", "")],
 )
@@ -268,7 +269,7 @@ def test_plain_text_is_utf8_without_its_mark_and_nothing_with_a_nul(data, text):
     assert plain_text(data) == text
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "known", "found"),
     [
         ("a\tb\r\n\f", "", None),
@@ -283,7 +284,7 @@ def test_the_first_control_character_that_no_text_has_is_named_with_its_line(tex
     assert control_in(text, known) == found
 
 
-@pytest.mark.parametrize(
+@walked(
     ("old", "new", "said"),
     [
         (Decoded("a"), Decoded("é"), ""),

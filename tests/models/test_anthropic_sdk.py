@@ -7,6 +7,7 @@ from rails.core.errors import ModelError, ModelRetryable
 from rails.models.anthropic import AnthropicModel, _Reading
 from rails.models.anthropic_sdk import SdkServer
 from rails.testing import Reply, StubServer, says
+from tests.rows import walked
 
 MODEL = AnthropicModel("claude-test", "sk-test-key")
 BODY = MODEL._request("Be brief.", [Message("user", (TextPart("Hello."),))], ())
@@ -31,9 +32,7 @@ def test_the_service_is_asked_with_the_key_in_its_header_and_its_answer_is_read_
     assert "tools" not in request.body
 
 
-@pytest.mark.parametrize(
-    ("status", "kind"), [(401, ModelError), (429, ModelRetryable), (500, ModelRetryable), (529, ModelRetryable)]
-)
+@walked(("status", "kind"), [(401, ModelError), (429, ModelRetryable), (500, ModelRetryable), (529, ModelRetryable)])
 def test_a_refusal_is_told_once_and_not_asked_again_by_the_sdk(status, kind):
     with StubServer([Reply(status=status, message="no"), says("never sent")]) as stub:
         with pytest.raises(kind, match=str(stub.url)):

@@ -9,6 +9,7 @@ from rails.core.conversation import Message, ModelAnswer, NativeCall, TextDelta,
 from rails.core.errors import ModelError, UsageError
 from rails.models.model import ModelOptions
 from rails.models.providers import open_model
+from tests.rows import walked
 
 
 def recording(tmp_path, *lines):
@@ -121,7 +122,7 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path):
             open_model(f"recorded:{tmp_path / name}")
 
 
-@pytest.mark.parametrize("spec", ["", "gpt", "nobody:x", "anthropic:", "recorded:"])
+@walked("spec", ["", "gpt", "nobody:x", "anthropic:", "recorded:"])
 def test_an_unusable_spec_shows_how_it_is_written(spec):
     with pytest.raises(UsageError, match=r"write it as .*:"):
         open_model(spec)

@@ -2,12 +2,12 @@
 
 import json
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.values import CallFound, CallStarted, CallWithdrawn
+from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -148,7 +148,7 @@ def test_c5_06_two_calls_on_one_path_have_their_own_ids():
     assert [r.id for r in found.requests] == ["t1.1", "t1.2"]
 
 
-@pytest.mark.parametrize(
+@walked(
     "line",
     [
         ' ~~~ JSON"tool": {"a": 1} ```x',

@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import pytest
 from msgspec.structs import replace
 
 from rails.approval.decision import Decision, RuleBook, request_for_changes, sign_changes, sign_tool
@@ -13,6 +12,7 @@ from rails.core.verdict import Verdict
 from rails.edits.plan_result import Plan
 from rails.session import ask_approval
 from rails.session.feedback import RequestResult
+from tests.rows import walked
 
 
 def run_of(number, tool="run_tests", asks=True, **parameters):
@@ -125,7 +125,7 @@ def test_what_the_rules_say_is_in_the_question_that_is_put_and_published():
     assert human.asked[0].risks[0] == context.said[0].risks[0] == "a rule"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("tool", "asks", "echo", "expected"),
     [
         ("run_tests", True, "", True),
@@ -187,7 +187,7 @@ def test_what_a_tool_returned_is_asked_about_where_a_rule_wants_it():
 # -- the permit ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("answer", "stops"), [("deny", False), ("abort", True)])
+@walked(("answer", "stops"), [("deny", False), ("abort", True)])
 def test_a_no_is_told_to_the_agent_with_its_reason_and_signs_nothing(answer, stops):
     context = asked_by(Human(answer))
     told = ask_approval.ask_permit(context, ("t1.r1",), question(context), None)
@@ -216,7 +216,7 @@ def test_what_the_human_edited_is_what_is_signed_and_accounted_for():
     assert "a.py" in given.account
 
 
-@pytest.mark.parametrize("kind", ["changes", "tool"])
+@walked("kind", ["changes", "tool"])
 def test_a_permit_for_something_else_is_stale_whoever_signed_it(kind):
     context = asked_by(Human("approve", "approve"))
     asked = changes_question() if kind == "changes" else question(context)

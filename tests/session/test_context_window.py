@@ -31,6 +31,7 @@ from rails.session.feedback import HEADER
 from rails.session.job import SessionJob, log_session_start
 from rails.session.run import Session, where
 from rails.testing import ScriptedModel
+from tests.rows import walked
 
 from ..shipped import registry_with, shipped_agents
 
@@ -109,7 +110,7 @@ def test_a_corrected_estimate_is_no_less_for_more_text(thought, counted, more):
 LONG = "word and " * 4_000
 
 
-@pytest.mark.parametrize("kind", ["call", "text", "wide text", "thought"])
+@walked("kind", ["call", "text", "wide text", "thought"])
 def test_an_answer_that_alone_is_too_long_is_cut_and_stays_one_that_can_be_sent(kind):
     """The ids and the names of its calls stay, and what a call gives stays an object."""
     call = NativeCall("c1", "write_file", LONG if kind == "call" else "{}")

@@ -3,9 +3,8 @@
 import io
 import os
 
-import pytest
-
 from rails.session.ask_user import AtTerminal, Unattended, UserQuestion
+from tests.rows import walked
 
 CHOICES = {"g": ("go", "go on"), "e": ("edit", "edit it"), "f": ("feedback", "tell it"), "s": ("stop", "stop")}
 
@@ -20,7 +19,7 @@ def answer(typed, **more):
     return said, out.getvalue()
 
 
-@pytest.mark.parametrize(
+@walked(
     ("typed", "word", "by"),
     [
         ("g\n", "go", "human"),

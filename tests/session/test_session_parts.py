@@ -9,6 +9,7 @@ from rails.core.events.record import Record
 from rails.core.messages import language, say
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.resume import resume_state
+from tests.rows import walked
 
 
 def spend_all(budget, *turns):
@@ -103,7 +104,7 @@ def test_feedback_that_was_sent_is_part_of_the_conversation_native_results_inclu
     assert state.codes == (("gate",),)
 
 
-@pytest.mark.parametrize("reply", [None, "no", {"role": "user"}, {"role": "user", "content": [{"type": "odd"}]}])
+@walked("reply", [None, "no", {"role": "user"}, {"role": "user", "content": [{"type": "odd"}]}])
 def test_feedback_that_cannot_be_read_stops_a_resume_and_names_its_record(reply):
     facts = {"text": "R T", "codes": ["gate"]} | ({} if reply is None else {"reply": reply})
     with pytest.raises(UsageError, match=r"feedback in record 4 cannot be read.*Nothing was changed"):

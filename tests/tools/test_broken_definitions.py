@@ -8,9 +8,8 @@ this test twice and read the difference.
 import re
 from pathlib import Path
 
-import pytest
-
 from rails.tools.loader import check_folder
+from tests.rows import walked
 
 FOLDER = Path(__file__).parent / "broken_definitions"
 EXPECTED = FOLDER / "expected.txt"
@@ -32,7 +31,7 @@ def test_the_messages_are_the_expected_ones():
     assert messages == EXPECTED.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@walked("file", FILES)
 def test_each_message_has_a_line_and_a_fix_and_is_not_repeated(file):
     messages = said(file)
     assert messages

@@ -7,6 +7,7 @@ from rails.core.tool_request import RawRequest, ToolRequest
 from rails.tools.loader import load_definitions, read_definition
 from rails.tools.registry import Registry
 from rails.tools.validate import examine, validate
+from tests.rows import walked
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +194,7 @@ def test_a_tool_of_another_role_is_a_different_refusal(registry):
     assert "write_file" not in refusal.hint
 
 
-@pytest.mark.parametrize(
+@walked(
     ("level", "asks"),
     [("free_access", False), (True, False), ("permissioned_access", True), (False, None), (None, None)],
 )
@@ -216,7 +217,7 @@ def test_a_definition_that_nobody_trusted_always_asks(tmp_path):
     assert ask(load_definitions([tmp_path], trusted=[digest]), "probe", {}).asks is False
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "sent", "meant"),
     [
         ({"type": "integer"}, "12", 12),
@@ -239,7 +240,7 @@ def test_text_is_converted_only_to_what_the_schema_wants_and_logged(schema, sent
     assert len(examined.coerced) >= 1
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "sent"),
     [
         ({"type": "string"}, "12"),
@@ -255,7 +256,7 @@ def test_text_stays_text_where_the_schema_allows_text(schema, sent):
     assert (examined.parameters["value"], examined.coerced, examined.faults) == (sent, (), ())
 
 
-@pytest.mark.parametrize(
+@walked(
     ("schema", "sent", "said"),
     [
         ({"type": "integer"}, True, "is a boolean (true); it must be an integer"),
@@ -331,7 +332,7 @@ def test_defaults_are_filled_in_after_validation_and_named():
     assert (examined.parameters, examined.coerced) == ({"limit": 10}, ("limit: default 10",))
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "said"),
     [
         (float("nan"), "not a JSON number"),

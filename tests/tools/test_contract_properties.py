@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -11,6 +10,7 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.tool_request import RawRequest, ToolRequest
 from rails.tools.loader import load_definitions
 from rails.tools.validate import validate
+from tests.rows import walked
 
 REGISTRY = load_definitions([builtin_folder("mcp_definitions")])
 NAMES = sorted(
@@ -96,7 +96,7 @@ def test_edits_as_json_text_arrive_as_the_same_edits(edits):
         assert result.parameters == {"edits": edits}
 
 
-@pytest.mark.parametrize("cut", range(1, 90, 7))
+@walked("cut", range(1, 90, 7))
 def test_edits_as_cut_off_json_text_are_never_completed(cut):
     text = json.dumps([{"path": "a.py", "oldString": "some text", "newString": "other [text] {here}"}])
     result = validate(RawRequest("r1", "fast_editor", {"edits": text[:-cut]}), REGISTRY, "coder")

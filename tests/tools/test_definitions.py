@@ -12,6 +12,7 @@ from rails.tools.describe import describe, starter
 from rails.tools.loader import check_folder, load_definitions, read_definition
 from rails.tools.registry import Builtin, Command, Http, Mcp, role_slug
 from rails.tools.validate import examine
+from tests.rows import walked
 
 SHIPPED = load_definitions([builtin_folder("mcp_definitions")])
 GOOD = {
@@ -241,7 +242,7 @@ def test_a_starter_refuses_a_name_that_no_tool_can_have():
         starter("../x")
 
 
-@pytest.mark.parametrize(
+@walked(
     ("name", "slug"),
     [
         ("Unit Tester Agent", "unit-tester"),

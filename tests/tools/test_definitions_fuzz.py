@@ -5,13 +5,12 @@ import json
 import random
 from pathlib import Path
 
-import pytest
-
 from rails.core.app_dirs import builtin_folder
 from rails.tools.describe import describe
 from rails.tools.loader import read_definition
 from rails.tools.registry import Registry
 from rails.tools.validate import examine
+from tests.rows import walked
 
 FILES = [
     *builtin_folder("mcp_definitions").glob("*.json"),
@@ -48,7 +47,7 @@ def damage(definition, chance):
         holder[place[-1]] = copy.deepcopy(chance.choice(JUNK))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@walked("seed", range(8))
 def test_a_damaged_definition_is_told_about_or_works(seed):
     chance = random.Random(seed)
     for _ in range(60):

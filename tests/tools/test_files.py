@@ -12,6 +12,7 @@ from rails.tools.loader import load_definitions
 from rails.tools.runners import dispatch, files
 from rails.tools.runners.files import glob_matches
 from rails.tools.runners.secrets import Secrets
+from tests.rows import walked
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +189,7 @@ def test_a_request_that_another_definition_validated_is_not_run(registry, projec
     assert "changed after" in dispatch.run_request(request, definition, project).text
 
 
-@pytest.mark.parametrize(
+@walked(
     ("pattern", "path", "expected"),
     [
         ("**", "a/b", True),

@@ -9,6 +9,7 @@ from rails.core.tool_request import RawRequest, ToolRequest
 from rails.tools.loader import check_folder, load_definitions
 from rails.tools.runners import dispatch
 from rails.tools.validate import validate
+from tests.rows import walked
 
 FOLDER = Path(__file__).parent / "original_definitions"
 REGISTRY = load_definitions([FOLDER])
@@ -67,7 +68,7 @@ def test_each_can_be_called(serving, tmp_path, monkeypatch, name):
     assert server.seen[0].path == path
 
 
-@pytest.mark.parametrize(
+@walked(
     ("role", "tool", "asks"),
     [
         ("Planning Agent", "GitHubMCP", True),
@@ -88,7 +89,7 @@ def test_free_access_runs_without_asking_once_trusted():
     assert validate(RawRequest("r1", "GitHubMCP", REQUESTS["GitHubMCP"][0]), trusted, "coder").asks is True
 
 
-@pytest.mark.parametrize(
+@walked(
     ("tool", "parameters", "said"),
     [
         ("DockerMCP", {"action": "stop"}, "not allowed"),
