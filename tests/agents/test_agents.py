@@ -91,7 +91,7 @@ def test_no_marker_or_placeholder_is_left_in_a_prompt(registry):
         )
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
+@walked("name", sorted(AGENTS))
 def test_tools_are_told_once_in_the_text_or_natively_and_no_others(name, registry):
     agent = AGENTS[name]
     native = {spec.name for spec in tool_specs(agent, registry)}
@@ -402,7 +402,7 @@ def test_c12_19_a_suite_of_four_tests_or_of_a_badly_named_one_is_refused():
     assert check_output(agent, json.dumps({**suite, "coverage_target": 70}))
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS))
+@walked("name", sorted(AGENTS))
 def test_a_roles_prompt_has_no_word_that_is_only_another_roles(name, registry):
     """Guidance and tools of other roles are left out, and the protocol is there once, unchanged."""
     prompt = system_prompt(AGENTS[name], registry)

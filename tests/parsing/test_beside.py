@@ -240,42 +240,6 @@ def test_what_is_indented_below_a_paragraph_is_shown_and_below_a_list_item_is_no
         assert (found.kind, found.start, found.end) == ("quote", 0, len(line))
 
 
-FORMS = [
-    (":::note", "a block between :::", "::: note", ":::"),
-    ("`<a>`", "<a>", "`<a>`", "`</a>`"),
-    (r"\begin{verbatim}", "a LaTeX environment", r"\end{verb}", r"\end{verbatim}"),
-    ("$$", "a formula", "$ $", "$$"),
-    (r"\[", "a formula", "]", r"\]"),
-    ("{% raw %}", "a template", "{% endif %}", "{% endraw %}"),
-    ("{{#if a}}", "a template", "{{/each}}", "{{/if}}"),
-    ("/* a", "a comment", "*", "a */"),
-    ("{/* a", "a comment", "*", "*/}"),
-    ("{# a", "a comment", "#", "#}"),
-    ("{{! a", "a comment", "}", "}}"),
-    ("<% a", "a comment", ">", "%>"),
-    ("(* a", "a comment", ")", "*)"),
-    ("--[[ a", "a comment", "]", "]]"),
-    ("#| a", "a comment", "#", "|#"),
-    ("=begin", "a comment", " =end", "=end"),
-    ("#+begin_src a", "an Org block", "#+end_quote", "#+END_SRC"),
-    ("@startuml", "a PlantUML diagram", "@endmind", "@enduml"),
-    ("#if 0", "code that is left out", "#else", " # endif"),
-    ("// #region a", "a region", "# endregion", "// #endregion"),
-    (">>>", "a quotation", "x >>>", ">>>"),
-    ("<<<", "a quotation", "<<<", ">>>"),
-    ("%%", "a quotation", "%", "%%"),
-    ("||", "a quotation", "|", "||"),
-    ("{{Quote|a", "a quotation", "}", "}}"),
-    ("--8<--", "a cutting", "--8--", "-->8--"),
-    ("--- BEGIN A ---", "a marked block", "END A", "--- END A ---"),
-    ("=== A start ===", "a marked block", "=== A ===", "=== A end ==="),
-    ("=== Old a ===", "a marked block", "=== a ===", "=== /Old a ==="),
-    ("{code:json}", "a block of Jira", "{quote}", "{code}"),
-    ("[quote=Ann]", "[quote]", "[/cite]", "[/quote]"),
-    ("<!-- note -->", "[note]", "<!-- /a -->", "<!-- end note -->"),
-]
-
-
 def test_a_stretch_that_was_closed_ends_before_what_follows_it():
     strays = Strays()
     strays.opened(Container("quote", "example", 0, 9), 10)

@@ -9,7 +9,6 @@ from rails.session.correction import _invented
 
 BROKEN = '```json\n{"tool": "write_file", "path": "a.txt", "content": }\n```\n'
 UNKNOWN = '```json\n{"tool": "create_file", "path": "a.txt", "content": "hello\\n"}\n```\n'
-LATIN = '```json\n{"tool": "write_file", "path": "a.txt", "content": "it said "hello" and "bye" to, "me": all"}\n```\n'
 
 
 def block(tool="write_file", path="a.txt", content="hello\n"):

@@ -46,7 +46,7 @@ def test_a_valid_request_becomes_a_tool_request_bound_to_its_definition(registry
     assert request.definition_digest == registry.get("write_file").digest
 
 
-@pytest.mark.parametrize(
+@walked(
     ("tool", "parameters", "expected"),
     [
         ("write_file", {"path": "a", "content": "x"}, {"file_path": "a", "content": "x"}),
@@ -176,7 +176,7 @@ def test_delete_file_ignores_further_parameters_and_says_so(registry):
     assert request.coerced == ("reason: not a parameter, ignored",)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("name", "near"),
     [("create_file", "write_file"), ("writeFile", "write_file"), ("write-file", "write_file"), ("rm", "delete_file")],
 )

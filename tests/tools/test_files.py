@@ -127,7 +127,7 @@ def test_files_are_listed_in_order_without_hidden_and_installed_ones(registry, p
     ]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("parameters", "named"),
     [
         ({"path": "src"}, ["src/app.py", "src/util/text.py"]),
@@ -143,7 +143,7 @@ def test_a_list_can_be_narrowed(registry, project, parameters, named):
     assert [line.split("  ")[0] for line in result.text.splitlines()[1:]] == named
 
 
-@pytest.mark.parametrize("tool", ["list_files", "search_files"])
+@walked("tool", ["list_files", "search_files"])
 def test_a_path_that_does_not_exist_is_said(registry, project, tool):
     more = {"pattern": "x"} if tool == "search_files" else {}
     result = use(registry, project, tool, path="missing", **more)
@@ -274,7 +274,7 @@ def test_an_answer_that_reaches_its_bound_says_so_and_one_that_just_fits_does_no
     assert result.text == ("\n".join(lines) if lines else whole)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("parameters", "head"),
     [
         ({"offset": 5}, "src/app.py: lines 5 to 5 of 5"),
@@ -389,7 +389,7 @@ UNSEEN = [
 ]
 
 
-@pytest.mark.parametrize("point", UNSEEN, ids=hex)
+@walked("point", UNSEEN)
 def test_what_nobody_sees_is_shown_as_an_escape_and_said(registry, project, point):
     (project / "a.md").write_text(f"safe{chr(point)}text {chr(point) * 2}\n", encoding="utf-8")
     shown = use(registry, project, "read_file", file_path="a.md").text
@@ -398,9 +398,7 @@ def test_what_nobody_sees_is_shown_as_an_escape_and_said(registry, project, poin
     assert f"{point:02x}text" in shown
 
 
-@pytest.mark.parametrize(
-    "text", ["\U0001f468\u200d\U0001f469", "\u0645\u06cc\u200c\u062e\u0648", "\u0915\u094d\u200d\u0937"]
-)
+@walked("text", ["\U0001f468\u200d\U0001f469", "\u0645\u06cc\u200c\u062e\u0648", "\u0915\u094d\u200d\u0937"])
 def test_a_joiner_within_a_word_or_a_picture_stays(registry, project, text):
     (project / "a.md").write_text(text, encoding="utf-8")
     shown = use(registry, project, "read_file", file_path="a.md").text

@@ -9,6 +9,7 @@ import pytest
 from rails.core.tool_request import ToolRequest
 from rails.tools.loader import read_definition
 from rails.tools.runners import dispatch, exchange, http
+from tests.rows import walked
 
 
 def define(url, *, transport=None, **fields):
@@ -46,7 +47,7 @@ def test_parameters_go_as_json_and_the_answer_comes_back_as_it_is(serving, tmp_p
     assert seen.headers["content-type"].startswith("application/json")
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "path"),
     [
         ("x/../../admin", "/p/x%2F..%2F..%2Fadmin/e"),
@@ -82,7 +83,7 @@ def test_a_placeholder_without_a_value_sends_nothing(serving, tmp_path):
     assert server.seen == []
 
 
-@pytest.mark.parametrize("status", [400, 404, 500, 503])
+@walked("status", [400, 404, 500, 503])
 def test_a_refusal_of_the_service_comes_back_as_status_message_details(serving, tmp_path, status):
     with serving(lambda seen: (status, {}, {"error": "no"})) as server:
         result = use(define(server.url, transport={"idempotent": True}), tmp_path)
@@ -101,7 +102,7 @@ def test_redirects_are_not_followed(serving, tmp_path):
     assert "redirects to 'http://127.0.0.1:1/secret'; redirects are not followed" in result.text
 
 
-@pytest.mark.parametrize(("idempotent", "tries"), [(True, 3), (False, 1)])
+@walked(("idempotent", "tries"), [(True, 3), (False, 1)])
 def test_only_idempotent_tools_are_tried_again_when_the_network_fails(
     serving, tmp_path, monkeypatch, idempotent, tries
 ):
@@ -190,7 +191,7 @@ def test_proxies_of_the_environment_are_not_used(serving, tmp_path, monkeypatch)
         assert use(define(server.url), tmp_path).ok
 
 
-@pytest.mark.parametrize(
+@walked(
     ("addresses", "host", "private", "said"),
     [
         (["10.0.0.5"], "intranet.example", False, "a private address"),
