@@ -38,7 +38,7 @@ PACKAGES = {
     "render": 15_258,
     "review": 29_801,
     "sandbox": 18_651,
-    "session": 51_290,
+    "session": 51_282,
     "testing": 3_782,
     "tools": 28_694,
     "trust": 851,

@@ -32,7 +32,7 @@ from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import LARGER, ModelWindow
 from rails.session.context_window import Measured, reduced
-from rails.session.escalation import AGAIN, RUNGS, WARM, EscalationStep, Tried
+from rails.session.escalation import AGAIN, REPEATED, RUNGS, WARM, EscalationStep, Tried
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
@@ -231,7 +231,7 @@ class AgentLoop:
         if turn.reply is None or (turn.settled and self.state.deeds.wrote):
             return self._end(turn)
         codes = _codes(turn)
-        if why := self.attempts.spend(codes, answer_words(turn.answer.message)):
+        if why := self.attempts.spend(codes, answer_words(turn.answer.message), self._not_told()):
             stop = self._oversee().stop if self._escalations_left() else ""
             return None if not stop and self._escalate(why) else self._give_up(stop or why, limit=self.attempts.most)
         steer = self._oversee()
@@ -375,10 +375,15 @@ class AgentLoop:
         context = self.context
         if self.rung in rungs[1:]:
             return rungs[rungs.index(self.rung) + 1 :]
-        small = context.model.local and context.protocol in IN_TEXT and not context.denied
+        alone = not context.denied and not self.state.tried.said  # nothing of a person's would be lost
+        small = context.model.local and context.protocol in IN_TEXT and alone
         if small and self.state.tried.rungs.count("again") < AGAIN:
             return rungs
         return rungs[1:]
+
+    def _not_told(self) -> Sequence[str]:
+        small = self.context.protocol == "whole" and "again" in self._escalations_left()
+        return REPEATED if small else ()
 
     def _answers(self) -> int:
         return self.state.answers.get((self.context.agent.name, self.context.model.name), 0)

@@ -58,10 +58,12 @@ def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
 
 def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str] | None:
     """Return what says why a list or search leaves a file out, or ``None``."""
-    rules, agent = context.approver, context.agent.name
+    rules = context.approver
+    agent = context.agent.name
     if request.tool_name == READ_FILE.name or not isinstance(rules, RuleBook):
         return None
-    tools, answered = (request.tool_name, READ_FILE.name), approval_request_for(context, request)
+    tools = (request.tool_name, READ_FILE.name)
+    answered = approval_request_for(context, request)
     return lambda path: rules.keeps_back(agent, path, tools, answered)
 
 
@@ -129,7 +131,8 @@ def ask_permit(
 
 def approval_request_for(context: TurnContext, request: ToolRequest) -> ApprovalRequest:
     """Return the question whether to run ``request``."""
-    doubt, definition = context.echo(request), context.registry.get(request.tool_name)
+    doubt = context.echo(request)
+    definition = context.registry.get(request.tool_name)
     return request_for_tool(
         request.id,
         context.agent.name,

@@ -25,8 +25,8 @@ class Attempts:
     counts: dict[str, int] = field(default_factory=dict)
     last: str = ""
 
-    def spend(self, codes: Sequence[str], words: str) -> str | None:
-        """Count a turn's failures; return why to stop, or ``None``."""
+    def spend(self, codes: Sequence[str], words: str, once: Sequence[str] = ()) -> str | None:
+        """Count a turn's failures; return why to stop, or ``None``. Those of ``once`` are enough the first time."""
         if not codes:
             self.counts.clear()
             self.last = ""
@@ -36,7 +36,7 @@ class Attempts:
         if words and words == self.last:
             return f"the same failure ({', '.join(sorted(set(codes)))}) was repeated"
         self.last = words
-        spent = [code for code, count in self.counts.items() if count >= _MOST.get(code, self.most)]
+        spent = [code for code, count in self.counts.items() if code in once or count >= _MOST.get(code, self.most)]
         return f"{counted(self.most_spent, 'failed attempt')} ({', '.join(spent)})" if spent else None
 
     @property

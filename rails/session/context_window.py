@@ -100,7 +100,8 @@ def _text_of(part: MessagePart) -> str:
 
 def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message, ...]:
     """Return a conversation without what ``step`` leaves out; order, pairs and the last message stay."""
-    outdated, newest = _superseded(messages), _last_answer(messages)
+    outdated = _superseded(messages)
+    newest = _last_answer(messages)
     kept = []
     for number, message in enumerate(messages):
         parts = message.parts
@@ -156,7 +157,8 @@ def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, i
     found: dict[int, frozenset[tuple[int, int]]] = {}
     later = set[str]()  # paths, and of parts of files the line that heads them
     for number, message in reversed([*enumerate(messages)]):
-        places, seen = set[tuple[int, int]](), list[str]()
+        places = set[tuple[int, int]]()
+        seen = list[str]()
         for at, part in enumerate(message.parts if message.role == "user" else ()):
             if not isinstance(part, TextPart | NativeResult):
                 continue
@@ -180,7 +182,9 @@ def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> 
     At worst, or with ``page``, the answers before ``kept_from`` go; the caller writes their page (:func:`page_chars`).
     """
     last = _last_answer(messages)
-    whole, step, left = sum(map(size, messages)), _NOTHING, tuple(messages)
+    whole = sum(map(size, messages))
+    step = _NOTHING
+    left = tuple(messages)
     for step in _milder(messages, last, over):
         left = reduced(messages, step)
         if not page and whole - sum(map(size, left)) >= over:

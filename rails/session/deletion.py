@@ -62,7 +62,8 @@ def folder_bytes(folder: Path) -> int:
 
 def older_than(project: Path, days: float) -> tuple[str, ...]:
     """Return the sessions, and runs of ``gate --fix``, whose last record is older than ``days``."""
-    state, since = state_of(project), time.time() - days * _DAY
+    state = state_of(project)
+    since = time.time() - days * _DAY
     names = [name for name in session_ids(state) if (state / "sessions" / name / LOG_NAME).stat().st_mtime < since]
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since))
     last = {step.session: step.at for step in CheckpointStore(project).steps() if is_fix_run(step.session)}
@@ -75,7 +76,8 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
     Raises UsageError, with nothing deleted, for one that runs or is missing, and WorkspaceError where another process
     writes.
     """
-    state, before = state_of(project), kept_bytes(project)
+    state = state_of(project)
+    before = kept_bytes(project)
     store = CheckpointStore(project)
     with ExitStack() as held:
         workspace = held.enter_context(sole_writer(project))

@@ -62,7 +62,8 @@ def fault_event(doing: str, error: BaseException) -> ErrorEvent:
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
     if isinstance(error, OSError) and error.strerror:
         file = f"{one_line(str(error.filename), 200)}: " if error.filename else ""
-        said, what = f"Failed while {doing}.", f"{file}{error.strerror}"
+        said = f"Failed while {doing}."
+        what = f"{file}{error.strerror}"
     else:
         said = f"AI-Rails itself failed while {doing}."
         what = f"{type(error).__name__}: {one_line(str(error), 200)}".rstrip(": ")

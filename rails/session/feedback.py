@@ -389,10 +389,12 @@ def _window(change: FileChange, finding: Finding) -> list[str]:
 
 
 def _changed_region(change: FileChange, most: int = 60) -> list[str]:
-    sent, written = decode_text(change.proposed or b""), decode_text(change.after or b"")
+    sent = decode_text(change.proposed or b"")
+    written = decode_text(change.after or b"")
     if sent is None or written is None:
         return []
-    old, new = sent.text.split("\n"), written.text.split("\n")
+    old = sent.text.split("\n")
+    new = written.text.split("\n")
     touched = line_diff(old, new).changed
     shown = [f"{n + 1:4} | {new[n]}" for block in touched for n in range(block.new_start, block.new_end)]
     more = [f"… {len(shown) - most} more lines"] if len(shown) > most else []
@@ -406,7 +408,8 @@ def _fixes(verdict: Verdict) -> str:
 def host_page(verdict: Verdict, opening: str, closing: str) -> str:
     """Return findings for another agent's model, most important first, bounded."""
     told = sorted(verdict.blocking, key=_weight)
-    lines, room = [], limits.HOST_PAGE_CHARS - len(opening) - len(closing) - 60
+    lines = []
+    room = limits.HOST_PAGE_CHARS - len(opening) - len(closing) - 60
     for number, finding in enumerate(told):
         change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
         shown = [_finding(finding), *(_window(change, finding) if change and number < 3 else [])]

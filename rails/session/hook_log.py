@@ -35,7 +35,10 @@ class HostedLog:
     """
 
     def __init__(self, project: Path, name: str, host: str, model: str) -> None:
-        self._project, self._name, self._host, self._model = project, name, host, model
+        self._project = project
+        self._name = name
+        self._host = host
+        self._model = model
         self._task = f"what {host} was asked to do"
         self._log: SessionLog | None = None
 
@@ -46,7 +49,8 @@ class HostedLog:
 
     def turn(self, number: int, call_id: str, tool: str, given: Mapping[str, Json]) -> None:
         """Begin a turn: one call of the host's model."""
-        host, name = self._host, one_line(tool, 60)
+        host = self._host
+        name = one_line(tool, 60)
         native = NativeCall(call_id, tool, json.dumps(dict(given), ensure_ascii=False))
         answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self._model)
         self._publish(LlmCall(f"{host} asks for {name}", 0, number))
@@ -77,7 +81,8 @@ class HostedLog:
         except RailsError as error:
             self.failed("What was written is not in the history", str(error))
             return False
-        said, diff = f"{title}, by {self._host}", {"diff": part.diff()}
+        said = f"{title}, by {self._host}"
+        diff = {"diff": part.diff()}
         self._publish(
             ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), facts=diff, duration_ms=0.0)
         )

@@ -91,7 +91,10 @@ class HostedSession:
         model: str = "",
         status: GitStatus | None = None,
     ) -> None:
-        self.project, self.gate, self.host, self.model = project, gate, host, model
+        self.project = project
+        self.gate = gate
+        self.host = host
+        self.model = model
         name = f"{host}-{session}"
         self.name = name if SESSION_ID.fullmatch(name) else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
         self._folder = state_of(project) / FOLDER / self.name

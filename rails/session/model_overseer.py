@@ -63,7 +63,8 @@ def model_alert(model: Model, context: TurnContext, records: Sequence[Record]) -
         severity, reason = _verdict(answer)
     except FAULT as error:
         # Whatever goes wrong here must not pass for a clean turn.
-        severity, reason = "stop", f"The monitor's model gave no verdict: {type(error).__name__}: {error}"
+        severity = "stop"
+        reason = f"The monitor's model gave no verdict: {type(error).__name__}: {error}"
     grave = _SEVERITIES[severity]
     made = alert(
         records[-1],

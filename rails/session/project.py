@@ -60,6 +60,7 @@ def agents_of(project: Path, only: str = "") -> Agents:
     """Load the agent templates, or only the one named. Raises DefinitionError."""
     from rails.agents.template import load_agents
 
-    own, trusted = config_folder() / "agent_templates", trust_of(project).digests()
+    own = config_folder() / "agent_templates"
+    trusted = trust_of(project).digests()
     folders = definition_folders("agent_templates", project)
     return load_agents(folders, trusted=trusted, trusted_folders=[own], only=only)

@@ -78,7 +78,8 @@ class ProjectChanges:
     """Snapshots of one project; ``store`` keeps contents by digest."""
 
     def __init__(self, project: Path, store: Path) -> None:
-        self.project, self.store = project, store
+        self.project = project
+        self.store = store
 
     def take(self, status: GitStatus | None = None) -> ProjectSnapshot:
         """Keep the present state; ``status`` is fresh. Raises RailsError."""
@@ -105,7 +106,9 @@ class ProjectChanges:
         changes: list[FileChange] = []
         unknown: dict[str, str] = {}
         for name in names:
-            path, now, old = parse_path(name), self._read(name), before.get(name)
+            path = parse_path(name)
+            now = self._read(name)
+            old = before.get(name)
             if isinstance(path, Refusal):
                 unknown[name] = "its name is none that AI-Rails works with"
             elif isinstance(now, str):
@@ -202,7 +205,8 @@ class ProjectChanges:
             return 0o644
 
     def _special(self) -> Iterator[str]:
-        folders, left = [str(self.project)], _MOST_ENTRIES
+        folders = [str(self.project)]
+        left = _MOST_ENTRIES
         while folders and left > 0:
             try:
                 entries = list(os.scandir(folders.pop()))

@@ -106,7 +106,8 @@ def _folded(records: Sequence[Record]) -> ResumeState:
             state = ResumeState(tasks, handed=event.handed, limits=event.limits)
         elif state is not None and isinstance(event, HumanSteered) and event.about == "rewind":
             before = _folded([one for one in records if one.seq < int(event.answer)])
-            used, answers = state.used, state.answers
+            used = state.used
+            answers = state.answers
             state = replace(before, turns=state.turns, used=used, answers=answers, begun={}, taken=0)
         elif state is not None:
             state = _after(state, record)
@@ -176,7 +177,8 @@ def _answered(state: ResumeState, record: Record, event: LlmResponse) -> ResumeS
             f"The answer in record {record.seq} cannot be read ({error}), so the session cannot be resumed. "
             "Nothing was changed."
         ) from error
-    key, count = (record.agent_role, record.llm_model_used), state.turns + 1
+    key = (record.agent_role, record.llm_model_used)
+    count = state.turns + 1
     answers = {**state.answers, key: state.answers.get(key, 0) + 1}
     state = replace(state, pending=answer, done={}, begun={}, turns=count, taken=state.taken + 1, answers=answers)
     state = replace(state, measured=Measured(state.asked_tokens, answer.usage.prompt_tokens))
@@ -200,7 +202,8 @@ def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeS
 
 def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
     begun = {ids: one for ids, one in state.begun.items() if ids != event.ids}
-    done, seen = {**(state.done or {}), **_carried_out(event)}, {**state.seen, **_saw(event)}
+    done = {**(state.done or {}), **_carried_out(event)}
+    seen = {**state.seen, **_saw(event)}
     return replace(state, begun=begun, done=done, seen=seen)
 
 
@@ -216,7 +219,8 @@ def _restarted(state: ResumeState, first_message: str, stands_for: int) -> Resum
 
 def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestResult]:
     """Writing is checked against the disk, running is in doubt."""
-    ids, changes = begun.ids, begun.changes
+    ids = begun.ids
+    changes = begun.changes
     if not changes:
         return dict.fromkeys(ids, feedback.in_doubt(ids, begun.tool))
     if all(hash_of(change.path) == change.after_sha256 for change in changes):
@@ -235,7 +239,8 @@ def _carried_out(event: ToolExecutionResult) -> dict[str, RequestResult]:
 def _saw(event: ToolExecutionResult) -> dict[str, str]:
     seen = {change.path: change.after_sha256 or "" for change in event.changes or ()}
     facts = event.facts or {}
-    path, digest = facts.get("path"), facts.get("sha256")
+    path = facts.get("path")
+    digest = facts.get("sha256")
     return {**seen, path: digest or ""} if isinstance(path, str) and isinstance(digest, str | None) else seen
 
 

@@ -230,7 +230,8 @@ class ContainedRuns(Struct):
         return self._answer(RUN_TESTS.name, (*argv, *between, *more), parameters)
 
     def _answer(self, tool: str, argv: Sequence[str], parameters: Mapping[str, Json]) -> ToolResult:
-        seconds, folder = parameters.get("timeout"), parameters.get("folder")
+        seconds = parameters.get("timeout")
+        folder = parameters.get("folder")
         given = float(seconds) if isinstance(seconds, int | float) else _SECONDS
         try:
             result = self.run(argv, min(given, _MOST_SECONDS), folder if isinstance(folder, str) else ".")

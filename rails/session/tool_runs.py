@@ -41,7 +41,8 @@ def carry_out_tool(context: TurnContext, request: ToolRequest) -> RequestResult:
         agreed = ask_permit(context, (request.id,), asked, sign_tool)
         if isinstance(agreed, RequestResult):
             return agreed
-        request, account = agreed.approved.value, agreed.account
+        request = agreed.approved.value
+        account = agreed.account
     if request.effect == "run":
         context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
     outcome = _run(context, request)
@@ -51,7 +52,9 @@ def carry_out_tool(context: TurnContext, request: ToolRequest) -> RequestResult:
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    kept, contain, left = kept_back(context, request), context.contained.contain, context.time_left()
+    kept = kept_back(context, request)
+    contain = context.contained.contain
+    left = context.time_left()
     if left <= 0:
         raise TimeUpError(f"The time of the session was used up; {request.tool_name} was not run.")
     definition = replace(definition, timeout_s=min(definition.timeout_s, left))
@@ -61,7 +64,10 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     if isinstance(result, RequestResult):
         in_doubt = feedback.in_doubt((request.id,), request.tool_name).text if request.effect == "run" else ""
         result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
-    ids, tool, facts, spent = (request.id,), request.tool_name, result.facts, result.duration_ms
+    ids = (request.id,)
+    tool = request.tool_name
+    facts = result.facts
+    spent = result.duration_ms
     with happened(f"{tool} had run before that." if request.effect == "run" else ""):
         record = context.publish(
             ToolExecutionResult(ids=ids, ok=result.ok, text=result.text, tool=tool, facts=facts, duration_ms=spent)
@@ -70,7 +76,8 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     decision = may_read(context, request, result.text)
     if decision is not None and decision.answer != "approve":
         return feedback.kept_back(ids, tool, decision.reason, stop=decision.answer == "abort")
-    path, digest = facts.get("path"), facts.get("sha256")
+    path = facts.get("path")
+    digest = facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
         context.shown.add(path)
@@ -91,8 +98,10 @@ def _asked(context: TurnContext, request: ToolRequest) -> ToolResult:
     """Raises UnansweredError; the question stays open in the log until the session resumes."""
     from rails.session.ask_user import Unattended, UserQuestion, answered, as_logged  # most turns ask nothing
 
-    given, agent = request.parameters, context.agent.name
-    asked, options = str(given["question"]), cast("Sequence[str]", given.get("options", ()))
+    given = request.parameters
+    agent = context.agent.name
+    asked = str(given["question"])
+    options = cast("Sequence[str]", given.get("options", ()))
     lines = (f"── {agent} asks ".ljust(78, "─"), *(f"  {line}" for line in printable(asked).splitlines()))
     choices = {str(number): (option, one_line(option, 300)) for number, option in enumerate(options, 1)}
     question = UserQuestion("question", lines, choices, "", free=True)

@@ -279,22 +279,28 @@ def small(monkeypatch):
     return warm
 
 
-def test_a_small_model_that_sends_a_failed_answer_again_is_asked_its_task_again(leap, small):
+def test_a_small_model_whose_answer_fails_the_tests_is_asked_its_task_again(leap, small):
     (leap.project / "test_leap.py").write_text(TEST, "utf-8")
-    done = leap(SOLVED, SOLVED, SOLVED, RIGHT, tests="on", escalate="again")
+    done = leap(SOLVED, SOLVED, RIGHT, tests="on", escalate="again")
     assert done.ending.outcome == "changed"
-    first, fed_back, *others = (asked.messages for asked in done.model.asked)
-    assert len(fed_back) == 3
+    first, *others = (asked.messages for asked in done.model.asked)
     assert [one.text for (one,) in others] == [first[0].text] * 2
     assert small == [0.7, 0.7]
     assert done.shown.count("coder is asked the task again: ") == 2
 
 
+@pytest.mark.parametrize("how", [{"protocol": "edits"}, {"escalate": "off"}])
+def test_others_are_told_what_failed(leap, small, how):
+    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
+    done = leap(SOLVED, RIGHT, **{"tests": "on", "escalate": "again", **how})
+    assert (done.ending.outcome, len(done.model.asked[1].messages), small) == ("changed", 3, [])
+
+
 def test_answers_that_all_fail_the_tests_end_with_the_person(leap, small):
     (leap.project / "test_leap.py").write_text(TEST, "utf-8")
-    done = leap(*[SOLVED] * 7, tests="on", escalate="again")
+    done = leap(*[SOLVED] * 9, tests="on", escalate="again")
     assert done.ending.outcome == "gave_up"
-    assert "7 answers; then the task again." in (leap.project / done.ending.file).read_text("utf-8")
+    assert "9 answers; then the task again." in (leap.project / done.ending.file).read_text("utf-8")
     assert (leap.project / "leap.py").read_text("utf-8") == LEAP
 
 
