@@ -106,9 +106,11 @@ def test_a_file_is_shown_once_as_long_as_it_is_unchanged(leap):
     assert "x = 2" in changed.told[2]
 
 
-def test_a_wish_to_see_what_the_same_answer_writes_is_none(leap):
-    done = leap(f"{SOLVED}\nSHOW leap.py\n", *["SHOW leap.py"] * 9)
+@pytest.mark.parametrize("answer", [f"{SOLVED}\nSHOW leap.py\n", f"SHOW {SOLVED}", f"SHOW `leap.py`\n{SOLVED[8:]}"])
+def test_a_wish_to_see_what_the_same_answer_writes_is_none(leap, answer):
+    done = leap(answer, *["SHOW leap.py"] * 9)
     assert (done.ending.outcome, len(done.model.asked)) == ("changed", 1)
+    assert [file.name for file in leap.project.glob("*leap*")] == ["leap.py"]
 
 
 def test_continue_asks_for_the_rest(leap):
