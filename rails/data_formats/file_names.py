@@ -43,7 +43,7 @@ _HEADING: Final = lazy(
     r"[ \t]*+(?:#{1,6}[ \t]++|[-*+][ \t]++)?(?:[^\x00-\x7f\w]{1,3}[ \t]++)?"
     r"(?:(?:step[ \t]*+)?\d{1,3}[.):][ \t]*+)?(?:\*\*|__(?=.*__[ \t]*+:?[ \t]*+\Z))?"
     r"(?:(?:an? |the |here(?:'s| is) |new |full |complete |entire |created? |updated? |modify |modified |edit "
-    r"|(?-i:SHOW) )*+"
+    r"|show )*+"
     r"(?:(?:file ?(?:name|path|\d+)?(?: called| named)?|path)(?:[ \t]*+:[ \t]*+|[ \t]++))?)?"
     r"(?:\*\*|__(?=.*__[ \t]*+:?[ \t]*+\Z))?[ \t]*+"
     r"(?:`(?P<code>[^`]+)`|\"(?P<quoted>[^\"]+)\"|'(?P<single>[^']+)'|(?P<path>[^\s`\"]+?))"
