@@ -24,6 +24,7 @@ from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
+from tests.rows import walked
 
 APP = WorkspacePath("src/app.py")
 
@@ -255,7 +256,7 @@ def test_the_editor_is_not_started_through_a_shell(make, monkeypatch, tmp_path):
     assert not (tmp_path / "owned").exists()
 
 
-@pytest.mark.parametrize("what", ["link", "folder", "nothing", "pipe"])
+@walked("what", ["link", "folder", "nothing", "pipe"])
 def test_what_does_not_come_back_as_a_file_is_not_read(make, tmp_path, what):
     def editor(paths):
         paths[0].unlink()

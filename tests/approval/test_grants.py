@@ -6,6 +6,7 @@ from rails.approval.decision import Decision
 from rails.approval.policy.grants import Grants, as_toml, propose, sentence
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.approval.policy.rules import Conditions, Policy, PolicyRule
+from tests.rows import walked
 
 
 class Clock:
@@ -153,7 +154,7 @@ def test_a_rule_of_the_user_and_a_grant_may_cover_a_change_set_together_and_each
     assert PolicyApprover(Policy(), None).changes() == ()
 
 
-@pytest.mark.parametrize("decision", ["deny", "ask"])
+@walked("decision", ["deny", "ask"])
 def test_a_rule_of_the_user_outranks_a_grant(make, clock, decision):
     policy = Policy((PolicyRule(1, decision, "policy.toml", path=("tests/**",)),))
     answer = PolicyApprover(policy, None, granted(make, clock)).decide(in_tests(make))

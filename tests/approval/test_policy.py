@@ -7,9 +7,9 @@ from rails.approval.decision import NO_HUMAN, Decision
 from rails.approval.policy.file import read_policy
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.approval.policy.rules import Circumstances, Policy, PolicyItem
-from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
 from rails.core.globs import glob_match
+from tests.rows import walked
 
 
 @pytest.fixture
@@ -49,22 +49,11 @@ def test_every_file_of_a_change_set_has_to_be_covered(policy, make):
     assert "src/app.py" in judgement.why
 
 
-def test_several_rules_may_cover_a_change_set_together(policy, make):
-    rules = policy(ALLOW_TESTS + '[[rule]]\ndecision = "allow"\npath = "docs/*.md"\nname = "prose"\n')
-    judgement = rules.judge(make.ask(make.change(IN_TESTS), make.change("docs/a.md")))
-    assert (judgement.ruling, judgement.why) == ("allow", "rule 1 and rule 2 (prose)")
-
-
-def test_deny_wins_whatever_the_order(policy, make):
-    for first, second in [("allow", "deny"), ("deny", "allow")]:
-        text = "".join(f'[[rule]]\ndecision = "{d}"\ntool = "edit_file"\n' for d in (first, second))
-        assert ruling(policy(text), make.ask()) == "deny"
-
-
-def test_ask_wins_over_allow(policy, make):
-    for first, second in [("allow", "ask"), ("ask", "allow")]:
-        text = "".join(f'[[rule]]\ndecision = "{d}"\ntool = "edit_file"\n' for d in (first, second))
-        assert ruling(policy(text), make.ask()) == "ask"
+def test_deny_wins_over_ask_and_ask_over_allow_whatever_the_order(policy, make):
+    for strong, weak in (("deny", "allow"), ("ask", "allow"), ("deny", "ask")):
+        for order in ((strong, weak), (weak, strong)):
+            text = "".join(f'[[rule]]\ndecision = "{one}"\ntool = "edit_file"\n' for one in order)
+            assert ruling(policy(text), make.ask()) == strong, order
 
 
 def test_one_denied_file_denies_the_whole_change_set(policy, make):
@@ -83,22 +72,15 @@ def test_protected_paths_are_asked_about_whatever_is_allowed(policy, make):
         judgement = policy(ALLOW_TESTS).judge(make.ask(make.change(path, None, b"x\n")))
         assert judgement.ruling == "ask"
         assert "protected" in judgement.why
-
-
-def test_a_protected_path_can_still_be_denied(policy, make):
     rules = policy('[[rule]]\ndecision = "deny"\npath = "**/conftest.py"\n')
     assert ruling(rules, make.ask(make.change("tests/conftest.py"))) == "deny"
 
 
-def test_an_allow_rule_needs_checks_that_passed(policy, make):
-    for status in ["fail", "error"]:
-        assert ruling(policy(ALLOW_TESTS), make.ask(make.change(IN_TESTS), status=status)) == "ask"
-
-
-def test_a_failed_gate_can_be_allowed_only_by_name(policy, make):
-    rules = policy(ALLOW_TESTS + 'verdict = ["pass", "fail"]\n')
-    assert ruling(rules, make.ask(make.change(IN_TESTS), status="fail")) == "allow"
-    assert ruling(rules, make.ask(make.change(IN_TESTS), status="error")) == "ask"
+def test_a_failed_gate_can_be_allowed_only_by_name_and_one_that_could_not_judge_never(policy, make):
+    for line, by_status in (("", ("ask", "ask")), ('verdict = ["pass", "fail"]\n', ("allow", "ask"))):
+        rules = policy(ALLOW_TESTS + line)
+        asked = [make.ask(make.change(IN_TESTS), status=status) for status in ("fail", "error")]
+        assert tuple(ruling(rules, one) for one in asked) == by_status
 
 
 def test_deleting_or_emptying_has_to_be_allowed_by_name(policy, make):
@@ -244,11 +226,6 @@ def test_examples_can_name_every_condition(policy):
         policy(EXAMPLES.replace("bytes = 100\nexpect", "bytes = 100\nadjusted = true\ninteractive = false\nexpect"))
 
 
-def test_a_model_with_its_provider_would_never_match_and_is_refused(policy):
-    with pytest.raises(UsageError, match='without its provider: model = "claude-\\*"'):
-        policy('[[rule]]\ndecision = "deny"\npath = "**"\nmodel = "anthropic:claude-*"\n')
-
-
 def test_a_rule_looks_at_the_model_that_asks(policy, make):
     approver = PolicyApprover(policy(f'{ALLOW_TESTS}model = "claude-*"\n'))
     request = make.ask(make.change(IN_TESTS))
@@ -266,8 +243,6 @@ def test_nothing_to_match_is_asked_and_a_result_beside_anything_else_excuses_not
 
 
 MISTAKES = [
-    ("[[rule]]\ndecision = 'deny'\nmax_bytes = 9\n", "max_bytes does not belong to deny"),
-    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nadjusted = true\n", 'adjusted does not belong to allow: use "clean"'),
     (
         "[[rule]]\ndecision = 'deny'\ninteractive = 'no'\n",
         '3:1: rule 1: `interactive` is a string ("no"); it must be a boolean.',
@@ -299,10 +274,6 @@ MISTAKES = [
         "[[rule]]\ndecision = 'allow'\ntool = 'x'\nmax_lines = true\n",
         "`max_lines` is a boolean (true); it must be an integer.",
     ),
-    (
-        "[[rule]]\ndecision = 'deny'\ntool = 'x'\nmax_lines = 9\n",
-        "max_lines does not belong to deny: larger changes are asked about anyway.",
-    ),
     ("[[rule]]\ndecision = 'deny'\nreason = 3\n", "`reason` is an integer (3); it must be a string."),
     ("[rule]\ndecision = 'deny'\n", "Write [[rule]], with two brackets."),
     ("rules = 1\n", "`rules` is not known. Did you mean `rule`?"),
@@ -325,9 +296,8 @@ def test_a_mistake_in_the_file_stops_everything_and_is_named(policy):
 def test_all_mistakes_are_told_at_once(policy):
     with pytest.raises(UsageError) as error:
         policy("[[rule]]\n[[rule]]\ndecision = 'allow'\n[[example]]\n")
-    assert [f"{what} " in str(error.value).replace(":", " ") for what in ("rule 1", "rule 2", "example 1")] == [
-        True
-    ] * 3
+    told = str(error.value).replace(":", " ")
+    assert all(f"{what} " in told for what in ("rule 1", "rule 2", "example 1"))
 
 
 def test_examples_are_checked_when_the_file_is_loaded(policy):
@@ -371,13 +341,6 @@ def test_a_policy_that_is_a_folder_or_not_text_is_refused(tmp_path):
         load_policy(folder=tmp_path)
 
 
-def test_the_configuration_folder_can_be_set(monkeypatch, tmp_path):
-    monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path))
-    assert config_folder() == tmp_path
-    monkeypatch.delenv("AI_RAILS_CONFIG_DIR")
-    assert config_folder().name == "ai-rails"
-
-
 # -- the approver ---------------------------------------------------------------------------------
 
 
@@ -394,12 +357,6 @@ def test_a_matching_rule_decides_and_is_named(policy, make):
     human = Human()
     decision = PolicyApprover(policy(ALLOW_TESTS), human).decide(make.ask(make.change(IN_TESTS)))
     assert (decision.answer, decision.by, human.asked) == ("approve", "policy: rule 1", [])
-
-
-def test_a_denial_tells_the_agent_why(policy, make):
-    rules = policy('[[rule]]\ndecision = "deny"\ntool = "edit_file"\nreason = "Generated; edit the source."\n')
-    decision = PolicyApprover(rules, Human()).decide(make.ask())
-    assert (decision.answer, decision.reason) == ("deny", "Generated; edit the source.")
 
 
 def test_what_is_to_be_asked_goes_to_the_human(make):
@@ -604,7 +561,10 @@ def test_what_a_rule_says_of_a_denial_is_its_reason_or_its_name_and_file(policy,
     said = "The user's policy does not allow this (rule 1 (mine)). Do it another way or leave it out."
     decision = PolicyApprover(named, Human()).decide(make.ask())
     assert (decision.reason, decision.by, decision.scope) == (said, "policy: rule 1 (mine)", "once")
-    assert policy('[[rule]]\ndecision = "ask"\nreason = "Look."\n').judge(make.ask()).why == "Look."
+    for ruled in ("ask", "deny"):
+        rules = policy(f'[[rule]]\ndecision = "{ruled}"\nreason = "Look."\n')
+        assert rules.judge(make.ask()).why == "Look."
+    assert PolicyApprover(rules, Human()).decide(make.ask()).reason == "Look."
 
 
 def test_what_is_asked_says_for_which_thing_there_is_no_rule(policy, make):
@@ -618,12 +578,12 @@ def test_what_is_asked_says_for_which_thing_there_is_no_rule(policy, make):
 
 
 def test_rules_behind_an_allow_are_each_named_once_in_the_order_of_the_files(policy, make):
-    rules = policy(ALLOW_TESTS + '[[rule]]\ndecision = "allow"\npath = "docs/**"\n')
+    rules = policy(ALLOW_TESTS + '[[rule]]\ndecision = "allow"\npath = "docs/**"\nname = "prose"\n')
     both = make.ask(make.change("docs/a.md"), make.change("docs/b.md"), make.change(IN_TESTS))
     judged = rules.judge(both)
     assert [rule.number for rule in judged.rules] == [2, 1]
-    assert judged.why == "rule 2 and rule 1"
-    assert PolicyApprover(rules).decide(both).by == "policy: rule 2 and rule 1"
+    assert (judged.ruling, judged.why) == ("allow", "rule 2 (prose) and rule 1")
+    assert PolicyApprover(rules).decide(both).by == "policy: rule 2 (prose) and rule 1"
 
 
 def test_a_risk_of_one_file_does_not_stand_against_what_is_allowed_of_another(policy, make):
@@ -770,7 +730,7 @@ at = '9:30'
         assert places == {"p.toml:3:1:", "p.toml:7:3:", "p.toml:12:1:"}, read.mistakes
 
 
-@pytest.mark.parametrize(
+@walked(
     ("more", "kept"),
     [
         ("", True),

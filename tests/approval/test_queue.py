@@ -23,6 +23,7 @@ from rails.core.changes import ChangeSet
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events.approval import AskedOption
 from rails.core.events.record import Record
+from tests.rows import walked
 
 
 class Box:
@@ -112,7 +113,7 @@ def test_what_is_shown_is_in_the_record(make):
     assert facts["grant"]["why_not"]
 
 
-@pytest.mark.parametrize(
+@walked(
     "letter",
     [
         {},
@@ -121,7 +122,6 @@ def test_what_is_shown_is_in_the_record(make):
         {"do": "yes", "digest": "0" * 64},
         {"do": "grant", "digest": None, "rule": "[[rule]]"},
     ],
-    ids=range(5),
 )
 def test_what_is_no_valid_answer_is_thrown_away_and_the_question_stays(make, letter):
     desk = Desk()
@@ -177,16 +177,6 @@ def test_an_edit_that_cannot_be_used_is_said_and_the_question_is_asked_again(mak
         assert words in desk.records[1].details["note"]
 
 
-def test_a_pages_line_ends_become_the_files_own_or_are_refused(make):
-    crlf = make.ask(make.change(before=b"a\r\n", after=b"b\r\n"))
-    desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": "c\nd\n"}}), ("approve", {}))
-    assert desk.queue.decide(crlf).edited.changes.changes[0].after == b"c\r\nd\r\n"
-    mixed = make.ask(make.change(before=b"a\n", after=b"b\r\nc\n"))
-    desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": "c\n"}}), ("deny", {}))
-    desk.queue.decide(mixed)
-    assert "line ends" in desk.records[1].details["note"]
-
-
 def test_a_file_with_a_masked_secret_is_not_edited_in_the_page(make):
     desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": "key = '«secret»'\n"}}), ("deny", {}))
     publish = desk.publish
@@ -218,12 +208,6 @@ def test_nobody_in_time_is_no_denial(make):
     assert desk.records[0].details["expires"]
 
 
-def test_without_a_terminal_and_a_page_nobody_is_waited_for(make):
-    for queue in (Desk(page_waits=False).queue, ApprovalQueue(page_waits=True)):
-        decision = queue.decide(make.ask())
-        assert (decision.answer, decision.reason, decision.of) == ("deny", NO_HUMAN, make.ask().digest)
-
-
 class Here:
     """A terminal that answers as told, after ``wait``."""
 
@@ -237,12 +221,6 @@ class Here:
         self.asked.append(request.digest)
         self.wait()
         return Decision(self.answer, "", self.by, of=request.digest)
-
-
-def test_the_terminal_decides_when_it_is_first(make):
-    desk = Desk(here=Here())
-    assert desk.queue.decide(make.ask()).by == "human"
-    assert desk.box.waiting(1), "a page that comes now is too late"
 
 
 def test_the_page_wins_when_it_was_first_even_if_the_terminal_answers_too(make):
@@ -352,11 +330,11 @@ def test_an_opened_question_replaces_the_one_before_and_tells_what_is_possible(m
     assert (plain.records[0].details["can_edit"], plain.records[0].details["expires"]) == (False, "")
 
 
-def test_nobody_is_asked_before_it_is_opened_but_the_terminal(make):
-    queue = ApprovalQueue(page_waits=True)
+def test_nobody_is_asked_without_a_page_or_before_it_is_opened_but_the_terminal(make):
     request = make.ask()
-    said = queue.decide(request)
-    assert (said.answer, said.by, said.of) == ("deny", "headless", request.digest)
+    for queue in (Desk(page_waits=False).queue, ApprovalQueue(page_waits=True)):
+        said = queue.decide(request)
+        assert (said.answer, said.reason, said.by, said.of) == ("deny", NO_HUMAN, "headless", request.digest)
     assert (queue.attended, queue.answered_elsewhere()) == (False, False)
     queue.here = Here()
     assert queue.decide(request).by == "human"
@@ -366,11 +344,6 @@ def test_how_long_a_decision_took_is_told(make):
     times = iter([10.0, 12.3456, 99.0, 99.0])
     desk = Desk(clock=lambda: next(times)).answers(("approve", {}))
     assert desk.queue.decide(make.ask()).seconds == 2.346
-
-
-def test_a_terminal_that_went_away_leaves_the_page(make):
-    desk = Desk(here=Here("deny", by="end of input")).answers(("approve", {}))
-    assert desk.queue.decide(make.ask()).by == IN_PAGE
 
 
 def test_a_real_terminal_stops_asking_when_the_page_has_answered(make):
@@ -508,7 +481,7 @@ def closing(desk):
     return last.message, last.details["state"], last.details["question"]
 
 
-@pytest.mark.parametrize(
+@walked(
     "letter",
     [
         lambda record: {},
@@ -517,7 +490,6 @@ def closing(desk):
         lambda record: PageAnswer("deny", record.details["digest"]).to_json(),
         lambda record: PageAnswer("deny", record.details["digest"], choice="deny").to_json(),
     ],
-    ids=range(5),
 )
 def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(letter, monkeypatch):
     desk = Desk(patience_s=90, clock=Ticking())
@@ -604,8 +576,10 @@ def test_what_a_page_edits_is_the_files_own_text_in_its_own_encoding(make):
     assert edits(b"a\n", b"b\n", "\ufeffc\r\nd\n") == (b"c\nd\n", "")
     assert edits(b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\n", "\ufeffc\n") == (b"\xef\xbb\xbfc\n", "")
     assert edits("é\n".encode("utf-16"), "è\n".encode("utf-16"), "ê\n")[0] == "ê\n".encode("utf-16")
-    kept, note = edits(b"a\r", b"b\rc\r", "c\n")
-    assert (kept, note.endswith("would not survive the page. Edit it at the terminal.")) == (None, True)
+    assert edits(b"a\r\n", b"b\r\n", "c\nd\n") == (b"c\r\nd\r\n", "")
+    for before, mixed in ((b"a\r", b"b\rc\r"), (b"a\n", b"b\r\nc\n")):
+        kept, note = edits(before, mixed, "c\n")
+        assert (kept, note.endswith("would not survive the page. Edit it at the terminal.")) == (None, True)
     kept, note = edits("é\n".encode("latin-1"), "è\n".encode("latin-1"), "c \u4e16 d\n")
     assert kept is None
     assert note.startswith("src/app.py is in ")
@@ -686,5 +660,5 @@ def test_a_terminal_that_stopped_asking_has_not_answered_when_time_is_up(make):
 def test_what_the_terminal_decided_lies_in_the_box_for_whoever_comes_later(make):
     for answer in ["approve", "deny"]:
         desk = Desk(here=Here(answer))
-        desk.queue.decide(make.ask())
+        assert desk.queue.decide(make.ask()).by == "human"
         assert desk.box.letters == {1: {"do": answer, "digest": make.ask().digest}}

@@ -26,6 +26,7 @@ from rails.batch.store import JobStore
 from rails.batch.tasks import Variants, jobs_of, read_tasks
 from rails.core.errors import RailsError, UsageError
 from rails.testing import says
+from tests.rows import walked
 
 from .conftest import RIGHT, edit
 
@@ -329,7 +330,7 @@ def test_tasks_become_jobs_with_every_model_agent_and_setting(repository, tmp_pa
     assert {spec.agent for spec in specs if spec.templates} == {"terse"}
 
 
-@pytest.mark.parametrize(
+@walked(
     ("line", "words"),
     [
         ('{"id": "a", "repo": "sums"}', "tasks.jsonl:1: no task: .*missing required field `task`"),

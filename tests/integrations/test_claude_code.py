@@ -18,6 +18,7 @@ from rails.integrations.hooks import claude_code
 from rails.integrations.hooks.examples import CLEAN, example
 from rails.log.reader import read_lenient
 from tests.integrations.conftest import git
+from tests.rows import walked
 
 
 def write(claude, name, content, **more):
@@ -70,7 +71,7 @@ def test_formatting_of_an_edit_is_one_edit_whose_old_text_is_unique(claude):
     assert text.replace(new["old_string"], new["new_string"]) == "a = 1\nb = 2 + 2\nc = 3\n"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("before", "old", "new", "every", "after"),
     [
         ("a = 1\nb = 1\n", "1", "2", False, "a = 2\nb = 1\n"),
@@ -255,7 +256,7 @@ def test_a_session_in_which_nothing_happened_leaves_no_log(claude):
     assert not (claude.project / ".rails/sessions/claude-code-s1").exists()
 
 
-@pytest.mark.parametrize(
+@walked(
     ("event", "more"),
     [("Notification", {}), ("PreCompact", {}), ("SomethingNew", {"tool_name": "Write"}), ("", {})],
 )
@@ -263,7 +264,7 @@ def test_an_event_that_is_not_known_is_answered_by_silence(claude, event, more):
     assert claude.call(event, **more) is None
 
 
-@pytest.mark.parametrize("tool", ["Read", "Grep", "mcp__other__tool", "Task"])
+@walked("tool", ["Read", "Grep", "mcp__other__tool", "Task"])
 def test_a_tool_that_writes_no_file_is_answered_by_silence(claude, tool):
     assert claude.call("PreToolUse", tool, {"file_path": "a.py"}) is None
 
@@ -565,7 +566,7 @@ def test_a_file_beyond_the_bound_is_told_at_once_and_keeps_no_later_call_waiting
     assert claude.call("PreToolUse", "Write", {"file_path": str(claude.project / "b.py"), "content": "B = 1\n"}) is None
 
 
-@pytest.mark.parametrize("data", [b"", b"[1]", b'{"a":', b"\xff\xfe{", b"[" * 100_000, b'{"a":' * 100_000])
+@walked("data", [b"", b"[1]", b'{"a":', b"\xff\xfe{", b"[" * 100_000, b'{"a":' * 100_000])
 def test_input_that_is_no_call_is_one_sentence(claude, data):
     said = claude.warm.answer(claude.head, data)
     assert (said.out, said.code) == ("", 1)

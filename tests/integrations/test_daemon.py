@@ -17,6 +17,7 @@ import pytest
 from rails.integrations.daemon import place
 from rails.integrations.daemon.client import answer_call
 from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
+from tests.rows import walked
 
 PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
 
@@ -140,7 +141,7 @@ def test_the_program_answers_with_json_and_exit_code_0(project, runtime):
     assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"hook_event_name": 1}', b"\xff\xfe"])
+@walked("data", [b"", b"{", b"[]", b'{"hook_event_name": 1}', b"\xff\xfe"])
 def test_input_that_is_none_never_ends_in_half_an_answer(project, runtime, monkeypatch, data):
     monkeypatch.chdir(project)
     said = run_hook(data, "codex", code=1)

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from rails.cli import main
+from tests.rows import walked
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_each_line_is_answered_with_its_id_and_only_what_is_new_counts(gate):
     assert found[2]["after"] == "z = 1\n"
 
 
-@pytest.mark.parametrize(
+@walked(
     "line",
     ["nonsense", "[]", "{}", '{"path": "a.py"}', '{"path": "../a.py", "after": ""}', '{"path": "a.py", "after": 3}'],
 )
@@ -68,7 +69,7 @@ def test_a_line_that_is_none_is_an_error_and_the_next_one_is_judged(gate, line):
     assert (second["id"], second["status"]) == (2, "pass")
 
 
-@pytest.mark.parametrize(
+@walked(
     "words",
     [
         *(["--jsonl", *more] for more in (["a.py"], ["--diff", "HEAD"], ["--fix"], ["--explain"], ["--trust"])),

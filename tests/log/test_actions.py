@@ -1,14 +1,13 @@
 """An action is said in the same words everywhere: the command, the search, the lines that are read."""
 
-import pytest
-
 from rails.core.events.base import UnknownEvent
 from rails.log.actions import action_text, record_text
 from rails.log.scan import search
 from rails.log.writer import SessionLog
+from tests.rows import walked
 
 
-@pytest.mark.parametrize(
+@walked(
     ("tool", "parameters", "words"),
     [
         ("run_command", {"command": "python3 -m pytest -q"}, "$ python3 -m pytest -q"),

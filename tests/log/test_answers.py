@@ -14,6 +14,7 @@ from rails.core import limits, lock
 from rails.core.errors import LogError
 from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
+from tests.rows import walked
 
 KEY = b"k" * 32
 YES = {"do": "approve", "digest": "d" * 64}
@@ -92,13 +93,13 @@ FORGED = [
 ]
 
 
-@pytest.mark.parametrize("data", FORGED, ids=range(len(FORGED)))
+@walked("data", FORGED)
 def test_what_is_not_genuine_is_nothing(box, log, data):
     file_of(log).write_bytes(data)
     assert box.read(7) == {}
 
 
-@pytest.mark.parametrize("body", ["[]", "7", "null", '"x"', "{", "[" * 100_000])
+@walked("body", ["[]", "7", "null", '"x"', "{", "[" * 100_000])
 def test_what_carries_the_right_code_and_is_no_answer_is_nothing(box, log, body):
     code = box._code(7, body)
     file_of(log).write_text(json.dumps({"answer": body, "code": code}))
@@ -165,7 +166,7 @@ def test_a_key_that_cannot_be_kept_is_said(tmp_path):
         answer_key(tmp_path / "config")
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "../x", "x" * 200])
+@walked("name", ["", "..", "a/b", "../x", "x" * 200])
 def test_what_is_no_session_has_no_answers(tmp_path, name):
     with pytest.raises(LogError) as told:
         PendingAnswers(tmp_path, name, KEY)

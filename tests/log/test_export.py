@@ -24,6 +24,7 @@ from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.render.markdown import fenced_block, inline
 from rails.review.export.answers import answer_files
+from tests.rows import walked
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
 
@@ -122,7 +123,7 @@ def records(tmp_path):
     return read_strict(log.path)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@walked("name", FORMATS)
 def test_an_export_is_the_same_every_time_and_takes_any_records(name, records):
     assert FORMATS[name](records) == FORMATS[name](records)
     FORMATS[name]([])
@@ -250,7 +251,7 @@ def test_nothing_that_a_model_wrote_becomes_markdown_or_reaches_a_screen_raw(rec
         assert len({row.count("|") for row in table.strip().split("\n")}) == 1
 
 
-@pytest.mark.parametrize("text", ["", "a", "`", "``", "a`", "`a", "a``b", "```", "x|y", HOSTILE, "\n", "   "])
+@walked("text", ["", "a", "`", "``", "a`", "`a", "a``b", "```", "x|y", HOSTILE, "\n", "   "])
 def test_inline_text_is_one_code_span_and_a_block_one_fence(text):
     assert outside_code(inline(text)) == ""
     assert "\n" not in inline(text)

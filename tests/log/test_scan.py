@@ -19,6 +19,7 @@ from rails.log.session_stats import SessionStats
 from rails.log.summaries import SUMMARY_NAME, Summaries
 from rails.log.terms import facets_of, folded_text, folded_words, searchable_words
 from rails.log.writer import SessionLog
+from tests.rows import walked
 
 FINDING = {"path": "src/todo.py", "line": 3, "rule": "E501", "message": "line too long (130 > 120)", "new": True}
 
@@ -136,7 +137,7 @@ def judged(state, line):
     return found
 
 
-@pytest.mark.parametrize(("line", "count"), QUERIES.items())
+@walked(("line", "count"), QUERIES.items())
 def test_a_scan_finds_what_judging_each_record_finds(state, line, count):
     found = places(search(state, line).hits)
     assert found == judged(state, line)
@@ -157,7 +158,7 @@ def test_no_word_of_a_text_is_missed_however_it_is_written(tmp_path_factory, tex
         assert places(search(state, line).hits) == judged(state, line), line
 
 
-@pytest.mark.parametrize("line", ["", "is:failed", "edit*", "-gate", "text:501", "session:20261121-110000-bbbb edit"])
+@walked("line", ["", "is:failed", "edit*", "-gate", "text:501", "session:20261121-110000-bbbb edit"])
 def test_pages_join_to_the_whole(state, line):
     pages = []
     before = ""
@@ -218,9 +219,7 @@ def test_a_session_has_its_summary_when_it_ends_and_it_is_counted_on_from_there(
     assert (after.records, after.outcome, after.turns) == (12, "", 2)
 
 
-@pytest.mark.parametrize(
-    "harm", [b"", b"{", b"[0]", b"[99, [1, 2, 3], 2, 3, 4, 5, {}]", b"[1, 0, 9, 3, 4, 5, {}]", None]
-)
+@walked("harm", [b"", b"{", b"[0]", b"[99, [1, 2, 3], 2, 3, 4, 5, {}]", b"[1, 0, 9, 3, 4, 5, {}]", None])
 def test_a_summary_that_is_wrong_or_gone_is_counted_again(state, harm):
     file = state / "sessions" / "20261121-100000-aaaa" / SUMMARY_NAME
     right = Summaries(state).get("20261121-100000-aaaa")
@@ -281,7 +280,7 @@ def test_since_is_a_day_here_or_so_long_ago():
     assert since_time("2026-11-21T10:00Z") == "2026-11-21T10:00"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "words"),
     [
         ("Hello, World", ["hello", "world"]),

@@ -13,6 +13,7 @@ from rails.core import limits
 from rails.core.events.base import UnknownEvent
 from rails.log.masking import MARK, Masker, of_env_file, of_environment
 from rails.log.writer import SessionLog
+from tests.rows import walked
 
 MASK = re.compile(r"«secret:([a-z-]+):[0-9a-f]{8}»")
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7\n" * 12 + "-----END RSA PRIVATE KEY-----"
@@ -40,8 +41,8 @@ def masker():
     return Masker(b"k" * 32, ["hunter2-hunter2", 'pa"ss\\wörd\n#1', "a/b+c d?e", "tiny"])
 
 
-@pytest.mark.parametrize(("kind", "secret"), SHAPED.items(), ids=SHAPED)
-@pytest.mark.parametrize("around", ["{}", "key={}", '"{}"', "at {}, and", "({})", "{}\nnext"])
+@walked(("kind", "secret"), SHAPED.items())
+@walked("around", ["{}", "key={}", '"{}"', "at {}, and", "({})", "{}\nnext"])
 def test_a_value_in_a_known_shape_is_masked_and_the_rest_stays(masker, kind, secret, around):
     masked = masker.text(around.format(secret))
     assert MASK.findall(masked) == [kind]
@@ -107,7 +108,7 @@ LEAST = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "start", "rest"), LEAST, ids=[start for _, start, _ in LEAST])
+@walked(("kind", "start", "rest"), LEAST)
 def test_every_trigger_and_shape_is_masked_from_its_least_length_on(masker, kind, start, rest):
     assert MASK.findall(masker.text(f"({start}{rest})")) == [kind]
     assert MASK.sub("*", masker.text(f"({start}{rest})")) == "(*)"
@@ -127,8 +128,8 @@ HEADERS = [
 ]
 
 
-@pytest.mark.parametrize("name", HEADERS)
-@pytest.mark.parametrize("between", [": ", "=", '": "', "', '", '\\": \\"'])
+@walked("name", HEADERS)
+@walked("between", [": ", "=", '": "', "', '", '\\": \\"'])
 def test_the_value_of_a_header_with_a_secret_is_masked_in_every_spelling(masker, name, between):
     least = 8 if "uth" in name.lower() else 12
     secret = "a.B_3~+/=-ZZ"[-least:]
@@ -137,7 +138,7 @@ def test_the_value_of_a_header_with_a_secret_is_masked_in_every_spelling(masker,
     assert masker.text(f"{name}{between}{secret[1:]}!") == f"{name}{between}{secret[1:]}!"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("start", "rest"),
     [
         ("AccountKey=", "aB3/" * 20),
@@ -152,7 +153,7 @@ def test_what_a_secret_stands_behind_stays(masker, start, rest):
     assert masker.text(f"({start}{rest[:-1]})") == f"({start}{rest[:-1]})"
 
 
-@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BASIC", "token"])
+@walked("scheme", ["Bearer", "bearer", "BASIC", "token"])
 def test_the_scheme_of_a_header_stays_and_its_value_is_masked(masker, scheme):
     assert MASK.sub("*", masker.text(f"Authorization: {scheme} aaaabbbb")) == f"Authorization: {scheme} *"
 
@@ -203,7 +204,7 @@ def test_a_mark_can_be_told_again_and_depends_on_key_and_secret():
     assert one.text("abcdefgh") == marks[0]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "secret"),
     [
         ("Authorization: Bearer abc.DEF-123_456", "abc.DEF-123_456"),
@@ -223,7 +224,7 @@ def test_credentials_are_masked_where_they_stand(masker, text, secret):
     assert masked[:8] == text[:8] or text.startswith("-----")
 
 
-@pytest.mark.parametrize(
+@walked(
     "secret",
     ["hunter2-hunter2", 'pa"ss\\wörd\n#1', "a/b+c d?e"],
 )
@@ -243,7 +244,7 @@ def test_a_registered_value_is_masked_in_every_form_it_may_be_written(masker, se
     assert len({MASK.search(masker.text(form))[0] for form in forms}) == 1, "one secret, one mark"
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         "",
@@ -379,7 +380,7 @@ ENV_LINES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "secret"), ENV_LINES)
+@walked(("line", "secret"), ENV_LINES)
 def test_what_of_an_env_file_is_a_secret_by_its_name_or_its_look(line, secret):
     found = of_env_file(line)
     assert found[:1] == ((secret,) if secret else ())
@@ -389,7 +390,7 @@ def test_what_of_an_env_file_is_a_secret_by_its_name_or_its_look(line, secret):
 KEY = "StPKR0CsTy4Qwb8DwkNhFdnXsiVp"
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         *(
@@ -529,17 +530,17 @@ sha256:9f86d081884c7d659a2feaa0c55ad015
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize("value", SETTINGS)
+@walked("value", SETTINGS)
 def test_a_setting_is_not_masked_everywhere(value):
     assert of_env_file(f"SETTING='{value}'\n" if "#" in value else f"SETTING={value}\n") == ()
 
 
-@pytest.mark.parametrize("value", TOKENS)
+@walked("value", TOKENS)
 def test_a_token_is_masked_whatever_its_name(value):
     assert of_env_file(f"SETTING={value}\n")[:1] == (value,)
 
 
-@pytest.mark.parametrize("name", ["PGPASSWORD", "MYSQL_PWD", "SMTP_PASS", "apikey", "CLIENTSECRET", "GITHUBTOKEN"])
+@walked("name", ["PGPASSWORD", "MYSQL_PWD", "SMTP_PASS", "apikey", "CLIENTSECRET", "GITHUBTOKEN"])
 def test_a_name_that_says_secret_says_so_without_an_underscore_too(name):
     assert of_environment({name: "onlywords"}) == ("onlywords",)
     assert of_environment({name: "enabled", f"{name}_FILE": "onlywords", f"{name}S_MAX": "onlywords"}) == ()
@@ -574,12 +575,12 @@ def test_each_way_to_write_a_registered_value_is_masked_by_itself():
     assert MASK.search(marks.pop())[1] == "registered"
 
 
-@pytest.mark.parametrize(("value", "token"), [("abcdefghi.a1bc2efg", True), ("abcdefghi.a1bc2ef", False)])
+@walked(("value", "token"), [("abcdefghi.a1bc2efg", True), ("abcdefghi.a1bc2ef", False)])
 def test_a_word_that_mixes_letters_and_digits_is_a_token_from_eight_characters_on(value, token):
     assert bool(of_env_file(f"X={value}\n")) is token
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "token"),
     [
         ("12345678901234567890", False),
@@ -623,7 +624,7 @@ WAYS = {
 KINDS = [one for one in TOKENS if Masker(b"k" * 32).text(one) != one]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@walked("way", WAYS)
 def test_a_token_is_masked_however_it_is_written_and_shown_as_the_same_one(way):
     masker = Masker(b"k" * 32, ["hunter2-Zq9x81LmPq"])
     for token in [*KINDS, "hunter2-Zq9x81LmPq"]:
@@ -631,8 +632,6 @@ def test_a_token_is_masked_however_it_is_written_and_shown_as_the_same_one(way):
         assert mark in masker.text(WAYS[way](token)), token
 
 
-@pytest.mark.parametrize(
-    "text", ["c" * 64, "sha256:" + "0123456789abcdef" * 4, "https://h/a%20b?x=%C3%A9", r"\u00e9t\u00e9"]
-)
+@walked("text", ["c" * 64, "sha256:" + "0123456789abcdef" * 4, "https://h/a%20b?x=%C3%A9", r"\u00e9t\u00e9"])
 def test_what_is_encoded_and_holds_no_secret_stays(text):
     assert Masker(b"k" * 32).text(text) == text

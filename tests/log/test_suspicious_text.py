@@ -1,9 +1,8 @@
 """Each word by which something is fetched, decoded and run is enough alone; what only speaks of it is not."""
 
-import pytest
-
 from rails.log import suspicious_text
 from rails.log.suspicious_text import credential, danger, piped_to_shell, runs_what_it_fetches, texts_of
+from tests.rows import walked
 
 #: For each word that is looked for first: what is found, and holds none of the other words.
 FETCHED = {
@@ -62,7 +61,7 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize("text", [*FETCHED.values(), *MORE])
+@walked("text", [*FETCHED.values(), *MORE])
 def test_what_is_fetched_or_decoded_and_run_is_found(text):
     assert runs_what_it_fetches(text)
     assert danger(text) == runs_what_it_fetches(text)
@@ -74,7 +73,7 @@ def test_there_is_a_case_for_each_word_that_no_other_word_finds():
     assert found == {word: [word] for word in words}
 
 
-@pytest.mark.parametrize(
+@walked(
     "text",
     [
         *("curl x.org", "wget x.org -O a.html", "base64 -d a > b", "the shell | curl", "fetch -o a x.org"),
@@ -88,7 +87,7 @@ def test_what_is_fetched_alone_or_run_alone_is_not(text):
     assert not piped_to_shell(text)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "texts"),
     [
         ("a", ["a"]),
@@ -103,7 +102,7 @@ def test_the_words_of_a_list_are_one_text_too_and_those_of_an_object_are_not(val
     assert list(texts_of(value)) == texts
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "found"),
     [
         ("AKIAQWERTYUIOPASDFGH", ("AKIAQWER…, 20 characters", False)),

@@ -10,6 +10,7 @@ from rails.log.writer import SessionLog
 from rails.review.web.pages import Pages
 from rails.review.web.reports import Reports
 from rails.session.ask_user import UserQuestion, as_logged
+from tests.rows import walked
 
 LINES = ("── coder asks ──────────", "  Which port?", "  It goes into a.py.")
 QUESTION = UserQuestion("question", LINES, {"1": ("80", "80"), "2": ("8080", "8080")}, "", free=True)
@@ -38,7 +39,7 @@ def paused(tmp_path, monkeypatch):
 HOW = "Answer with: ai-rails answer 20261126-010000-aaaa WORDS."
 
 
-@pytest.mark.parametrize("words", [["review"], ["review", "last"], ["review", "last", "--markdown"]])
+@walked("words", [["review"], ["review", "last"], ["review", "last", "--markdown"]])
 def test_every_form_has_the_question_and_how_to_answer(paused, capsys, words):
     assert main([*words, "--project", str(paused)]) == 0
     out = " ".join(capsys.readouterr().out.replace("│", " ").split())

@@ -1,10 +1,9 @@
 """What is in doubt or was waved through is said in the review."""
 
-import pytest
-
 from rails.commands.session_text import render_session
 from rails.projections.session import session_view
 from rails.review.html import render_html
+from tests.rows import walked
 
 
 def attention(log, *events, ended=True):
@@ -49,7 +48,7 @@ def test_a_running_session_is_given_time(log):
     assert attention(log, log.asked(), log.decided(), ended=False) == ()
 
 
-@pytest.mark.parametrize(
+@walked(
     ("lines", "seconds", "by", "told"),
     [(30, 0.8, "human", True), (30, 2.5, "human", False), (5, 0.8, "human", False), (30, 0.0, "script", False)],
 )

@@ -2,13 +2,13 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.events.record import event_of
 from rails.projections.corrections import correction_of
 from rails.review.reports.turn import difference
+from tests.rows import walked
 
 
 def seen(details):
@@ -38,7 +38,7 @@ def test_the_same_request_in_another_form_is_no_change():
     assert changes(torn, block(FLAT)) == []
 
 
-@pytest.mark.parametrize(
+@walked(
     ("after", "expected"),
     [
         ({**FLAT, "content": "limit = 100\n"}, [("content", '"limit = 10\\n"', '"limit = 100\\n"')]),
@@ -47,7 +47,6 @@ def test_the_same_request_in_another_form_is_no_change():
         ({"tool": "write_file", "path": "a.py"}, [("content", '"limit = 10\\n"', None)]),
         ({**FLAT, "tool": "delete_file"}, [("tool", '"write_file"', '"delete_file"')]),
     ],
-    ids=["code", "path", "added", "dropped", "tool"],
 )
 def test_a_changed_added_or_dropped_value_is_named_with_what_it_was(after, expected):
     assert changes(block(FLAT), block(after)) == expected

@@ -5,6 +5,7 @@ import pytest
 from rails.approval.policy.rules import Policy, PolicyRule
 from rails.projections.session import session_view
 from rails.review.reports.dry_run import dry_run, dry_run_as_text, rule_in_words
+from tests.rows import walked
 
 ALLOW_APP = PolicyRule(1, "allow", "policy.toml", path=("app.py",))
 DENY_APP = PolicyRule(1, "deny", "policy.toml", path=("*.py",))
@@ -50,7 +51,7 @@ def test_what_would_have_been_blocked_is_named(session):
     assert "1 would be denied although they were approved:" in dry_run_as_text(report)
 
 
-@pytest.mark.parametrize("by", ["policy: rule 1", "grant 2", "headless", "timeout", "end of input", "error"])
+@walked("by", ["policy: rule 1", "grant 2", "headless", "timeout", "end of input", "error"])
 def test_only_answers_of_people_count(session, by):
     assert dry_run(Policy(), [session(by=by)]).cases == ()
 

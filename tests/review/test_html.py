@@ -19,6 +19,7 @@ from rails.render.diffs import as_renames, read_diff
 from rails.render.html_page.blocks import TEXT_CHARS
 from rails.render.html_page.markup import el, html_text, join
 from rails.review.html import render_html
+from tests.rows import walked
 
 
 class Outline(HTMLParser):
@@ -183,7 +184,7 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "print"])
+@walked("theme", ["light", "dark", "print"])
 def test_every_text_has_contrast_enough_for_wcag_aa(theme):
     colours = themes()[theme]
     grounds = ("ground", "paper", "code", "good-wash", "bad-wash", "open-wash", "add", "remove", "finding")
@@ -222,7 +223,7 @@ def elements(found):
     return [(n, a) for n, a in named if n not in of_words and (n, a) != ("code", [])]
 
 
-@pytest.mark.parametrize("evil", HOSTILE, ids=ascii)
+@walked("evil", HOSTILE)
 def test_no_text_becomes_markup(log, evil):
     found = outline(render_html(evil_view(log, evil)))
     harmless = outline(render_html(evil_view(log, "x")))
@@ -298,7 +299,7 @@ def test_a_diff_of_the_core_comes_back_the_same():
     assert diffs[1].lines[0].text.startswith("Binary file b.bin")
 
 
-@pytest.mark.parametrize(
+@walked(
     ("gone", "new", "moved"),
     [
         (b"1\n2\n", b"1\n2\n", True),
@@ -326,7 +327,7 @@ def test_a_long_diff_keeps_its_end_and_counts_the_rest():
 ODD = ["", "\n", "@@ -1 +1 @@", "+++ b/x", "--- a\n+++ b\n@@ -1,9 +1,9 @@\n+cut", "no diff\nat all"]
 
 
-@pytest.mark.parametrize("odd", ODD)
+@walked("odd", ODD)
 def test_what_is_no_diff_does_no_harm(odd):
     for diff in read_diff(odd):
         assert diff.lines

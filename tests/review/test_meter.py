@@ -1,11 +1,10 @@
 """What a session has used: tokens always, money only by the user's own prices, and what is left of its budget."""
 
-import pytest
-
 from rails.config.prices import Price, Prices
 from rails.core.conversation import Usage
 from rails.log.session_stats import SessionStats
 from rails.review.reports.usage import session_usage
+from tests.rows import walked
 
 PRICES = Prices({"sonnet": Price(3.0, 15.0, 0.3)}, "USD", "2026-11")
 LIMITS = {"max_tokens": 10_000, "max_seconds": 900.0, "max_cost": 0.5}
@@ -80,7 +79,7 @@ def test_the_time_before_a_session_went_on_is_not_counted(log):
     assert made.seconds == 1.0
 
 
-@pytest.mark.parametrize("limits", [None, [], {"max_tokens": "x", "max_seconds": True, "max_cost": -1}])
+@walked("limits", [None, [], {"max_tokens": "x", "max_seconds": True, "max_cost": -1}])
 def test_odd_limits_are_no_obstacle(log, limits):
     start = ("WORKFLOW_START", {"limits": limits})
     assert session_usage(card(log, start, answer(input_tokens="x")), PRICES).left == ()
@@ -91,7 +90,7 @@ def test_a_table_that_cannot_be_read_is_said(log):
     assert meter.facts["Cost"] == "prices.toml: line 3"
 
 
-@pytest.mark.parametrize(("answer", "denied", "spark"), [("deny", 1, "d"), ("abort", 1, "d"), ("dry_run", 0, "")])
+@walked(("answer", "denied", "spark"), [("deny", 1, "d"), ("abort", 1, "d"), ("dry_run", 0, "")])
 def test_a_dry_run_is_no_denial(log, answer, denied, spark):
     decision = {"id": "t1.1", "digest": "d" * 64, "answer": answer, "reason": "", "by": "human", "seconds": 0.0}
     made = card(log, ("HUMAN_DECISION", {**decision, "scope": "once"}))

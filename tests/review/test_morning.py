@@ -11,6 +11,7 @@ from rails.log.summaries import Summaries
 from rails.log.writer import SessionLog
 from rails.review.reports.sessions import chosen
 from rails.review.session_list import SessionList
+from tests.rows import walked
 
 DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,3 @@\n-a = 1\n+a = 2\n+b = 3\n c\n"
 DIFF += "--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x\n"
@@ -168,7 +169,7 @@ def test_a_filter_counts_in_every_form(state, tmp_path, capsys, form):
     assert "0100-changed" not in text
 
 
-@pytest.mark.parametrize(
+@walked(
     ("diff", "counts"),
     [
         ("", {}),

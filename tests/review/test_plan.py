@@ -1,10 +1,9 @@
 """The plan of a session: its agents in order, which is done, which is at work, and how far it is."""
 
-import pytest
-
 from rails.projections.progress import current_step_text, plan_of
 from rails.projections.session import session_view
 from rails.review.html_plan import plan_html
+from tests.rows import walked
 
 CHAIN = [{"agent": name, "task": f"{name}'s part"} for name in ("planner", "coder", "reviewer")]
 START = ("WORKFLOW_START", {"task": "due dates", "tasks": CHAIN})
@@ -85,7 +84,7 @@ def test_a_log_that_does_not_say_what_is_to_be_done_has_what_was_begun(log):
     assert [(step.agent, step.state) for step in steps] == [("coder", "working")]
 
 
-@pytest.mark.parametrize(("outcome", "state"), [("done", "done"), ("refused", "stopped")])
+@walked(("outcome", "state"), [("done", "done"), ("refused", "stopped")])
 def test_an_answer_from_a_file_is_over_though_no_agent_was_engaged(log, outcome, state):
     steps = plan(log, ("WORKFLOW_START", {"tasks": CHAIN[1:2]}), ("WORKFLOW_END", {"outcome": outcome}))
     assert [step.state for step in steps] == [state]

@@ -1,9 +1,8 @@
 """The state of a question follows from the log: an end without an answer is a state of its own."""
 
-import pytest
-
 from rails.projections.live import Live
 from rails.review.questions import ApprovalQuestions
+from tests.rows import walked
 
 OPENED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "d" * 64, "requests": [{"id": "t1.1"}, {"id": "t1.2"}]})
 EDITED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "e" * 64, "replaces": 1})
@@ -30,7 +29,7 @@ def test_a_question_waits_until_something_ends_it(log):
     assert fold(log).open is None
 
 
-@pytest.mark.parametrize(
+@walked(
     ("ending", "state"),
     [
         (("HUMAN_DECISION", {"id": "t1.1", "answer": "approve", "by": "human"}), "approved"),
@@ -43,7 +42,6 @@ def test_a_question_waits_until_something_ends_it(log):
         (OPENED, "withdrawn"),
         (EDITED, "replaced"),
     ],
-    ids=lambda value: str(value)[:30],
 )
 def test_each_ending_has_its_own_state(log, ending, state):
     questions = fold(log, OPENED, ending)

@@ -13,6 +13,7 @@ from rails.render.table import table_as_text
 from rails.review.reports.grouped import GROUPS, count_sessions
 from rails.review.reports.sessions import chosen, sessions_table, states
 from rails.review.session_list import SessionList
+from tests.rows import walked
 
 
 def rows(by, *views):
@@ -69,7 +70,7 @@ def test_tools_are_counted_with_what_was_wrong_with_their_calls(log):
     assert (row["requests"], row["invalid"]) == (2, 1)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("hits", "of", "low", "high"),
     [(0, 0, 0.0, 1.0), (10, 10, 0.722, 1.0), (0, 10, 0.0, 0.278), (81, 263, 0.255, 0.366)],
 )
@@ -87,9 +88,7 @@ def test_tokens_cost_what_the_users_table_says(tmp_path, log):
     assert rows("model", session_view(log.records(log.call(1), log.answer())))[0]["cost"] == ""
 
 
-@pytest.mark.parametrize(
-    "text", ["x = [", '[models.a]\ninput = "3"\noutput = 1', "[models.a]\ninput = 1", "models = 3"]
-)
+@walked("text", ["x = [", '[models.a]\ninput = "3"\noutput = 1', "[models.a]\ninput = 1", "models = 3"])
 def test_prices_that_are_none_are_refused_by_name(tmp_path, text):
     file = tmp_path / "prices.toml"
     file.write_text(text)
@@ -141,9 +140,7 @@ def test_the_list_is_filtered_by_what_a_line_asks(line, takes):
     assert bool(chosen([CARD], line)) is takes
 
 
-@pytest.mark.parametrize(
-    ("line", "words"), [("is:happy", "is:happy"), ("tool:edit_file", "tool:"), ("after:soon", "after:soon")]
-)
+@walked(("line", "words"), [("is:happy", "is:happy"), ("tool:edit_file", "tool:"), ("after:soon", "after:soon")])
 def test_a_filter_that_means_nothing_is_refused(line, words):
     with pytest.raises(UsageError, match=words):
         chosen([CARD], line)
@@ -177,7 +174,7 @@ def test_tables_fit_the_width_and_say_what_had_no_room():
     assert "No room here for: more." in table_as_text(table, width=30)
 
 
-@pytest.mark.parametrize("evil", ["\x1b[2J", "\u202e", "a\nb", "\x07"], ids=ascii)
+@walked("evil", ["\x1b[2J", "\u202e", "a\nb", "\x07"])
 def test_no_text_of_a_log_reaches_the_terminal_raw(log, evil):
     correction = ("CORRECTION", {"id": "t1.1", "before": '{"a": "b"}', "after": '{"a": "c"}', "taken": True})
     records = [*log.demo(), *log.records(log.call(9), correction)]

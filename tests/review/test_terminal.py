@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
-
 from rails.commands.session_text import render_session
 from rails.projections.session import session_view
+from tests.rows import walked
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -65,7 +64,7 @@ def test_long_diffs_and_texts_are_cut_with_counts(log):
     assert "[… 88 more lines …]" in text
 
 
-@pytest.mark.parametrize("evil", ["\x1b[2J", "\r", "\u202e", "\x9b", "a\nb\u2028", "\x07", "\U000e0001"], ids=ascii)
+@walked("evil", ["\x1b[2J", "\r", "\u202e", "\x9b", "a\nb\u2028", "\x07", "\U000e0001"])
 def test_no_text_of_the_log_reaches_the_terminal_raw(log, evil):
     records = [log.poisoned(record, evil) for record in log.demo()]
     text = render_session(session_view(records, [evil]))

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from rails.core.changes import unified_diff
 from rails.core.text import sha256
 from rails.projections.session import session_view
 from rails.review.reports.line_history import line_history, line_history_as_text
+from tests.rows import walked
 
 
 def edit(log, turn, before, after, path="app.py", *, reason=""):
@@ -107,6 +107,6 @@ def test_every_line_of_every_history_is_found(log, versions):
         assert f"+{line}" in diff
 
 
-@pytest.mark.parametrize("line", [0, -1, 99])
+@walked("line", [0, -1, 99])
 def test_a_line_that_does_not_exist_has_no_origin(log, line):
     assert line_history(sessions_of(log, FIRST, SECOND), "app.py", line).origin is None

@@ -15,6 +15,7 @@ import pytest
 from rails.core import limits
 from rails.review.web import http as http_server
 from rails.review.web.http import _Config, _Server, most_connections
+from tests.rows import walked
 
 TRICKLING = 60
 ANSWER_S = 15.0
@@ -54,7 +55,7 @@ def test_sixty_trickling_connections_do_not_lock_the_user_out(served):
         assert shell(served.port)[0] == 200
 
 
-@pytest.mark.parametrize("sent", [b"", HALF, b"POST /api/decide HTTP/1.1\r\nContent-Length: 9\r\nHost: x\r\n"])
+@walked("sent", [b"", HALF, b"POST /api/decide HTTP/1.1\r\nContent-Length: 9\r\nHost: x\r\n"])
 def test_a_request_that_does_not_come_is_not_waited_for(served, monkeypatch, sent):
     monkeypatch.setattr(limits, "PAGE_REQUEST_SECONDS", 0.05)
     with trickling(served.port, 1, sent) as [connection], contextlib.suppress(ConnectionResetError):
@@ -89,7 +90,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(served, monkeypatch):
     assert served.ask("/")[0] == 200
 
 
-@pytest.mark.parametrize("length", ["100000", "-1", "99999999", None], ids=["body", "no HTTP", "too large", "unknown"])
+@walked("length", ["100000", "-1", "99999999", None])
 def test_who_sends_on_after_a_refusal_still_reads_why(served, length):
     stated = f"Content-Length: {length}\r\n" if length else ""
     head = f"POST /api/decide HTTP/1.1\r\nHost: evil.example\r\n{stated}\r\n"

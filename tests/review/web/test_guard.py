@@ -3,10 +3,9 @@
 import asyncio
 from urllib.parse import unquote
 
-import pytest
-
 from rails.core import limits
 from rails.review.web.guard import DECIDES, HEADERS, OPEN_PATHS, TOKEN_HEADER, Guard, GuardedRequest, GuardMiddleware
+from tests.rows import walked
 
 GUARD = Guard(8123, "s3cret-token", "dec1de-token")
 HOST = "127.0.0.1:8123"
@@ -38,13 +37,13 @@ HOSTS = [
 ]
 
 
-@pytest.mark.parametrize("host", HOSTS, ids=repr)
-@pytest.mark.parametrize("path", ["/", "/app.js", "/api/sessions"])
+@walked("host", HOSTS)
+@walked("path", ["/", "/app.js", "/api/sessions"])
 def test_any_other_name_is_refused_even_for_the_shell(host, path):
     assert status(path, host) == 400
 
 
-@pytest.mark.parametrize("host", [HOST, "localhost:8123"])
+@walked("host", [HOST, "localhost:8123"])
 def test_our_own_names_are_answered(host):
     assert status(host=(host,)) == 200
     assert status(host=(host,), origin=(f"http://{host}",)) == 200
@@ -63,7 +62,7 @@ ORIGINS = [
 ]
 
 
-@pytest.mark.parametrize("origin", ORIGINS, ids=repr)
+@walked("origin", ORIGINS)
 def test_another_origin_is_refused(origin):
     assert status(origin=origin) == 403
 
@@ -72,23 +71,23 @@ FOREIGN = [("cross-site",), ("same-site",), ("",), ("same-origin", "cross-site")
 WRONG = [(), ("",), ("s3cret-toke",), ("s3cret-token ",), ("é",), ("s3cret-token", "s3cret-token")]
 
 
-@pytest.mark.parametrize("site", FOREIGN, ids=repr)
+@walked("site", FOREIGN)
 def test_another_site_is_refused_even_for_the_shell(site):
     assert status(site=site) == status("/", site=site) == 403
 
 
-@pytest.mark.parametrize("site", [(), ("same-origin",), ("none",)])
+@walked("site", [(), ("same-origin",), ("none",)])
 def test_our_page_and_a_typed_address_are_answered(site):
     assert status(site=site) == 200
 
 
-@pytest.mark.parametrize("token", WRONG, ids=repr)
+@walked("token", WRONG)
 def test_without_the_token_only_the_shell_is_answered(token):
     assert status(token=token) == 401
     assert {status(path, token=token) for path in OPEN_PATHS} == {200}
 
 
-@pytest.mark.parametrize("path", ["", "//", "/app.js/", "/App.js", "/./", "/api", "/session.css/../api/sessions"])
+@walked("path", ["", "//", "/app.js/", "/App.js", "/./", "/api", "/session.css/../api/sessions"])
 def test_paths_are_compared_exactly(path):
     assert status(path, token=()) == 401
 
@@ -134,7 +133,7 @@ def posted(**headers):
     return Asked("POST", b"/api/decide", **{"x_ai_rails_token": "dec1de-token", **given, **headers})
 
 
-@pytest.mark.parametrize(
+@walked(
     "asked",
     [
         Asked,
@@ -153,7 +152,7 @@ def test_every_answer_has_our_headers_whoever_gives_it(asked):
         assert int(answer.headers["content-length"]) == len(words) > 0
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "CONNECT", "get"])
+@walked("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "CONNECT", "get"])
 def test_another_method_reaches_nothing(method):
     answer = Asked(method)
     assert (answer.status, answer.reached) == (501, None)
@@ -166,7 +165,7 @@ def test_what_may_be_asked_reaches_the_application_with_the_right_it_has():
     assert "connection" not in Asked().headers
 
 
-@pytest.mark.parametrize(
+@walked(
     ("target", "status"),
     [
         (b"/api/%73essions", 404),
