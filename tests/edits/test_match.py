@@ -7,6 +7,7 @@ import pytest
 from rails.edits.edit_request import EditRequest
 from rails.edits.match import Match, Miss, locate
 from rails.edits.text_view import View
+from tests.rows import walked
 
 
 def result(text, old, new, **more):
@@ -107,7 +108,7 @@ LADDER = {
 }
 
 
-@pytest.mark.parametrize("name", LADDER)
+@walked("name", LADDER)
 def test_each_rung_locates_and_writes_in_the_files_own_form(name):
     strategy, text, old, new, right = LADDER[name]
     assert result(text, old, new) == (strategy, right)
@@ -144,7 +145,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@walked("name", REFUSED)
 def test_what_has_no_safe_reading_is_refused(name):
     code, text, old, new = REFUSED[name]
     assert refusal(text, old, new).code == code
@@ -274,7 +275,7 @@ def test_large_and_hostile_files_stay_within_seconds(text, old):
     assert time.process_time() - start < 15
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "old", "new", "right"),
     [
         ("cafe\u0301 = 1\nb = 2\n", "caf\u00e9 = 1\nb = 2", "caf\u00e9 = 1\nb = 3", "cafe\u0301 = 1\nb = 3\n"),
@@ -310,7 +311,7 @@ def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, rig
     assert result(text, old, new)[1] == right
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "old", "new"),
     [
         ("if a:\n    b()\n        c()\n", "if a:\n    b()\n    c()", "if a:\n    b()\n    d()"),  # nested otherwise
@@ -337,9 +338,9 @@ def test_an_indentation_that_neither_side_shows_is_refused(text, old, new):
     assert refusal(text, old, new).code == "not_found"
 
 
-@pytest.mark.parametrize("end", ["", "\n"])
-@pytest.mark.parametrize("new_end", ["", "\n"])
-@pytest.mark.parametrize("form", ["numbers", "numbers in both", "fence", "fence in both"])
+@walked("end", ["", "\n"])
+@walked("new_end", ["", "\n"])
+@walked("form", ["numbers", "numbers in both", "fence", "fence in both"])
 def test_what_was_copied_around_whole_lines_leaves_the_lines_below_where_they_are(form, end, new_end):
     def wrapped(text, last):
         if form.startswith("fence"):

@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rails.edits.merge import Conflict, Merged, merge3
+from tests.rows import walked
 
 BASE = b"a\nb\nc\nd\ne\n"
 
@@ -25,7 +26,7 @@ def test_changes_in_different_places_are_both_kept(ours, theirs, result):
     assert merged.data == result
 
 
-@pytest.mark.parametrize(
+@walked(
     ("ours", "theirs"),
     [
         (b"a\nB\nc\nd\ne\n", b"a\nBB\nc\nd\ne\n"),

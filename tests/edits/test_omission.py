@@ -4,6 +4,7 @@ import pytest
 
 from rails.edits.placeholders import lost_lines, placeholder
 from rails.edits.plan import plan
+from tests.rows import walked
 
 from .helpers import request, save
 
@@ -98,12 +99,12 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("line", PLACEHOLDERS)
+@walked("line", PLACEHOLDERS)
 def test_a_line_that_stands_for_code_is_found(line):
     assert placeholder(f"first = 1\n{line}\nlast = 2\n", "first = 0\n") == (2, line.strip())
 
 
-@pytest.mark.parametrize("line", HARMLESS)
+@walked("line", HARMLESS)
 def test_an_ordinary_line_is_left_in_peace(line):
     assert placeholder(f"first = 1\n{line}\n", "") is None
 
@@ -113,7 +114,7 @@ def test_a_line_that_the_file_already_has_is_its_own(line):
     assert placeholder(f"a\n{line}\n", f"b\n{line}\n") is None
 
 
-@pytest.mark.parametrize(
+@walked(
     ("before", "after", "lost"),
     [
         (100, 100, None),
@@ -129,7 +130,7 @@ def test_more_than_thirty_percent_of_the_lines_is_too_much_to_lose_unasked(befor
     assert lost_lines("x\n\n" * before, "y\n" * after) == lost
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "line"),
     [
         ("a.js", "  ...rest,"),
@@ -155,7 +156,7 @@ def test_what_is_code_or_prose_in_the_file_s_language_is_no_placeholder(path, li
     assert placeholder(f"first\n{line}\n", "", path) is None
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "line"),
     [
         ("a.py", "...rest"),
@@ -212,7 +213,7 @@ def test_a_file_that_is_to_be_created_must_not_be_there(tmp_path):
     assert plan(anew, tmp_path).refusals == ()
 
 
-@pytest.mark.parametrize(
+@walked(
     "line",
     [
         "# ... restlicher Code unverändert",
@@ -235,7 +236,7 @@ def test_left_out_code_is_seen_in_other_languages(line):
     assert placeholder(f"import os\n{line}\nx = 1\n", "import os\n", "a.py" if line[0] == "#" else "a.js")
 
 
-@pytest.mark.parametrize(
+@walked(
     "line",
     [
         "# Der Rest der Division",
@@ -253,7 +254,7 @@ def test_a_comment_in_another_language_that_speaks_of_a_rest_is_a_comment(line):
     assert placeholder(f"import os\n{line}\nx = 1\n", "", "a.py") is None
 
 
-@pytest.mark.parametrize(
+@walked(
     ("name", "content", "why"),
     [
         ("page.html", "&lt;p&gt;A &amp;amp; B&lt;/p&gt;\n", "escaped"),

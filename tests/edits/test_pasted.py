@@ -13,6 +13,7 @@ from rails.edits.plan import plan
 from rails.parsing.parse import AnswerParser, parse
 from rails.session.project import registry_of
 from rails.tools.validate import validate
+from tests.rows import walked
 
 from .helpers import save
 
@@ -62,7 +63,7 @@ def case(name):
     return (CASES / f"{name}.md").read_bytes().decode()
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@walked("name", EXPECTED)
 def test_a_pasted_answer_is_read_as_it_was_meant_or_refused_by_name(project, name):
     wanted = EXPECTED[name]
     said = result(project, case(name))
@@ -126,7 +127,7 @@ METHOD = "    def {}(self):\n        return {}\n"
 TWO = f"class A:\n{METHOD.format('f', 1)}\n\nclass B:\n{METHOD.format('f', 1)}\n{METHOD.format('g', 2)}"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("above", "searched", "changed"),
     [
         ("@@ class B:\n", "return 1", 8),

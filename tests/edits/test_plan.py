@@ -11,6 +11,7 @@ from rails.data_formats.unified_diff import diff_changes
 from rails.edits.plan import plan
 from rails.edits.stale import KnownFiles
 from rails.tools.loader import load_definitions
+from tests.rows import walked
 
 from .helpers import EDIT_TOOLS, at, edit, request, save
 
@@ -40,9 +41,7 @@ def test_an_exact_unique_text_is_replaced_and_nothing_else(tmp_path):
     assert change.mode == 0o644
 
 
-@pytest.mark.parametrize(
-    "new", ["$& $1 $$ $`", r"\1 \g<0> \n \\", "a\x0cb", "x" * 100_000, "{}%s{0}", "\u2028 \U0001f600", ""]
-)
+@walked("new", ["$& $1 $$ $`", r"\1 \g<0> \n \\", "a\x0cb", "x" * 100_000, "{}%s{0}", "\u2028 \U0001f600", ""])
 def test_new_text_is_literal(tmp_path, new):
     save(tmp_path, "a.txt", "one MARK two\n")
     assert after(tmp_path, "a.txt", edit("a.txt", "MARK", new)) == f"one {new} two\n".encode()
@@ -348,7 +347,7 @@ LEGACY = [
 ]
 
 
-@pytest.mark.parametrize(("encoding", "text", "new", "missing"), LEGACY, ids=[row[0] for row in LEGACY])
+@walked(("encoding", "text", "new", "missing"), LEGACY)
 def test_an_encoding_that_comes_back_the_same_is_edited_and_keeps_its_bytes(tmp_path, encoding, text, new, missing):
     save(tmp_path, "a.txt", text.encode(encoding))
     assert after(tmp_path, "a.txt", edit("a.txt", "one", new)) == text.replace("one", new).encode(encoding)
@@ -362,7 +361,7 @@ def test_an_encoding_that_comes_back_the_same_is_edited_and_keeps_its_bytes(tmp_
         assert codes(tmp_path, asked) == ["format"]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("data", "reason"),
     [
         (b"caf\x82 one\n", "line 1 is not UTF-8"),
@@ -387,7 +386,7 @@ def test_bytes_of_no_certain_encoding_are_refused_by_name(tmp_path, data, reason
 CONTROLS = [chr(n) for n in (*range(9), 11, *range(14, 32), *range(127, 160))]
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@walked("control", CONTROLS)
 def test_a_control_character_of_a_model_is_refused_with_its_line(tmp_path, control):
     save(tmp_path, "a.txt", "one\ntwo\x1b\n")
     for asked in (
@@ -432,7 +431,7 @@ def test_a_file_that_loses_most_of_its_lines_is_held_unless_it_is_deleted_first(
     assert after(tmp_path, "a.txt", request("delete_file", file_path="a.txt"), write) == b"line 1\n"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("line", "end", "text", "result"),
     [
         (1, None, "zero", "zero\none\ntwo\nthree\n"),

@@ -4,13 +4,15 @@ import time
 
 import pytest
 
+from tests.rows import walked
+
 
 def only(verdict):
     (finding,) = verdict.findings
     return finding
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "text"),
     [
         ("a.json", '{"a": [1, 2.5, null, true, "x"], "b": {"a": 1}}'),
@@ -29,7 +31,7 @@ def test_valid_files_pass(world, path, text):
     assert verdict.status == "pass", verdict
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "text", "rule", "place"),
     [
         ("a.json", '{\n  "a": 1,\n  b: 2\n}', "json-syntax", (3, 3)),

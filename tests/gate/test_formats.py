@@ -12,6 +12,7 @@ from rails.core.changes import ChangeSet
 from rails.core.errors import UsageError
 from rails.core.verdict import CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.report import text
+from tests.rows import walked
 
 #: The part of SARIF 2.1.0 that is written here, as strict as the standard's own schema is about it.
 SARIF = json.loads((Path(__file__).parent / "sarif.json").read_text())
@@ -365,7 +366,7 @@ if os:
 """
 
 
-@pytest.mark.parametrize(
+@walked(
     ("line", "end_line", "options", "first", "last", "marked"),
     [
         (1, 1, {}, 1, 4, "1"),

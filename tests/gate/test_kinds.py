@@ -2,15 +2,14 @@
 
 import json
 
-import pytest
-
 from rails.gate import registry
 from rails.gate.support.kind import Kind, suffix_of
+from tests.rows import walked
 
 FLOW = json.dumps({"nodes": [], "connections": {}, "settings": {}}).encode()
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "data", "checks"),
     [
         ("a/b.PY", b"", ["python"]),

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from rails.gate.languages.html import Elements
+from tests.rows import walked
 
 PAGE = "<!doctype html>\n<html>\n<body>\n<ul><li>a<li>b</ul>\n<p>x<br>y\n<svg><path d='1'/></svg>\n</body>\n</html>\n"
 STYLE = '@media (min-width: 1px) {\n  a::after { content: "}"; background: url(x;y.png) } /* { */\n}\n'
@@ -20,7 +21,7 @@ def test_c12_18_a_sound_page_or_style_passes_and_is_looked_at(world, path, text)
     assert (verdict.status, told(verdict), verdict.not_checked) == ("pass", [], ())
 
 
-@pytest.mark.parametrize(
+@walked(
     ("path", "text", "place", "words"),
     [
         ("a.html", "<div>\n  <span>x</div>\n", (2, 3), "<span> is never closed."),

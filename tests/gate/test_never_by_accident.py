@@ -12,6 +12,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 from rails.gate.report.text import verdict_as_text
+from tests.rows import walked
 
 BAD = "import os\n\nprint(undefined)\n"
 
@@ -157,7 +158,7 @@ def test_a_nested_configuration_written_later_counts(world):
 # -- comments that excuse a file -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walked(
     "comment", ["# ruff: noqa", "# flake8: noqa", "# fmt: off", "# noqa", "# ruff: noqa: F821", "# ruff: ignore[F821]"]
 )
 def test_a_new_excuse_is_a_finding(world, comment):
@@ -204,10 +205,9 @@ def test_a_text_file_is_not_treated_as_python(world):
     assert verdict.checks == ()
 
 
-@pytest.mark.parametrize(
+@walked(
     "data",
     [b"x = 1\0\n", b"\xff\xfe\x00", b"x = '\xe9'\n", "x = " + "(" * 250 + "1" + ")" * 250 + "\n"],
-    ids=["nul", "binary", "latin-1-that-is-not-declared", "deep"],
 )
 def test_what_cannot_be_read_as_python_is_never_a_pass(world, data):
     assert world.judge(("a.py", data)).status in ("fail", "error")

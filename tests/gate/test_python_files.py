@@ -7,6 +7,7 @@ import pytest
 from rails.core import limits
 from rails.core.app_dirs import config_folder
 from rails.session import feedback
+from tests.rows import walked
 
 CLEAN = (
     '"""A module."""\n\n\ndef double(number: int) -> int:\n    """Return twice the number."""\n    return number * 2\n'
@@ -72,7 +73,7 @@ def test_what_needs_the_model_is_told_with_place_and_remedy(world):
     assert (finding.end_line, finding.end_column, finding.tool, finding.new) == (9, 21, "ruff", True)
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "line", "words"),
     [
         ("def f(:\n    pass\n", 1, "invalid syntax"),
@@ -104,9 +105,7 @@ def test_a_broken_file_is_one_finding_in_the_parsers_words_with_its_cause(world,
     assert verdict.fixed == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["def f(:\n", "x = (1,\ny = 2\nz = 3\n", "class A\n    pass\n", "x = 'abc\n", "x = = 1"]
-)
+@walked("text", ["def f(:\n", "x = (1,\ny = 2\nz = 3\n", "class A\n    pass\n", "x = 'abc\n", "x = = 1"])
 def test_a_mistake_before_the_end_is_not_called_cut_off(world, text):
     (finding,) = world.judge(("a.py", text)).findings
     assert "cut off" not in finding.message
@@ -188,24 +187,6 @@ def test_a_move_is_compared_with_the_file_it_came_from(world):
         "old.py": "delete",
         "new.py": "create",
     }
-
-
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "# noqa",
-        "# noqa: F401",
-        "# type: ignore",
-        "# fmt: skip",
-        "# ruff: noqa",
-        "# flake8: noqa",
-        "# pylint: disable=all",
-    ],
-)
-def test_a_new_suppression_is_a_finding(world, comment):
-    verdict = world.judge(("a.py", "x = 1\n", f"x = 1  {comment}\n"))
-    assert "new-suppression" in rules(verdict)
-    assert verdict.status == "fail"
 
 
 def test_an_old_suppression_may_move(world):
@@ -305,7 +286,7 @@ def test_without_settings_for_a_linter_there_are_errors_only_and_nobody_formats(
     assert [run.config for run in verdict.checks if run.name == "ruff"] == [ERRORS]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("line", "rule"),
     [
         ("print(undefined)", "F821"),

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.rows import walked
+
 BROKEN = ["if true; then\necho x\n", 'echo "never closed\n', "case x in\na) echo;;\n", "f() {\necho x\n", "done\n"]
 
 
@@ -10,7 +12,7 @@ def test_a_script_that_parses_passes(world, text):
     assert world.judge(("run.sh", text)).status == "pass"
 
 
-@pytest.mark.parametrize("text", BROKEN)
+@walked("text", BROKEN)
 def test_a_script_that_does_not_parse_is_a_finding_with_its_line(world, text):
     verdict = world.judge(("tools/run.bash", text))
     (finding,) = verdict.findings
@@ -39,10 +41,8 @@ def test_without_bash_it_is_said_and_no_pass_by_silence(world, monkeypatch):
     assert [missed.reason for missed in verdict.not_checked] == ["bash is not installed"]
 
 
-@pytest.mark.parametrize("name", ["deploy", "bin/deploy", "run.sh"])
-@pytest.mark.parametrize(
-    "first", ["#!/bin/sh", "#! /usr/bin/env bash", "#!/usr/bin/env -S X=1 bash -eu", "#!/bin/dash"]
-)
+@walked("name", ["deploy", "bin/deploy", "run.sh"])
+@walked("first", ["#!/bin/sh", "#! /usr/bin/env bash", "#!/usr/bin/env -S X=1 bash -eu", "#!/bin/dash"])
 def test_a_script_is_known_by_its_first_line_and_by_its_name(world, name, first):
     verdict = world.judge((name, f"{first}\n{BROKEN[0]}"))
     assert [finding.rule for finding in verdict.findings] == ["syntax-error"]

@@ -13,6 +13,7 @@ from rails.gate.languages.javascript import node_worker
 from rails.gate.support.suppressions import excuses_whole_file, new_ones, uncovered
 from rails.gate.verdicts import with_weight
 from rails.processes import programs
+from tests.rows import walked
 
 REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
 LEADS = ["", "ruff: ", "ruff:", "RUFF: ", "flake8: ", "flake8=", "ruff = ", "isort: ", "isort:", "fmt: ", "yapf: "]
@@ -138,7 +139,7 @@ def each(table):
     return table.strip().replace("\n", "|").split("|")
 
 
-@pytest.mark.parametrize("path", ["a.py", "a.pyi", "a.pyw", "A.PY", "x/script"])
+@walked("path", ["a.py", "a.pyi", "a.pyw", "A.PY", "x/script"])
 def test_a_comment_of_python_is_told_at_its_place_once(path):
     start = "#!/usr/bin/env python3\n" if path == "x/script" else "\n"
     for comment in each(PYTHON):
@@ -192,7 +193,7 @@ def test_a_suppression_is_one_whole_finding_whose_words_are_bounded():
         ]
 
 
-@pytest.mark.parametrize("ending", ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"])
+@walked("ending", ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"])
 def test_a_comment_of_a_script_is_told_at_its_place(ending):
     for comment in each(SCRIPT):
         (found,) = new_ones(f"a.{ending}", b"", f"x\n  /* {comment} */\n".encode())
@@ -209,8 +210,8 @@ def test_where_a_comment_begins_with_other_words_the_suppression_is_the_place():
     assert (found.column, found.end_column) == (12, 33)
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize(
+@walked("end", ["\n", "\r\n", "\r"])
+@walked(
     ("path", "lines", "message"),
     [
         ("a.js", ["x", "  /*", "eslint a: 0,", "b: 0 */ y"], "/*\\x0aeslint a: 0,\\x0ab: 0"),
@@ -253,7 +254,7 @@ def test_what_only_sounds_like_one_is_none():
     assert new_ones("a.py", b"", b"def f(:\n") == []
 
 
-@pytest.mark.parametrize("end", ["'''", "(", "  x\n y", "\\", "if x:\n"])
+@walked("end", ["'''", "(", "  x\n y", "\\", "if x:\n"])
 def test_what_stands_before_the_place_where_a_text_breaks_is_still_told(end):
     found = new_ones("a.py", b"", f"x = 1  # noqa\n{end}".encode())
     assert [one.line for one in found] == [1]

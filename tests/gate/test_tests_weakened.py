@@ -6,6 +6,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.verdict import Author
 from rails.gate import weakened_tests
+from tests.rows import walked
 
 TEST = '''"""Tests."""
 
@@ -37,7 +38,7 @@ def rules(verdict):
     return {finding.rule for finding in verdict.findings if finding.rule in RULES}
 
 
-@pytest.mark.parametrize(
+@walked(
     ("old", "new", "rule"),
     [
         ("def test_total", "@pytest.mark.skip\ndef test_total", "test-skipped"),
@@ -61,7 +62,7 @@ def test_c12_21_a_test_that_shows_less_is_a_finding(world, old, new, rule):
     assert verdict.status == "fail"
 
 
-@pytest.mark.parametrize(
+@walked(
     ("old", "new", "rule"),
     [
         ("test(", "test.skip(", "test-skipped"),
@@ -77,7 +78,7 @@ def test_c12_21_javascript_tests_are_held_alike(world, old, new, rule):
     assert rules(verdict) == ({rule} if rule else set()), verdict.findings
 
 
-@pytest.mark.parametrize(
+@walked(
     ("old", "new"),
     [
         ("def test_total", "def test_the_total"),

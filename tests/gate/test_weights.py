@@ -11,9 +11,10 @@ from rails.core.paths import WorkspacePath
 from rails.core.verdict import Finding, Weight
 from rails.gate.gate import Gate
 from rails.gate.verdicts import with_weight
+from tests.rows import walked
 
 
-@pytest.mark.parametrize(
+@walked(
     ("tool", "rule", "weight"),
     [
         ("ruff", "F821", "breaks"),

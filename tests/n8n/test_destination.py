@@ -9,6 +9,7 @@ from rails.core.errors import UsageError
 from rails.n8n.check import check_workflow
 from rails.n8n.model import Issue
 from rails.n8n.rules.destination import PROFILES, check, weigh
+from tests.rows import walked
 
 PLAIN = {"nodes": [], "connections": {}}
 
@@ -163,7 +164,7 @@ def test_the_api_takes_every_key_that_it_has():
     assert told(value | {"settings": SETTINGS}, "N8N102") == told(value | {"settings": SETTINGS}, "N8N103") == []
 
 
-@pytest.mark.parametrize("key", SETTINGS)
+@walked("key", SETTINGS)
 def test_a_setting_has_its_type_and_its_values(key):
     kind = {bool: "boolean", str: "string", int: "number", list: "array"}[type(SETTINGS[key])]
     assert told(chain("A") | {"settings": {key: {}}}, "N8N103") == [
@@ -236,8 +237,8 @@ def test_a_profile_raises_the_warnings_that_stop_it_and_no_others():
     assert weighed["strict"] == ["error", "info"] * 3
 
 
-@pytest.mark.parametrize("nodes", [None, 5, True, "x", {}, [None, 3]])
-@pytest.mark.parametrize("profile", PROFILES)
+@walked("nodes", [None, 5, True, "x", {}, [None, 3]])
+@walked("profile", PROFILES)
 def test_what_is_no_list_of_nodes_is_said_once_and_looked_at_no_further(nodes, profile):
     value = {"name": "x", "nodes": nodes, "connections": {}, "settings": {}, "pinData": {"A": []}}
     assert [one.rule for one in check(value, profile)] == ["N8N104"]

@@ -6,6 +6,7 @@ import pytest
 from n8n_workflows import chain, errors, findings, node, rules, the_one, to, workflow
 
 from rails.n8n.javascript import expressions
+from tests.rows import walked
 
 
 def with_value(value, name="field", type="n8n-nodes-base.noOp"):
@@ -33,7 +34,7 @@ def test_what_n8n_can_evaluate_is_no_error():
     assert [value for value in VALID if errors(with_value(value))] == []
 
 
-@pytest.mark.parametrize("value", INVALID)
+@walked("value", INVALID)
 def test_what_n8n_cannot_evaluate_is_an_error_at_its_characters(value):
     made = with_value(value)
     found = the_one(made, "N8N060")
@@ -50,7 +51,7 @@ def test_the_place_of_an_error_is_exact():
     assert line[found.column - 1 :].startswith(("$json.b", "c"))
 
 
-@pytest.mark.parametrize(
+@walked(
     "value",
     [
         "={{ $('Gone').item.json.a }}",

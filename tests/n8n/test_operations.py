@@ -3,11 +3,11 @@
 import copy
 import re
 
-import pytest
 from n8n_workflows import chain, errors, node, to
 
 from rails.core.errors import Refusal
 from rails.n8n.edit.operations import apply_operations, renamed
+from tests.rows import walked
 
 
 def done(value, *operations):
@@ -92,7 +92,7 @@ def test_connections_of_any_type_output_and_input_are_made_and_cut():
     assert done(made, {"op": "disconnect", **wire})["connections"]["A"]["ai_tool"] == [[], [], []]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("operation", "message", "hint"),
     [
         ({"op": "move_node"}, "no operation", "add_node"),

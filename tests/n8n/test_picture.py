@@ -12,6 +12,7 @@ from n8n_workflows import chain, node, to, workflow
 from rails.n8n.comparison import compare_workflows
 from rails.n8n.draw import picture, scene
 from rails.n8n.draw.boxes import boxes_of
+from tests.rows import walked
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -110,8 +111,8 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("evil", HOSTILE, ids=ascii)
-@pytest.mark.parametrize("alone", [True, False])
+@walked("evil", HOSTILE)
+@walked("alone", [True, False])
 def test_no_text_becomes_markup(evil, alone):
     value = workflow(
         node(f"A{evil}", f"n8n-nodes-base.{evil}"),

@@ -9,6 +9,7 @@ from n8n_workflows import chain, errors, node, to, workflow
 from rails.n8n import formatting
 from rails.n8n.nodes.catalogue import current
 from rails.n8n.repair.repairs import repaired
+from tests.rows import walked
 
 OLD_IF = {
     "conditions": {
@@ -72,7 +73,7 @@ def test_fields_of_set_become_assignments():
     assert parameters(one("set", 3.4, {"values": values}))[0]["includeOtherFields"] is True
 
 
-@pytest.mark.parametrize(
+@walked(
     ("kind", "version", "given"),
     [
         ("if", 1, OLD_IF),
@@ -164,7 +165,7 @@ LOCATORS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "wanted", "what"), SAFE)
+@walked(("given", "wanted", "what"), SAFE)
 def test_what_n8n_would_drop_is_put_where_n8n_reads_it(catalogue, given, wanted, what):
     around = {"to": "me", "stamp": "x"}
     around = {name: value for name, value in around.items() if name.casefold() not in {"to"} or "To" not in given}
@@ -180,7 +181,7 @@ def test_a_locator_gets_the_form_that_n8n_reads(catalogue, given, wanted):
     assert done == ["`office` in the form of a locator"]
 
 
-@pytest.mark.parametrize(
+@walked(
     "given",
     [
         {"to": "me", "stamp": "x", "title": "t"},  # only rows have a title, and there is none
@@ -202,7 +203,7 @@ def test_a_repair_that_leaves_more_errors_than_before_is_not_made(catalogue):
     assert post(given) == (given, [])
 
 
-@pytest.mark.parametrize(
+@walked(
     ("operator", "wanted"),
     [
         ({"type": "number", "operation": "greaterThan"}, {"type": "number", "operation": "gt"}),

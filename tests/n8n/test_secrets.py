@@ -5,6 +5,8 @@ import json
 import pytest
 from n8n_workflows import findings, node, rules, the_one, workflow
 
+from tests.rows import walked
+
 START = node("Start", "n8n-nodes-base.manualTrigger")
 
 
@@ -12,7 +14,7 @@ def with_parameters(parameters):
     return workflow(START | {"parameters": parameters})
 
 
-@pytest.mark.parametrize(
+@walked(
     "value",
     [
         "Bearer " + "a1b2c3d4e5f6g7h8i9",
@@ -57,7 +59,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("what", "start", "rest"), FORMS, ids=[f"{start}-{len(rest)}" for _, start, rest in FORMS])
+@walked(("what", "start", "rest"), FORMS)
 def test_every_form_of_a_secret_is_named_at_its_place(what, start, rest):
     value = with_parameters({"text": f"say {start}{rest} twice"})
     found = the_one(value, "N8N090")
@@ -67,7 +69,7 @@ def test_every_form_of_a_secret_is_named_at_its_place(what, start, rest):
     assert "N8N090" not in rules(with_parameters({"text": f"say {start}{rest[: len(rest) // 2]}!"}))
 
 
-@pytest.mark.parametrize(
+@walked(
     "name",
     ["apiKey", "X-API-Key", "api key", "access_token", "auth-token", "Client Secret", "password", "db-Authorization"],
 )

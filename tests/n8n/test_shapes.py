@@ -7,6 +7,7 @@ from n8n_workflows import chain, findings, node, to, workflow
 
 from rails.n8n.formatting import tidied
 from rails.n8n.rules.schedules import cron_fault
+from tests.rows import walked
 
 OPERATOR = {"type": "string", "operation": "equals"}
 CONDITION = {"leftValue": "={{ $json.a }}", "rightValue": "x", "operator": OPERATOR}
@@ -34,7 +35,7 @@ def changed(**more):
     return {name: one for name, one in {**FILTER, **more}.items() if one is not None}
 
 
-@pytest.mark.parametrize(
+@walked(
     ("value", "expected"),
     [
         (FILTER, []),
@@ -53,7 +54,7 @@ def changed(**more):
         ("={{ $json.filter }}", []),
     ],
 )
-@pytest.mark.parametrize("type", ["if", "filter"])
+@walked("type", ["if", "filter"])
 def test_a_filter_has_a_list_of_conditions_a_combinator_and_options(type, value, expected):
     assert told(flow(type, 2.2, conditions=value)) == expected
 
@@ -169,7 +170,7 @@ def test_a_text_with_expressions_that_can_be_no_json_is_a_warning():
         assert told(flow("httpRequest", 4.2, **BODY, jsonBody=text)) == [("N8N075", "warning")], text
 
 
-@pytest.mark.parametrize(
+@walked(
     ("type", "value", "is_sound"),
     [("number", "abc", False), ("number", "-1.5e3", True), ("boolean", "yes", False), ("boolean", "False", True),
      ("array", "a,b", False), ("array", "['a']", True), ("object", "x", False), ("object", "{a: 1}", True),
@@ -270,7 +271,7 @@ def test_a_schedule_that_cannot_be_is_a_warning_and_stops_publishing():
     assert ("N8N084", "error") in told(value, "publish")
 
 
-@pytest.mark.parametrize(
+@walked(
     ("name", "value", "is_moved"),
     [("onError", "continueRegularOutput", True), ("notes", "A", True), ("typeVersion", 4.1, True),
      ("disabled", True, False), ("onError", True, False), ("maxTries", "3", False), ("typeVersion", 99, False)],
@@ -284,7 +285,7 @@ def test_a_setting_inside_the_parameters_is_an_error_and_is_moved_if_it_can_be_m
     assert (name in made["parameters"]) != is_moved
 
 
-@pytest.mark.parametrize(
+@walked(
     ("text", "is_text"),
     [
         ("$json.y", True),

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from n8n_workflows import chain, errors, findings, node, rules, the_one, to, workflow
 
+from tests.rows import walked
+
 START = node("Start", "n8n-nodes-base.manualTrigger")
 
 
@@ -111,7 +113,7 @@ REFUSED = {
 WORDS = json.loads((Path(__file__).parent / "structure_words.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("fault", REFUSED)
+@walked("fault", REFUSED)
 def test_what_n8n_refuses_is_one_error_with_its_path_and_code(fault):
     change, path, code = REFUSED[fault]
     found = [f for f in findings(broken(change)) if f.severity == "error"]
@@ -202,14 +204,14 @@ def test_a_file_with_several_workflows_is_checked_one_by_one():
     assert errors([good, bad]) == [("N8N012", "[1].nodes[1].type")]
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"nodes: []", b'{"a": NaN}', b"\xff\xfe", b'{"a": 1,}', b"\0"])
+@walked("data", [b"", b"{", b"nodes: []", b'{"a": NaN}', b"\xff\xfe", b'{"a": 1,}', b"\0"])
 def test_what_is_not_json_is_one_finding(data):
     (found,) = findings(data)
     assert (found.rule, found.severity) == ("N8N001", "error")
     assert found.line == 1
 
 
-@pytest.mark.parametrize("value", [None, 3, "x", True, [], [[]], {}, {"nodes": []}, [None]])
+@walked("value", [None, 3, "x", True, [], [[]], {}, {"nodes": []}, [None]])
 def test_json_that_is_no_workflow_is_an_error(value):
     assert all(rule == "N8N002" for rule, _ in errors(value))
     assert errors(value)

@@ -3,6 +3,8 @@
 import pytest
 from n8n_workflows import errors, findings, node, rules, the_one, to, workflow
 
+from tests.rows import walked
+
 with_catalogue = pytest.mark.usefixtures("catalogue")
 
 START = node("Start", "n8n-nodes-base.manualTrigger")
@@ -135,7 +137,7 @@ def test_without_a_catalogue_ports_are_known_from_the_list_that_ships():
     assert errors(into_trigger) == [("N8N033", "connections.Set.main[0][0].node")]
 
 
-@pytest.mark.parametrize(
+@walked(
     ("subject", "output", "sound"),
     [
         (real("n8n-nodes-base.if", 2.2), 1, True),
@@ -179,7 +181,7 @@ SUB_NODES = [
 ]
 
 
-@pytest.mark.parametrize(("short", "version", "parameters", "kind", "sound"), SUB_NODES)
+@walked(("short", "version", "parameters", "kind", "sound"), SUB_NODES)
 def test_sub_node_inputs_follow_the_parameters(short, version, parameters, kind, sound):
     root = node("Root", f"@n8n/n8n-nodes-langchain.{short}", version, parameters=parameters)
     sub = node("Sub", "n8n-nodes-community.sub")
