@@ -44,7 +44,7 @@ PACKAGES = {
     "trust": 851,
 }
 MODULES = 571
-TESTS = 579_464
+TESTS = 575_984
 CASES = 9_269
 #: Modules of ``rails/`` with more than eight nodes a line of code: new ones breathe.
 PACKED = 419
