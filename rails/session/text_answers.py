@@ -24,7 +24,9 @@ from rails.session.turn_context import TurnContext
 
 #: The protocols without tools.
 IN_TEXT: Final = ("edits", "whole")
-_WISH: Final = re.compile(r"^[ \t]{0,3}(?:[-*] )?`?(SHOW|DELETE)[: ] ?`?([^\s`][^\n`]{0,400}?)`?[ \t\r]{0,80}$", re.MULTILINE)
+_WISH: Final = re.compile(
+    r"^[ \t]{0,3}(?:[-*] )?`?(SHOW|DELETE)[: ] ?`?([^\s`][^\n`]{0,400}?)`?[ \t\r]{0,80}$", re.MULTILINE
+)
 _MORE: Final = re.compile(r"^[ \t]{0,3}`?CONTINUE`?[.]?\s*$", re.MULTILINE)
 _WORDS: Final = re.compile(r"[^\s`'\"()\[\]{}<>,;|]{1,300}")
 #: Files that are shown without being asked for, and how many characters of all of them.

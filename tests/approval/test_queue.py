@@ -493,7 +493,6 @@ def closing(desk):
 )
 def test_what_is_no_choice_of_this_question_is_thrown_away_and_it_stays(letter, monkeypatch):
     desk = Desk(patience_s=90, clock=Ticking())
-    clock = None
     clock = desk.queue._clock
     desk.on_open = lambda record: desk.box.place(record.seq, letter(record))
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from rails.cli import main
-from rails.core.events.session import AgentEngage, HumanSteered, WorkflowEnd
+from rails.core.events.session import AgentEngage, Escalation, HumanSteered, WorkflowEnd
 from rails.core.events.turn import ContextReduced
 from rails.log.reader import read_lenient
+from rails.models.recorded import RecordedModel
 from rails.testing.server import StubServer, says
 from tests.commands.terminal import Terminal
 
@@ -307,6 +308,14 @@ def test_compact_lets_a_page_stand_for_what_was_said_and_the_words_of_the_person
     (step,) = [one for one in log_of(project) if isinstance(one, ContextReduced)]
     assert step.page.startswith("hi")
     assert "- keep it short" in step.page
+
+
+def test_a_small_model_is_not_asked_its_first_task_again_in_place_of_what_was_said_since(chat, project, monkeypatch):
+    monkeypatch.setattr(RecordedModel, "local", True)
+    answers = [f"a.py\n```python\n{text}\n```\n" for text in ("x = 1", "def (", "y = 1")]
+    chat(answers, ["Write a.py.", "Name it y."], "--protocol", "whole")
+    assert not [event for event in log_of(project) if isinstance(event, Escalation)]
+    assert (project / "a.py").read_text() == "y = 1\n"
 
 
 def test_compact_with_nothing_to_leave_out_says_so(chat, project):

@@ -54,7 +54,6 @@ RUN = {
 }
 RUN |= {"handoff": "go", "escalate": "squash", "correction": "off", "dialect": ["qwen"], "answer_within": 3}
 RUN |= {"max_attempts": 2, "max_turns": 7, "backup": True}
-PRICE = {"input": 1, "output": 2.5, "cached": 0, "window": 9000}
 FULL = {
     "rails": {"gate": GATE, "policy": POLICY, "run": BOUNDS},
     "config": {"run": RUN, "sessions": {"keep_days": 90}, "fetch": {"hosts": ["docs.python.org"]}},

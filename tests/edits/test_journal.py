@@ -247,9 +247,6 @@ def test_what_is_taken_back_is_as_it_was_and_what_is_somebody_elses_stays(tmp_pa
 
 OURS = ("a", "b")
 OLD = ("b", "a")
-OVER = ("a", "x")
-LATER = ("x", "")
-GONE_OVER = ("x", "b")
 
 
 @pytest.mark.parametrize(("now", "mode"), [(0o755, 0o640), (0o640, 0o640), (0o600, 0o600)])

@@ -15,7 +15,6 @@ from rails.git import blobs
 LINK = "it is a link; links are not followed"
 PIPE = "it is a pipe, a socket or a device"
 OWN = "it is a repository of its own"
-OWN_PATTERN = "git ignores it by your own patterns, which no commit holds; name the file to have it checked"
 IGNORED = "it is ignored; name the file itself to have it checked"
 #: A name with a line break: no tool is given it.
 NAME = "its name is refused: it has control or invisible characters."

@@ -19,7 +19,6 @@ pytestmark = [
 ]
 STRICT = "export default [{ rules: { 'no-console': 'error' } }];\n"
 LOOSE = "export default [{ rules: { 'no-console': 'off', 'no-var': 'error' } }];\n"
-IGNORES = "export default [{ ignores: ['**/*'] }, { rules: { 'no-var': 'error' } }];\n"
 IMPORTS = "import rules from './lint/rules.js';\nexport default [{ rules }];\n"
 PACKAGE = '{"type": "module", "devDependencies": {"eslint": "*", "prettier": "*"}}\n'
 BAD = "console.log(1);\n"

@@ -14,9 +14,6 @@ CLEAN = (
 )
 
 
-RUFF_ONLY = "[tool.ruff.lint]\nselect = ['E', 'F']\n[tool.ruff.format]\nline-ending = 'auto'\n"
-
-
 def rules(verdict):
     return [finding.rule for finding in verdict.findings]
 

@@ -156,7 +156,6 @@ SAFE = [
     ({"extras": {"speed": "FAST"}}, {"extras": {"speed": "fast"}}, '`extras.speed` "fast" for "FAST"'),
     ({"kinds": "air"}, {"kinds": ["air"]}, "`kinds` as a list"),
 ]
-PARCEL = {"resource": "parcel", "weight": "1", "stamp": "x"}
 LOCATORS = [
     ({"mode": "id", "value": "123"}, {"__rl": True, "mode": "id", "value": "123"}),
     ({"__rl": True, "mode": "ID", "value": "123"}, {"__rl": True, "mode": "id", "value": "123"}),

@@ -203,9 +203,9 @@ def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
 
 def _patterns_of(project: Path, file: Path, given: Json) -> tuple[str, ...]:
     """Return patterns as ruff reads them: below their file's folder, and those that begin with a star anywhere."""
-    patterns = [str(one).removeprefix(str(project)) for one in given] if isinstance(given, list) else []
+    patterns = [str(one).replace(f"{project}/", "/", 1) for one in given] if isinstance(given, list) else []
     folder = PurePosixPath("/", file.parent.relative_to(project))
-    return (*(one for one in patterns if one[:1] == "*"), *(str(folder / one) for one in patterns))
+    return (*(one for one in patterns if one.startswith("*")), *(str(folder / one) for one in patterns))
 
 
 class _Reader:
