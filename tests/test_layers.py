@@ -574,7 +574,6 @@ def test_no_type_of_an_event_stands_as_a_string_outside_their_classes():
 
 # Who may see the details of a record as JSON: what writes, reads and searches the log's own form, and an export of it.
 CODEC = {"core/events", "log/event_codec.py", "log/reader.py", "log/terms.py", "log/scan.py"}
-CODEC |= {"review/export/transcript.py"}
 
 
 def test_the_details_of_a_record_are_read_as_an_event_only():

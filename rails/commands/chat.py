@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import CompleteEvent, Completion
     from prompt_toolkit.document import Document
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
 
     from rails.commands.live import ProgressScreen
     from rails.commands.models import Cast
+    from rails.commands.typed_ahead import TypedAhead
     from rails.session.agent_loop import AgentLoop
     from rails.session.job import Ending
     from rails.session.run import Session
@@ -121,6 +123,7 @@ class Talk:
         self.planning = options.mode == "plan"
         self.screen: ProgressScreen | None = None
         self.session: Session | None = None
+        self._goes_on = False
         self._options = options
         options.closed = lambda: _PLAN if self.planning else ""
         self._typed = _lines(self.project, self)
@@ -134,6 +137,7 @@ class Talk:
         """Return the next words, "" to leave or begin anew."""
         screen.rest()
         self.screen = screen
+        self._goes_on = is_good(ending.outcome)
         if ending.outcome == "model_failed":  # what failed was shown when it did
             print("  Nothing is lost: say something to ask again, or take another model with /model NAME.")
         elif ending.outcome == "stopped":
@@ -166,6 +170,29 @@ class Talk:
         mode = "plan: nothing is changed until you type go" if self.planning else ""
         left = _context_left(self.session.state.loop) if self.session else ""
         return " · ".join(filter(None, (mode, left, self.screen.usage() if self.screen else "")))
+
+    def above(self, status: str) -> StyleAndTextTuples:
+        """Return what the prompt begins with; what is in force may end while it waits."""
+        badge = self.typed.badge() if self.typed else ""
+        line = " · ".join(filter(None, (status, badge)))
+        return [("ansibrightblack", f"\n{line}"), ("", "\n› ")]
+
+    def queued(self) -> str:
+        """Return the next line that was typed while an answer was made, if that ended well, or ""."""
+        if not (self.typed and self.typed.queued and self._goes_on):
+            return ""
+        words = self.typed.queued.pop(0)
+        print(f"\n› {one_line(words, 600)}")
+        return words
+
+    def unsent(self) -> str:
+        """Return what else was typed, to look at once more."""
+        return self.typed.unsent() if self.typed else ""
+
+    @property
+    def typed(self) -> TypedAhead | None:
+        """What was typed while answers were made."""
+        return self.screen.typed if self.screen else None
 
     def _lines(self, session: Session | None) -> Iterator[str]:
         self.session = session
@@ -375,12 +402,14 @@ Heard = Callable[[], str]
 def _lines(project: Path, talk: Talk) -> Callable[[Heard | None], str | None]:
     if sys.stdin is None or not sys.stdin.isatty():
         return _read_line
-    prompt = _prompt(project)
+    prompt = _prompt(project, talk)
 
     def line(heard: Heard | None) -> str | None:
         while True:
+            if words := talk.queued():
+                return words
             try:
-                asking = partial(prompt.prompt, [("ansibrightblack", f"\n{talk.status()}"), ("", "\n› ")])
+                asking = partial(prompt.prompt, partial(talk.above, talk.status()), default=talk.unsent())
                 return _typed_or_heard(prompt, asking, heard) if heard else asking()
             except KeyboardInterrupt as stopped:
                 if stopped.args:  # a signal that ends a program
@@ -427,7 +456,7 @@ def _shown(words: str) -> str:
     return words
 
 
-def _prompt(project: Path) -> PromptSession[str]:
+def _prompt(project: Path, talk: Talk) -> PromptSession[str]:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.history import FileHistory
@@ -471,6 +500,11 @@ def _prompt(project: Path) -> PromptSession[str]:
     @keys.add("escape", "enter")
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
+
+    @keys.add("escape", "r")
+    def _(_event: KeyPressEvent) -> None:
+        if talk.typed:
+            talk.typed.revoke()
 
     file = config_folder() / _HISTORY
     with suppress(OSError):

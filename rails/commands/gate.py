@@ -22,14 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rails.core.paths import WorkspacePath
-    from rails.core.tool_request import Json
     from rails.core.verdict import NotChecked, Verdict
     from rails.gate.gate import Gate
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
 _PROFILES: Final = ("import", "api", "publish", "strict")
-#: One line of ``--jsonl``: two sides of a file of the largest size.
-_LINE_BYTES: Final = 4 * limits.FILE_BYTES
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +49,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="fail if an optional check is missing")
     words = "check standard input as this file; with --fix, print the fixed text"
     parser.add_argument("--stdin-filename", type=given, metavar="FILE", help=words)
-    words = 'one {"id", "path", "before", "after"} per line in, one verdict per line out, warm'
-    parser.add_argument("--jsonl", action="store_true", help=words)
     parser.add_argument("--here", action="store_true", help="only below the current folder")
     words = "exit code 3 if no check applied to anything"
     parser.add_argument("--require", action="store_true", help=words)
@@ -80,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
         if options.format not in FORMATS:
             raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
     project = _project(options)
-    if options.jsonl or options.stdin_filename:
-        return _from_input(options, project)
+    if options.stdin_filename:
+        return _judge_buffer(options, project)
     if options.trust:
         _trust(project)
     named = _named(project, options)
@@ -157,22 +152,12 @@ def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str |
     return base, base
 
 
-def _from_input(options: argparse.Namespace, project: Path) -> int:
-    if options.paths or options.diff or options.staged or options.all or (options.jsonl and options.stdin_filename):
-        raise UsageError("--jsonl and --stdin-filename judge what comes in: leave out paths, --diff and --staged.")
-    if options.trust or (options.jsonl and (options.fix or options.explain or options.format != "text")):
-        raise UsageError(
-            "--jsonl and --stdin-filename leave out --trust, which runs alone, and --jsonl leaves out --fix, --explain "
-            'and --format: each verdict is a line of JSON, with the repaired text in "after". Nothing was checked.'
-        )
+def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     from rails.gate.gate import Gate
-
-    with Gate(project, strict=options.strict, profile=options.profile) as gate:
-        return _judge_lines(gate) if options.jsonl else _judge_buffer(gate, options, project)
-
-
-def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int:
     from rails.gate.report.text import render
+
+    if options.paths or options.diff or options.staged or options.all or options.trust:
+        raise UsageError("--stdin-filename judges what comes in: leave out paths, --diff, --staged, --all and --trust.")
 
     target = real_path(Path.cwd() / options.stdin_filename)
     if not target.is_relative_to(project):
@@ -181,7 +166,8 @@ def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int
     if isinstance(path, Refusal):
         raise UsageError(f"{path} Nothing was checked.")
     data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
-    verdict = gate.judge(ChangeSet((FileChange(path, None, data),)), fix=options.fix)
+    with Gate(project, strict=options.strict, profile=options.profile) as gate:
+        verdict = gate.judge(ChangeSet((FileChange(path, None, data),)), fix=options.fix)
     if options.fix:
         kept = verdict.proposal.get(path)
         sys.stdout.buffer.write(kept.after if kept and kept.after is not None else data)
@@ -189,45 +175,6 @@ def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"), file=sys.stderr if options.fix else sys.stdout)
     return _EXIT[verdict.status]
-
-
-def _judge_lines(gate: Gate) -> int:
-    worst = EXIT_OK
-    while line := sys.stdin.buffer.readline(_LINE_BYTES + 1):
-        if line.strip():
-            answer, code = _judge_line(gate, line)
-            common.print_json(answer, indent=None)
-            sys.stdout.flush()
-            worst = max(worst, code)
-    return worst
-
-
-def _judge_line(gate: Gate, line: bytes) -> tuple[dict[str, Json], int]:
-    import json
-
-    from rails.core.events.values import verdict_to_json
-
-    item: object = None
-    try:
-        item = json.loads(line) if len(line) <= _LINE_BYTES else None
-        if not isinstance(item, dict):
-            raise ValueError(f"a line is an object of at most {_LINE_BYTES} bytes")
-        path = workspace.parse_path(item["path"])
-        sides = (item.get("before"), item["after"])
-        if isinstance(path, Refusal):
-            raise ValueError(str(path))
-        if not all(side is None or isinstance(side, str) for side in sides):
-            raise ValueError("before and after are texts or null")
-        before, after = (side.encode() if isinstance(side, str) else None for side in sides)
-    except (ValueError, KeyError, RecursionError) as error:
-        known = item.get("id") if isinstance(item, dict) else None
-        return {"id": known, "status": "error", "error": f"not judged: {one_line(str(error), 300)}"}, EXIT_BROKEN
-    verdict = gate.judge(ChangeSet((FileChange(path, before, after),)))
-    repaired = verdict.proposal.get(path)
-    value: dict[str, Json] = {"id": item.get("id"), **verdict_to_json(verdict)}
-    if repaired is not None and repaired.after is not None and repaired.after != after:
-        value["after"] = repaired.after.decode("utf-8", "replace")
-    return value, _EXIT[verdict.status]
 
 
 def _trust(project: Path) -> None:

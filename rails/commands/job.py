@@ -18,6 +18,7 @@ from rails.commands import common, models
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.commands.log import chosen_session
+from rails.commands.typed_ahead import TypedAhead
 from rails.config.run_defaults import RunDefaults, keep_days, run_defaults
 from rails.core.app_dirs import config_folder
 from rails.core.errors import LogError, RailsError, UsageError
@@ -71,6 +72,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
             recalled = models.recall(options, resumed.limits, log.session_id)
         taken = _take(options, configured)
         approver = common.approver_of(options, screen, project, registry, gate)
+        screen.typed = TypedAhead(approver.grants, talks=talk is not None)
         human = common.human_of(screen, approver)
         name = options.plan or (before.plan if before else "")
         plan = _plan(project, name, needed=bool(options.plan)) if name else None
@@ -109,13 +111,10 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
     session.state.summary = screen.summary
     if talk:
         session.state.talk = partial(talk, session, screen)
-    if resumed:
-        screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
-        session.publish(SessionResumed(resumed.turns, resumed.advice))
     try:
         with log, live, serving(project, screen, log, wanted=options.web):
             common.listen(approver, log, session.publish)
-            ending = _ended(session, resumed)
+            ending = _ended(session, resumed, screen)
         return _closed(options, ending, screen, session)
     finally:
         if events:
@@ -186,8 +185,11 @@ def _say(screen: ProgressScreen, sentences: Mapping[str, Iterable[str]]) -> None
             screen.line(f"  {one_line(words, 600)}", style)
 
 
-def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
+def _ended(session: Session, resumed: ResumeState | None, screen: ProgressScreen) -> Ending | str:
     try:
+        if resumed:
+            screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
+            session.publish(SessionResumed(resumed.turns, resumed.advice))
         return session.run(resumed)
     except KeyboardInterrupt as stopped:
         return str(stopped) or "Ctrl-C"
@@ -196,6 +198,8 @@ def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
             raise
         words = f"Once that is fixed: ai-rails run --resume {session.log.session_id}"
         raise LogError(f"{str(error).rstrip('.')}. What was approved before stays. {words}") from error
+    finally:
+        screen.rest()
 
 
 def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressScreen, session: Session) -> int:

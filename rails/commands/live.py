@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from rich.status import Status
     from rich.text import Text
 
+    from rails.commands.typed_ahead import TypedAhead
+
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 #: Characters beside the spinner of what is being written.
 _TAIL: Final = 60
@@ -98,6 +100,8 @@ class ProgressScreen:
         self.used: dict[str, Usage] = {}
         #: What the model's service said last, where nothing is tried again.
         self.failed = ""
+        #: What is typed while an answer is made.
+        self.typed: TypedAhead | None = None
         self._status: Status | None = None
         self._text = AnswerText(self._prose)
         self._answer = self._shown = ""
@@ -205,6 +209,8 @@ class ProgressScreen:
             return
         self.rest()
         self._status = self._console().status(_Waiting(what, self._so_far), spinner="dots")
+        if self.typed:
+            self.typed.begin()
         self._status.start()
 
     def hear(self, piece: str) -> None:
@@ -225,7 +231,8 @@ class ProgressScreen:
             self.line(f"  {printable(line, keep='')}".rstrip())
 
     def _so_far(self) -> str:
-        return " · ".join(filter(None, (self.usage(), one_line(self._text.tail[-_TAIL:]))))
+        typed = self.typed.shown() if self.typed else ""
+        return " · ".join(filter(None, (typed, self.usage(), one_line(self._text.tail[-_TAIL:]))))
 
     def usage(self) -> str:
         """Return the tokens used and their known cost; "" for nothing."""
@@ -243,6 +250,8 @@ class ProgressScreen:
         if self._status:
             self._status.stop()
             self._status = None
+        if self.typed:
+            self.typed.end()
 
     def _paint(self, text: str, style: str) -> str:
         if not self.colour or not style:

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 
 from rails.commands import common
-from rails.commands.export_formats import FORMATS
 from rails.commands.options import add_description, add_project, from_one
 from rails.config.run_defaults import keep_days
 from rails.core.app_dirs import config_folder
@@ -21,6 +20,7 @@ from rails.log.actions import record_text
 from rails.log.event_codec import dumps
 from rails.log.reader import LogRow, SessionSummary, Tail, damage_in_words, full, read_lenient, sessions, verify
 from rails.log.scan import search
+from rails.review.export.formats import FORMATS
 from rails.session.project import state_of
 
 
@@ -34,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("search", "verify", "export", "sizes", "delete"), help="what to do")
     parser.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
     parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits that are shown (default: 50)")
-    parser.add_argument("--format", default="markdown", help="markdown, transcript, recording or answers")
+    parser.add_argument("--format", default="markdown", help="markdown, recording or answers")
     parser.add_argument("--jsonl", action="store_true", help="with export: the records as JSON lines")
     words = "with --format answers: the folder (default: answers)"
     parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project
-from rails.commands.session_text import render_session, session_as_markdown
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.text import one_line
 from rails.projections.session import session_as_json
+from rails.review.reports.session_text import render_session, session_as_markdown
 from rails.session.project import state_of
 
 if TYPE_CHECKING:

@@ -300,6 +300,80 @@ def test_at_a_terminal_an_answer_streams_ctrl_c_keeps_what_came_and_a_line_says_
     assert "go on" in json.dumps(sent[-1])
 
 
+def talk_at(stub, project, *words):
+    environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", "ANTHROPIC_API_KEY": "k"}
+    model = ("--model", "anthropic:claude-sonnet-5-5", "--base-url", stub.url, "--protocol", "json")
+    return Terminal(project, environment, "chat", "hi", *model, *words)
+
+
+def pressed(here, keys, shown):
+    """Press keys while an answer is made, until the screen shows them."""
+    here.seen = ""
+    here.type(keys)
+    here.until(shown)
+
+
+def test_what_is_typed_while_an_answer_is_made_is_shown_and_is_the_next_turn(project):
+    slow = says("It comes.\n\n" + "and then " * 12, chunk_chars=12, pause_s=0.3)
+    with StubServer([slow, says("Second."), says("Third.")]) as stub:
+        here = talk_at(stub, project, "--approve", "policy")
+        here.until("It comes.")
+        pressed(here, "and the tesst\x7f\x7ft\x1b[D", "› and the test")
+        pressed(here, "s\r", "queued: and the tests")
+        pressed(here, "one\ntwo\nthree", "› one")
+        here.until("Second.")
+        here.until("› one")  # a paste, and what has no Enter, waits for another look
+        here.type("\r")
+        here.until("Third.")
+        here.until("context left")
+        here.type("/quit\r")
+        assert here.end() == 0
+        sent = [request.body["messages"][-1] for request in stub.requests]
+    assert "and the tests" in json.dumps(sent[1])
+    assert "one\\ntwo\\nthree" in json.dumps(sent[2])
+
+
+def test_after_an_answer_that_was_stopped_what_was_queued_is_not_sent_unseen(project):
+    slow = says("It comes.\n\n" + "and then " * 3_000, chunk_chars=12, pause_s=0.1)
+    with StubServer([slow, says("Second.")]) as stub:
+        here = talk_at(stub, project, "--approve", "policy")
+        here.until("It comes.")
+        pressed(here, "next\r", "queued: next")
+        here.type("\x03")
+        here.until("Stopped. What was written stays")
+        here.seen = ""
+        here.until("› next")
+        here.type("\x7f\x7f\x7f\x7f/quit\r")
+        assert here.end() == 0
+        assert len(stub.requests) == 1
+
+
+def test_a_wider_approval_is_shown_while_it_holds_and_one_key_revokes_it(project):
+    slow = says("It comes.\n\n" + "and then " * 12, chunk_chars=12, pause_s=0.3)
+    answers = [says(write("a.txt", "one\n")), slow, says(write("b.txt", "one\n")), says("I leave it.")]
+    with StubServer(answers) as stub:
+        here = talk_at(stub, project)
+        here.until("then Enter:")
+        time.sleep(0.5)  # early keys do not count
+        here.type("w\r")
+        here.until("It comes.")
+        pressed(here, "x", "Alt-R revokes grant 1: all edits that pass the g")
+        here.until("context left")
+        here.until("USD · Alt-R revokes")
+        here.type("\x7f\x1br")
+        here.type("more\r")
+        here.until("b.txt")
+        here.until("then Enter:")
+        time.sleep(0.5)
+        here.type("d no\r")
+        here.until("I leave it.")
+        here.until("context left")
+        here.type("/quit\r")
+        here.end()
+    assert (project / "a.txt").exists()
+    assert not (project / "b.txt").exists()
+
+
 def test_compact_lets_a_page_stand_for_what_was_said_and_the_words_of_the_person_are_on_it(chat, project, monkeypatch):
     code, shown = chat(["Hello.", "Second.", "Third.", "Fourth."], ["hi", "keep it short", "more", "/compact", "go on"])
     assert code == 0

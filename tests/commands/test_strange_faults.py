@@ -123,7 +123,7 @@ RENDERERS = [
     ("rails.commands.review.session_as_json", "review last --json"),
     ("rails.review.session_list.count_sessions", "review --by rule"),
     ("rails.render.markdown.block_lines", "review --by decision --markdown"),
-    ("rails.commands.export_formats.answer_to_json", "log export last --format recording"),
+    ("rails.review.export.formats.answer_to_json", "log export last --format recording"),
 ]
 
 

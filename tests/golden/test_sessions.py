@@ -13,7 +13,7 @@ from .running import HERE, files_of, filled, planted, play, rails, restored
 pytestmark = pytest.mark.usefixtures("shared_workers")
 SESSIONS = sorted(folder.name for folder in (HERE / "sessions").iterdir())
 LOGS = sorted(folder.name for folder in (HERE / "logs").iterdir())
-EXPORTS = ("markdown", "transcript", "recording")
+EXPORTS = ("markdown", "recording")
 GROUPS = ("model", "rule", "tool", "decision")
 
 

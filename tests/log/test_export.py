@@ -1,12 +1,10 @@
 """A session in other formats: complete, the same every time, and harmless whatever a model wrote."""
 
-import json
 import re
 
 import pytest
 from msgspec.structs import replace
 
-from rails.commands.export_formats import FORMATS, to_recording
 from rails.core.conversation import (
     Message,
     ModelAnswer,
@@ -24,6 +22,7 @@ from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.render.markdown import fenced_block, inline
 from rails.review.export.answers import answer_files
+from rails.review.export.formats import FORMATS, to_recording
 from tests.rows import walked
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
@@ -185,24 +184,6 @@ def test_c14_04_each_answer_is_a_file_by_role_and_time_and_none_overwrites_anoth
     assert coder == ["coder_output_20260102_030405.md", "coder_output_20260102_030405_2.md"]
     assert len(files) == len(said)
     assert [*files.values()] == [record.event.text for record in said]
-
-
-def test_the_transcript_is_one_chain_of_messages_in_the_apis_form(records):
-    lines = [json.loads(line) for line in FORMATS["transcript"](records).split("\n")[:-1]]
-    assert lines[0]["parentUuid"] is None
-    assert [line["parentUuid"] for line in lines[1:]] == [line["uuid"] for line in lines[:-1]]
-    assert {line["type"] for line in lines} == {"user", "assistant", "system"}
-    assert {(line["sessionId"], line["cwd"]) for line in lines} == {("s", "/p")}
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["timestamp"]) for line in lines)
-    answers = [line["message"] for line in lines if line["type"] == "assistant"]
-    assert [block["type"] for block in answers[0]["content"]] == ["text", "tool_use"]
-    assert answers[0]["content"][1]["input"] == {"file_path": "a.py"}
-    assert answers[1]["content"][1]["input"] == {"INVALID_JSON": '{"broken": '}
-    assert answers[0]["usage"]["cache_read_input_tokens"] == 50
-    users = [line["message"]["content"] for line in lines if line["type"] == "user"]
-    assert users[0] == "Please add a flag."
-    assert users[1][0] == {"type": "tool_result", "tool_use_id": "c1", "content": "refused", "is_error": True}
-    assert "GATE_VERDICT: gate: fail" in [line.get("content") for line in lines]
 
 
 def test_markdown_tells_the_story(records):

@@ -1,8 +1,8 @@
 """What is in doubt or was waved through is said in the review."""
 
-from rails.commands.session_text import render_session
 from rails.projections.session import session_view
 from rails.review.html import render_html
+from rails.review.reports.session_text import render_session
 from tests.rows import walked
 
 

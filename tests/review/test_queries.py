@@ -266,7 +266,7 @@ EVENTS = st.tuples(st.sampled_from([*sorted(BY_TYPE), "OTHER"]), st.dictionaries
 @given(st.lists(EVENTS, max_size=12))
 @example([("LLM_CALL", {"turn": -5})])
 def test_no_record_however_odd_breaks_the_view_or_its_schema(log, events):
-    from rails.commands.session_text import render_session
+    from rails.review.reports.session_text import render_session
 
     view = session_view(log.records(*events))
     check_schema(view)

@@ -2,8 +2,8 @@
 
 import re
 
-from rails.commands.session_text import render_session
 from rails.projections.session import session_view
+from rails.review.reports.session_text import render_session
 from tests.rows import walked
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

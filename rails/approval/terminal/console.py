@@ -97,7 +97,7 @@ class Keys:
                 line = self._terminal_line(timeout_s)
             finally:
                 self._mark_pastes("l")
-            with _each_key(self._stream.fileno()):  # else the beginning of a further line would not be seen
+            with each_key(self._stream.fileno()):  # else the beginning of a further line would not be seen
                 more = bool(select.select([self._stream.fileno()], [], [], _TYPING_S)[0])
             if more or any(mark in line for mark in _PASTE_MARKS):
                 self.arm()
@@ -155,7 +155,7 @@ if sys.platform == "win32":
 else:
 
     @contextlib.contextmanager
-    def _each_key(fd: int, *, flush: bool = False) -> Iterator[None]:
+    def each_key(fd: int, *, flush: bool = False) -> Iterator[None]:
         """Read keys as typed, without echo; ``flush`` discards those before and after."""
         import termios
 
@@ -170,7 +170,7 @@ else:
             termios.tcsetattr(fd, when, before)
 
     def _drain_terminal(fd: int, quiet_s: float) -> None:
-        with _each_key(fd, flush=True):
+        with each_key(fd, flush=True):
             while select.select([fd], [], [], quiet_s)[0]:
                 if not os.read(fd, 1024):
                     raise NoAnswer("the input ended")

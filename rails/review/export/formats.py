@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from rails.commands.session_text import session_as_markdown
 from rails.core.conversation import answer_to_json
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.projections.session import session_view
-from rails.review.export.transcript import to_transcript
+from rails.review.reports.session_text import session_as_markdown
 
 
 def to_recording(records: Sequence[Record]) -> str:
@@ -31,5 +30,4 @@ def to_recording(records: Sequence[Record]) -> str:
 FORMATS: Final[dict[str, Callable[[Sequence[Record]], str]]] = {
     "markdown": lambda records: session_as_markdown(session_view(records)),
     "recording": to_recording,
-    "transcript": to_transcript,
 }
