@@ -21,6 +21,7 @@ from rails.log.event_codec import dumps
 from rails.log.reader import LogRow, SessionSummary, Tail, damage_in_words, full, read_lenient, sessions, verify
 from rails.log.scan import search
 from rails.review.export.formats import FORMATS
+from rails.review.reports.session import task_line
 from rails.session.project import state_of
 
 
@@ -111,7 +112,7 @@ def _sizes(project: Path) -> int:
     days = keep_days(config_folder())
     for one in known:
         size = bytes_text(folder_bytes(one.path.parent))
-        print(f"{one.session_id}  {size:>10}  {one.last[:10]}  {one_line(one.task, 80)}")
+        print(f"{one.session_id}  {size:>10}  {one.last[:10]}  {one_line(task_line(one.task), 80)}")
     whole = f"{bytes_text(kept.values)} of stored values and {bytes_text(kept.checkpoints)} of checkpoints"
     print(f"{counted(len(known), 'session')}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
     how = (

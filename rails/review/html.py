@@ -32,6 +32,7 @@ from rails.review.reports.session import (
     session_history,
     session_warnings,
     stats_figures,
+    task_line,
 )
 from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 
@@ -54,7 +55,7 @@ def render_html(view: SessionView) -> str:
 
 def html_parts(view: SessionView, turns: Iterable[TurnView]) -> Iterator[str]:
     """Yield the document in pieces. ``turns`` are whole; those of ``view`` may be outlines."""
-    title = one_line(view.task, 80) or one_line(view.session_id)
+    title = one_line(task_line(view.task), 80) or one_line(view.session_id)
     content = join(
         el("a", html_text("Skip to the turns"), class_="skip", href="#turns"),
         header(view),
@@ -94,7 +95,7 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
     return el(
         "header",
         el("p", html_text("AI-Rails session"), class_="eyebrow"),
-        el("h1", html_text(one_line(view.task, 300) or "Session")),
+        el("h1", html_text(one_line(task_line(view.task), 300) or "Session")),
         el(
             "p",
             badge(ended.mark, ended.tone, ended.words),

@@ -11,7 +11,7 @@ from rails.core.text import one_line
 from rails.projections.progress import PlanStep
 from rails.render.html_page.blocks import badge
 from rails.render.html_page.markup import Html, el, html_text
-from rails.review.reports.session import ending_badge
+from rails.review.reports.session import ending_badge, task_line
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
 _RUNGS: Final = {
@@ -47,7 +47,7 @@ def _step(step: PlanStep, session_id: str, *, at_work: bool) -> Html:
     return el(
         "li",
         el("p", link, badge(mark, kind, _state(step, at_work=at_work)), class_="who"),
-        el("p", html_text(one_line(step.task, 300)), class_="task") if step.task else None,
+        el("p", html_text(one_line(task_line(step.task), 300)), class_="task") if step.task else None,
         *told,
         class_=f"{kind} now" if step.state == "working" else kind,
         aria_current="step" if step.state == "working" else None,

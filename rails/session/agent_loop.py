@@ -173,8 +173,7 @@ class AgentLoop:
             words = self.state.talk(ending)
             if not words:
                 self.context.publish(HumanSteered("conversation", "left", "person"))
-                left = f"You left the conversation. Go on with: ai-rails chat --resume {self._session}"
-                return Ending("left", left)
+                return Ending("left", f"You left. Go on with: ai-rails chat --resume {self._session}")
             self._go_on(words, done=is_good(ending.outcome))
 
     def _go_on(self, words: str, *, done: bool) -> None:
@@ -382,8 +381,7 @@ class AgentLoop:
         return rungs[1:]
 
     def _not_told(self) -> Sequence[str]:
-        small = self.context.protocol == "whole" and "again" in self._escalations_left()
-        return REPEATED if small else ()
+        return REPEATED if self.context.protocol == "whole" and "again" in self._escalations_left() else ()
 
     def _answers(self) -> int:
         return self.state.answers.get((self.context.agent.name, self.context.model.name), 0)
@@ -420,13 +418,14 @@ class AgentLoop:
         elif rung == "squash":
             self.context = self.state.asked_otherwise(self.context)
             how = f"restarts with a summary, in the protocol {self.context.protocol}"
-        how = f"{self.context.agent.name} {how}: {why}"
         stands_for = self._answers()
         self.context.given.clear()
-        self.context.publish(Escalation(how, rung, why, first_message=first, stands_for=stands_for))
+        self.context.publish(
+            Escalation(f"{self.context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
+        )
         self.messages = [Message("user", (TextPart(first),), stands_for)]
         self.rung = rung
-        self.attempts = Attempts(1 if rung == "again" else self._most)
+        self.attempts = Attempts(1, self.attempts.most_spent) if rung == "again" else Attempts(self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))

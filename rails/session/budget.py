@@ -19,9 +19,13 @@ _MORE: Final = "; what is left goes on with --resume and a larger "
 
 @dataclass
 class Attempts:
-    """Failed turns in a row by kind, reset by a turn without failure; a repeated failing answer ends the loop."""
+    """Failed turns in a row by kind, reset by a turn without failure; a repeated failing answer ends the loop.
+
+    ``before``: those on the pages before, where the same task is asked again.
+    """
 
     most: int
+    before: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     last: str = ""
 
@@ -42,7 +46,7 @@ class Attempts:
     @property
     def most_spent(self) -> int:
         """Return the highest count of a kind."""
-        return max(self.counts.values(), default=0)
+        return self.before + max(self.counts.values(), default=0)
 
 
 @dataclass

@@ -23,6 +23,7 @@ from rails.core.events.session import AgentEngage, Escalation, HumanSteered
 from rails.core.events.turn import LlmResponse
 from rails.core.text import head_and_tail, one_line, printable
 from rails.projections.failures import failures_in
+from rails.session.text_answers import fenced
 
 #: How far escalation may go by itself: not at all, to other answers of a small model, to a fresh start from a page,
 #: or to a stronger model if a human agrees.
@@ -105,10 +106,7 @@ def answer_text(answer: LlmResponse) -> str:
         arguments = call.arguments.strip() or "{}"
         name = one_line(call.name, 80).replace('"', "")
         body = f'{{"type": "tool_request", "tool_name": "{name}", "explanation": "", "parameters": {arguments}}}'
-        fence = "```"
-        while fence in body:
-            fence += "`"
-        parts.append(f"{fence}json\n{body}\n{fence}")
+        parts.append(fenced("", body, "json").lstrip())
     return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
 
 
@@ -129,7 +127,7 @@ def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
         f"The state now: {state(tried.written)}",
         f"What failed, each once, the newest last:\n{failures_text(tried)}",
     ]
-    last, _ = head_and_tail(tried.answer.strip(), _ANSWER_CHARS)
+    last = head_and_tail(tried.answer.strip(), _ANSWER_CHARS)[0]
     parts.append(f"The last answer, which was not executed:\n{as_data(last)}")
     if advice:
         parts.append(f"Human Feedback: {head_and_tail(advice.strip(), _ANSWER_CHARS)[0]}")

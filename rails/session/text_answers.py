@@ -158,10 +158,10 @@ class ShownFiles:
         return ""
 
 
-def fenced(name: str, text: str) -> str:
+def fenced(name: str, text: str, label: str = "") -> str:
     """Return a file as an answer would write it, in a fence that its lines do not close."""
     fence = "```"
     while fence in text:
         fence += "`"
     end = "" if text.endswith("\n") or not text else "\n"
-    return f"{name}\n{fence}\n{text}{end}{fence}"
+    return f"{name}\n{fence}{label}\n{text}{end}{fence}"

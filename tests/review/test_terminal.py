@@ -2,8 +2,11 @@
 
 import re
 
+from rails.log.session_stats import SessionStats
 from rails.projections.session import session_view
+from rails.render.table import table_as_text
 from rails.review.reports.session_text import render_session
+from rails.review.reports.sessions import sessions_table
 from tests.rows import walked
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -38,6 +41,17 @@ def test_a_session_is_told_turn_by_turn(log):
     ):
         assert words in text, words
     assert "\x1b" not in text
+
+
+def test_a_task_of_several_lines_is_lines_among_the_facts_and_one_line_in_a_list(log):
+    task = "# Instructions\n\nCount the words.\r\nNothing else."
+    start = (log.START[0], {**log.START[1], "task": task})
+    text = render_session(session_view(log.records(start, log.END)))
+    rows = ("# Instructions", "Count the words.", "Nothing else.")
+    assert "\n           │ ".join(rows) in text
+    table = table_as_text(sessions_table([SessionStats("b", task=task)]))
+    assert " ".join(rows) in table
+    assert "\\x0a" not in text + table
 
 
 def test_colour_only_adds_colour(log):

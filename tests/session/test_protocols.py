@@ -302,6 +302,7 @@ def test_answers_that_all_fail_the_tests_end_with_the_person(leap, small):
     (leap.project / "test_leap.py").write_text(TEST, "utf-8")
     done = leap(*[SOLVED] * 9, tests="on", escalate="again")
     assert done.ending.outcome == "gave_up"
+    assert "9 failed attempts (tests)" in done.ending.message
     assert "9 answers; then the task again." in (leap.project / done.ending.file).read_text("utf-8")
     assert (leap.project / "leap.py").read_text("utf-8") == LEAP
 

@@ -15,7 +15,7 @@ from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Block, Cell, Remark, Table, cells
 from rails.render.units import minute_text
 from rails.review.reports.grouped import ReviewReport
-from rails.review.reports.session import ending_badge
+from rails.review.reports.session import ending_badge, task_line
 from rails.review.reports.sessions import states
 
 #: What needs a person, the most urgent first, and what they can do about it.
@@ -67,7 +67,7 @@ def _needs_table(needs: Sequence[tuple[SessionStats, str]]) -> Table:
         name = Cell(card.session_id, "head", session=card.session_id, record=card.waiting)
         more = shorten(card.message, 60, placeholder=" …") if need == "unfinished" else card.question
         why = ": ".join(filter(None, (_NEEDS[need][0], more)))
-        rows.append(cells(name, Cell(why, ending_badge(card.ending).tone), _agents(card), card.task))
+        rows.append(cells(name, Cell(why, ending_badge(card.ending).tone), _agents(card), task_line(card.task)))
     there = dict.fromkeys(need for _, need in needs)
     notes = tuple(f"{_NEEDS[need][0]}: {_NEEDS[need][1]}" for need in there) or ("Nothing needs you.",)
     return Table("Needs you", ("session", "why", "agent", "task"), tuple(rows), wide=frozenset({1, 3}), notes=notes)
@@ -112,7 +112,7 @@ def _changed_row(card: SessionStats, prices: Prices) -> tuple[Cell, ...]:
         facts["failed_attempts"],
         facts["tokens"],
         facts["cost"],
-        card.task,
+        task_line(card.task),
     )
 
 

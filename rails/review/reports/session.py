@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rails.core.text import one_line
+from rails.core.text import head_and_tail, one_line
 from rails.log.event_codec import NEWER
 from rails.log.session_stats import SessionStats, seconds_between
 from rails.projections.common import SessionView
@@ -43,6 +43,8 @@ _ONE: Final = {
     "findings": "finding",
     "files changed": "file changed",
 }
+#: Of a task among the facts.
+_TASK_CHARS: Final = 800
 _STAGES: Final = ("model", "gate", "human", "write", "run")
 
 
@@ -58,7 +60,13 @@ def session_facts(view: SessionView, more: Mapping[str, str] | None = None) -> F
         "project": view.project,
         **(more or {}),
     }
-    return Facts(tuple((name, (one_line(value, 400),)) for name, value in facts.items() if value))
+    return Facts(tuple((name, tuple(_lines(value))) for name, value in facts.items() if value))
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in head_and_tail(text.strip(), _TASK_CHARS)[0].splitlines():
+        if line.strip():
+            yield one_line(line, _TASK_CHARS)
 
 
 def session_figures(view: SessionView) -> tuple[Counts, Times]:
@@ -123,6 +131,11 @@ def session_history(view: SessionView) -> Facts:
         "log": f"{view.records:,} records; the last hash covers them all: {view.head}" if view.head else "",
     }
     return Facts(tuple((name, (words,)) for name, words in facts.items() if words))
+
+
+def task_line(task: str) -> str:
+    """Return a task as a line: its line ends are blanks."""
+    return " ".join(task.split())
 
 
 def ending_badge(outcome: str) -> Badge:

@@ -15,7 +15,7 @@ from rails.log.session_stats import SessionStats
 from rails.log.terms import Words, folded_words
 from rails.render.blocks import Cell, CellStyle, Table, cells
 from rails.render.units import minute_text
-from rails.review.reports.session import ending_badge
+from rails.review.reports.session import ending_badge, task_line
 
 #: Points of the sparkline: a mark for a terminal, a style, and words.
 SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
@@ -124,7 +124,7 @@ def _row(card: SessionStats) -> tuple[Cell, ...]:
         card.turns,
         spark(card.spark[-_POINTS:]),
         Cell(f"{ended.words.lower()}{unread_lines(card)}", ended.tone),
-        card.task,
+        task_line(card.task),
     )
 
 

@@ -41,7 +41,7 @@ from rails.render.units import minute_text
 from rails.review.html import RUNNING, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.questions import ApprovalQuestion
-from rails.review.reports.session import ending_badge
+from rails.review.reports.session import ending_badge, task_line
 from rails.review.reports.sessions import SPARK, UNKNOWN, unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
 from rails.review.web.search import RECORD_CHIPS, chips, hit_html
@@ -299,7 +299,7 @@ def card_html(card: SessionStats, cost: str, ended: Badge) -> Html:
     marks = [_spark(letter) for letter in card.spark]
     return el(
         "a",
-        el("span", el("b", html_text(one_line(card.task, 120) or card.session_id)), class_="task"),
+        el("span", el("b", html_text(one_line(task_line(card.task), 120) or card.session_id)), class_="task"),
         el("span", html_text(minute_text(card.started)), class_="started"),
         el("span", html_text(counted(card.turns, "turn")), class_="turns"),
         el("span", html_text(f"{ended.mark} {ended.words}"), class_=f"badge {ended.tone}"),
