@@ -51,7 +51,6 @@ def test_a_task_of_several_lines_is_lines_among_the_facts_and_one_line_in_a_list
     assert "\n           │ ".join(rows) in text
     table = table_as_text(sessions_table([SessionStats("b", task=task)]))
     assert " ".join(rows) in table
-    assert "\\x0a" not in text + table
 
 
 def test_colour_only_adds_colour(log):
