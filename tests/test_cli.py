@@ -441,7 +441,7 @@ def test_a_session_can_be_searched_exported_and_shown_as_a_page(rails, project):
     assert "TOOL_EXECUTION_RESULT" in rails("log", "search", "hello.txt", code=0).stdout
     assert rails("log", "search", "nosuchword", code=1).stdout == ""
     rails("log", "verify", code=0)
-    for form in ("markdown", "transcript", "recording"):
+    for form in ("markdown", "recording"):
         assert "hello.txt" in rails("log", "export", "--format", form, code=0).stdout
     rails("review", "last", "--html", "page.html", code=0)
     page = (project / "page.html").read_text("utf-8")

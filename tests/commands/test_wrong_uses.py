@@ -205,8 +205,7 @@ gate --diff "" | an empty text names nothing
 gate --stdin-filename "" | an empty text names nothing
 gate --profile "" | there is no ''; use import, api, publish, strict
 gate --profile import,nope | there is no 'nope'; use import
-gate . --stdin-filename x.py | judge what comes in: leave out paths
-gate --jsonl ok.py | judge what comes in: leave out paths
+gate . --stdin-filename x.py | judges what comes in: leave out paths
 gate --staged | git init makes one
 gate --trust missing.py | missing.py does not exist
 gate --format text,json | --format takes one of text
