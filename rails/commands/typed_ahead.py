@@ -96,8 +96,8 @@ class TypedAhead:
             self.revoke()
         elif not self._talks:
             return
-        elif key == "\n" and last:
-            self.queued = [*self.queued, *filter(None, [self.text.strip()])][-_MOST:]
+        elif key == "\n" and last and len(self.queued) < _MOST:
+            self.queued += filter(None, [self.text.strip()])
             self.text = ""
         elif key in "\x7f\b":
             self.text = self.text[:-1]

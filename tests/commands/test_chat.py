@@ -307,7 +307,7 @@ def talk_at(stub, project, *words):
 
 
 def pressed(here, keys, shown):
-    """Press keys while an answer is made, until the screen shows them."""
+    """Press keys until the screen shows, after them, what they are for."""
     here.seen = ""
     here.type(keys)
     here.until(shown)
@@ -356,15 +356,14 @@ def test_a_wider_approval_is_shown_while_it_holds_and_one_key_revokes_it(project
         here.until("It comes.")
         here.until("Alt-R revokes grant 1")
         here.until("USD · Alt-R revokes")
-        here.type("\x1brmore\r")
-        here.until("b.txt")
-        here.until("then Enter:")
+        pressed(here, "\x1brmore\r", "then Enter:")
         time.sleep(0.5)
         here.type("d no\r")
         here.until("I leave it.")
         here.until("context left")
         here.type("/quit\r")
         here.end()
+    assert (project / "a.txt").exists()
     assert not (project / "b.txt").exists()
 
 
