@@ -66,7 +66,7 @@ BOUNDED = {
 #: Seconds for the longer of two texts, eight times as long, below which nothing is judged; and the largest quotient.
 FLOOR, GROWTH = 0.001, 12
 SHORT = 256
-LIMIT = 1.0
+LIMIT = 4.0
 
 
 @cache

@@ -57,13 +57,15 @@ def limited(model: Model, spec: JobSpec) -> Model:
     else:
         keep = PaceFiles(Path(limits.place))
     every = 60 / limits.requests if limits.requests else 0.0
-    return _Paced.of(model, keep, spec.model.partition(":")[0], every, 60 / limits.tokens if limits.tokens else 0.0)
+    every_token = 60 / limits.tokens if limits.tokens else 0.0
+    same = model.name, model.silence_s, model.window, model.max_tokens
+    return _Paced(model, keep, spec.model.partition(":")[0], every, every_token, *same)
 
 
 class _Paced(Model, msgspec.Struct, frozen=True):
     model: Model
     keep: PaceKeeper
-    provider: str
+    service: str
     every: float
     every_token: float
     name: str
@@ -71,13 +73,16 @@ class _Paced(Model, msgspec.Struct, frozen=True):
     window: int
     max_tokens: int
 
-    @classmethod
-    def of(cls, model: Model, keep: PaceKeeper, provider: str, every: float, every_token: float) -> Model:
-        same = model.name, model.silence_s, model.window, model.max_tokens
-        return cls(model, keep, provider, every, every_token, *same)
+    @property
+    def provider(self) -> str:
+        return self.model.provider
+
+    @property
+    def local(self) -> bool:
+        return self.model.local
 
     def for_agent(self, role: str) -> Model:
-        return _Paced.of(self.model.for_agent(role), self.keep, self.provider, self.every, self.every_token)
+        return replace(self, model=self.model.for_agent(role))
 
     def at(self, temperature: float, /) -> Model:
         return replace(self, model=self.model.at(temperature))
@@ -86,14 +91,14 @@ class _Paced(Model, msgspec.Struct, frozen=True):
         return self.model.served_window()
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        time.sleep(max(0.0, self.keep(self.provider, "ask", self.every) - time.time()))
+        time.sleep(max(0.0, self.keep(self.service, "ask", self.every) - time.time()))
         try:
             for piece in self.model.stream(system=system, messages=messages, tools=tools):
                 if isinstance(piece, ModelAnswer):
                     used = piece.usage.input_tokens + piece.usage.output_tokens + piece.usage.cache_write_tokens
-                    self.keep(self.provider, "use", used * self.every_token)
+                    self.keep(self.service, "use", used * self.every_token)
                 yield piece
         except ModelRetryable as error:
             if error.retry_after or "HTTP 429" in str(error):
-                self.keep(self.provider, "pause", error.retry_after or 1.0)
+                self.keep(self.service, "pause", error.retry_after or 1.0)
             raise

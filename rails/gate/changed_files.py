@@ -85,9 +85,7 @@ class _Reader(Struct):
     def miss_link(self, path: str) -> None:
         """Miss a link; required if it leads outside or to configuration of checks."""
         configures = self.compared and self._configures(path)
-        words = "it is a link; links are not followed"
-        if configures:
-            words = f"{words}, and checks are configured by it"
+        words = "it is a link; links are not followed" + (", and checks are configured by it" if configures else "")
         self.miss(path, "read", words, required=self.compared and (configures or not self._leads_inside(path)))
 
     def _leads_inside(self, path: str) -> bool:
@@ -153,12 +151,13 @@ def _by_git(reader: _Reader, named: Sequence[str], base: str | None, *, staged: 
             continue
         repository, recorded = (entry is not None and entry.mode == _REPOSITORY for entry in entries)
         place = reader.project / bare
-        if _is_single(place) or os.path.lexists(place / ".git"):
+        if _is_single(place) or os.path.lexists(place / ".git") or (recorded and [*_walk(place, "")]):
             reader.take(bare, recorded=recorded)
-        elif entries[0] is not None and not repository:
+        elif entries[0] and not repository:
             reader.lose(bare)
     ignored = listing.ignored(reader.project) if named and "" not in named else ()
-    for path in (path.rstrip("/") for path in ignored):
+    for name in ignored:
+        path = name.rstrip("/")
         if _is_wanted(path, named) and not (path in named and _is_single(reader.project / path)):
             reader.miss(path, "git", "it is ignored; name the file itself to have it checked", required=False)
 
@@ -184,7 +183,7 @@ def _in_submodules(reader: _Reader, named: Sequence[str], paths: Sequence[str]) 
 def _staged(reader: _Reader, index: Mapping[str, Tracked], then: Mapping[str, Tracked], named: Sequence[str]) -> None:
     for path, now in index.items():
         was = then.get(path)
-        same = was is not None and (was.mode, was.object) == (now.mode, now.object)
+        same = was and (was.mode, was.object) == (now.mode, now.object)
         if same or not _is_wanted(path, named):
             continue
         if now.mode == _REPOSITORY:
@@ -223,7 +222,7 @@ def _walk(project: Path, folder: str) -> Iterator[str]:
 
 def _entries(folder: Path) -> Iterable[os.DirEntry[str]]:
     with os.scandir(folder) as found:
-        return sorted(found, key=lambda entry: entry.name)
+        return sorted(found, key=os.fspath)
 
 
 def _is_single(place: Path) -> bool:

@@ -20,12 +20,13 @@ _AGAIN: Final = 2_000
 _STARTERS: Final = (
     r"(?:\\?\b(?:sudo|doas|env|nohup|time|nice|command|exec|busybox|timeout|xargs|ssh|su)\b"
     r"(?:\s{1,9}(?:-\S{1,20}|\w{1,20}=\S{0,40})){0,5}(?:\s{1,9}[\w@.]{1,40})??\s{1,9}){0,3}"
-    r"[\"'\\]?(?:/?(?:[\w.]{1,20}/){1,6})?(?:env\s{1,9})?"
+    r"[\"'\\]?(?:/?(?:[\w.]{1,20}+/){1,6})?(?:env\s{1,9})?"
 )
 _SHELLS: Final = r"(?:(?:ba|z|da|k|fi|a|c|tc)?sh\b|(?:pwsh|powershell)\s+-)"
 _SHELL_VARIABLE: Final = r"\$\{?(?:SHELL|BASH)\b"
 _INTERPRETERS: Final = r"(?:python[0-9.]*|node|deno|bun|perl|ruby|php|lua|osascript|Rscript|tclsh)\b"
-_RUNNERS: Final = rf"{_STARTERS}(?:{_SHELLS}|{_INTERPRETERS}|{_SHELL_VARIABLE}|(?:source|\.)\s+/dev/stdin)"
+_PROGRAMS: Final = rf"{_SHELLS}|{_INTERPRETERS}"
+_RUNNERS: Final = rf"{_STARTERS}(?:{_PROGRAMS}|{_SHELL_VARIABLE}|(?:source|\.)\s+/dev/stdin)"
 #: What brings a text from elsewhere, or out of a form that nobody can read.
 _SOURCE: Final = (
     r"\b(?:(?:curl|wget|aria2c|lwp-request|lynx|httpie|https?\s+(?:GET|https?:)|fetch\s+-\S{0,9}o)\b"
@@ -52,14 +53,15 @@ _FETCH_WORDS: Final = str.split(
 _FETCHED: Final[Mapping[str, re.Pattern[str]]] = {
     "downloads and runs": lazy(
         rf"{_SOURCE}[^\n]{{0,200}}?(?:\|&?|>\s*>\()\s*{_RUNNERS}"
-        rf"|(?:\b(?:{_SHELLS}|{_INTERPRETERS}|source\b|eval\b|exec\b)|(?<!\S)\.\s)[^\n|;&]{{0,40}}?(?:<\(|<<<|\$\(|`)"
+        rf"|(?:\b(?:{_PROGRAMS}|source\b|eval\b|exec\b)|(?<!\S)\.\s)(?=[^\n]{{0,123}}?{_SOURCE})"
+        rf"[^\n|;&]{{0,40}}?(?:<\(|<<<|\$\(|`)"
         rf"[^\n)`]{{0,80}}?{_SOURCE}"
         rf"|(?m:^|[;&|]|\bthen\b|\bdo\b)[ \t]*(?:\$\(|`)\s*{_SOURCE}"
         rf"|{_SOURCE}(?>[^\n]{{0,120}}?(?:\s-\w{{0,9}}O|\s-\w{{0,9}}o|\s--output(?:-document)?|>)[\s=]*[\"']?"
         rf"(?P<file>[^\s\"';&|)-][^\s\"';&|)]{{0,60}}))(?s:.){{0,160}}?"
-        rf"(?:\b(?:{_SHELLS}|{_INTERPRETERS}|source|chmod\s+\S{{1,10}})|\s\.)\s+[\"']?(?P=file)(?![\w.])"
+        rf"(?:\b(?:{_PROGRAMS}|source|chmod\s+\S{{1,10}})|\s\.)\s+[\"']?(?P=file)(?![\w.])"
         rf"|\bwget\s(?>[^\n;&|]{{0,120}}/)(?P<got>[\w.-]{{1,60}})[\"']?\s{{0,4}}[\n;&](?s:.){{0,160}}?"
-        rf"\b(?:{_SHELLS}|{_INTERPRETERS}|source|chmod\s+\S{{1,10}})\s+(?:\./)?(?P=got)(?![\w.])",
+        rf"\b(?:{_PROGRAMS}|source|chmod\s+\S{{1,10}})\s+(?:\./)?(?P=got)(?![\w.])",
         re.IGNORECASE,
     ),
     "downloads and runs in PowerShell or Windows": lazy(
@@ -205,10 +207,8 @@ def credential(text: str) -> tuple[str, bool] | None:
     if found := _CREDENTIAL.search(text):
         return f"{found[0][:8]}…, {len(found[0])} characters", False
     marks = [mark[0] for mark in MARK.finditer(text)]
-    if not marks:
-        return None
     rare = [mark for mark in marks if mark.split(":")[1] not in _COMMON]
-    return (rare or marks)[0], not rare
+    return ((rare or marks)[0], not rare) if marks else None
 
 
 def instruction(text: str) -> str:

@@ -144,7 +144,7 @@ def carry_out_plan(
     if isinstance(agreed, RequestResult):
         return agreed
     outcome = _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
-    context.wrote.append(requests[0])
+    context.wrote[:] = requests[:1]
     if tested and outcome.ok and not agreed.account:
         context.publish(tested.event())
     return outcome
@@ -155,7 +155,7 @@ def propose_last_fixes(context: TurnContext) -> None:
     changes = context.gate.last_fixes(context.agent.name)
     if changes and context.wrote:
         note = "The task is done: what nothing uses is taken out."
-        carry_out_plan(context, context.wrote[-1:], Plan(changes, notes=(note,)), ())
+        carry_out_plan(context, context.wrote, Plan(changes, notes=(note,)), ())
 
 
 def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:

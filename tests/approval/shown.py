@@ -122,7 +122,7 @@ def random_request(rng, make):
 
 # -- reading a card ---------------------------------------------------------------------------------
 
-TITLE = re.compile(r"(.+) \((create|modify|delete), \+(\d+) -(\d+)\)")
+TITLE = re.compile(r"(.+) \((create|modify|delete|rename), \+(\d+) -(\d+)\)")
 ROW = re.compile(r"( {4}\d| {3}\d\d| {2}\d{3}| \d{4}|\d{5}| {5}) (  |\+ |- |\+~|-~|\^ ) ?(.*)")
 
 
@@ -203,7 +203,9 @@ def meant(shown):
         text = text[many.end() :]
         tabs = int(many[1])
     text = re.sub(r"(?:(?<=\\x20) )?\[… (\d+) spaces …\] ?", lambda found: " " * int(found[1]), text)
-    return "\t" * tabs + re.sub(r"\\(x..|u....|U........)", lambda found: chr(int(found[1][1:], 16)), text)
+    return "\t" * tabs + re.sub(
+        r"\\(x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8})", lambda found: chr(int(found[1][1:], 16)), text
+    )
 
 
 def rebuilt(change, rows, known):
@@ -242,6 +244,15 @@ def split(text, both_crlf):
     return found[:-1] if found[-1] == "" else found
 
 
+def as_titled(changes, found):
+    """Return the changes as the titles name them: a moved file is one, "old → new", from the old bytes to the new."""
+    named = {str(change.path): change for change in changes}
+    for old, _, new in (title.rpartition(" → ") for title in found if " → " in title):
+        moved = SimpleNamespace(path=f"{old} → {new}", before=named.pop(old).before, after=named.pop(new).after)
+        named[moved.path] = moved
+    return [SimpleNamespace(path=path, before=one.before, after=one.after) for path, one in named.items()]
+
+
 def unseen(request, known, excuses=None):
     """Return the files of which neither card nor page lets a reader know the new text.
 
@@ -255,8 +266,8 @@ def unseen(request, known, excuses=None):
     pages = () if audit_of(request).unseen else (("page", of_page),)
     for name, read in (("card", of_terminal), *pages):
         found = read(request)
-        for change in request.changes.changes:
-            rows = found.get(str(change.path))
+        for change in as_titled(request.changes.changes, found):
+            rows = found.get(change.path)
             wanted = known(change.after or b"")
             if rows is None:
                 missing.append(f"{name}: {change.path} is not there")

@@ -311,6 +311,18 @@ def test_a_job_that_is_told_to_wait_makes_the_others_wait(job, model, tmp_path):
     assert time.time() - began >= pause
 
 
+def test_limits_change_nothing_about_how_a_model_is_asked(job, model, tmp_path):
+    from rails.batch.run_job import run_job
+
+    paced = {"limits": {"place": str(tmp_path / "limits"), "requests": 600_000}}
+    asked = []
+    for more in ({}, paced):
+        with model(fix=[says("There is nothing to do.")]) as server:
+            run_job(job(server, **more))
+            asked.append([request.body.get("tools") is None for request in server.requests])
+    assert asked == [[True], [True]], "a local model is asked in text, with limits and without"
+
+
 def test_tasks_become_jobs_with_every_model_agent_and_setting(repository, tmp_path):
     (tmp_path / "hidden").mkdir()
     (tmp_path / "hidden/test_a.py").write_text("x = 1\n", "utf-8")

@@ -218,7 +218,8 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
             return "the second look reads something that is no proposal"
         if (took := time.thread_time() - start) > bound + 0.05:
             return f"slow second look: {took:.2f} s"
-    if content is not None:
+    # Beside a refused block a session runs nothing.
+    if content is not None and not found.refusals:
         for request in found.requests:
             if EVIL in str(request.parameters.get("path")):
                 return "a quoted call runs"

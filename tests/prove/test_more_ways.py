@@ -302,11 +302,6 @@ def broken_index(project, git):
     (project / ".git/index").write_bytes(b"DIRC\0\0\0\2garbage")
 
 
-def reordered(project):
-    (project / ".gitignore").write_text("!keep.gen.py\n*.gen.py\n")
-    (project / "keep.gen.py").write_text(BAD)
-
-
 def locked_index(project, git):
     (project / "a.py").write_text(BAD)
     (project / ".git/index.lock").write_text("")
@@ -396,7 +391,6 @@ PLACES = [
     Way("sparse", sparse, "a.py", staged=False),
     Way("replaced commit", replaced_commit, "a.py"),
     Way("grafts", grafted, "a.py"),
-    Way("patterns in another order", held({".gitignore": "*.gen.py\n!keep.gen.py\n"}, reordered), "keep.gen.py", staged=False, plain=False),
     Way("gitdir", gitdir, "pkg", staged=False),
     Way("split index", split_index, "a.py"),
     Way("link inside", linked_inside, "link.py"),
