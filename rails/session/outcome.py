@@ -39,11 +39,10 @@ _NOT: Final = re.compile(
 _BY: Final = r"I(?:['’]ve| have)?|we(?:['’]ve| have)?|ha(?:s|ve) been|was|were|(?:is|are) now"
 _HOW: Final = "(?:now |just |also |already |all |successfully |gone ahead and )*"
 _ENDED: Final = "(?:all )?done|finished|completed?"
-_WORKS: Final = "handles|returns|uses"
-#: "I have fixed it", "leap.py was updated", "It now handles tabs", "Changes made:", "The task is done."
+#: "I have fixed it", "leap.py was updated", "Changes made:", "The task is done."
 #: Not "created by the caller": that says what the code does.
 _CHANGE: Final = re.compile(
-    rf"\b(?:{_BY}) {_HOW}(?:{_VERBS})\b(?! (?:by|when|if|in)\b)|\bnow (?:{_WORKS})\b"
+    rf"\b(?:{_BY}) {_HOW}(?:{_VERBS})\b(?! (?:by|when|if|in)\b)"
     rf"|^[ \t*#-]*(?:changes (?:made|applied)|{_HOW}(?:{_VERBS})\b)"
     rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b",
     re.IGNORECASE | re.MULTILINE,
@@ -59,6 +58,11 @@ _FILE_CHANGE: Final = re.compile(
     rf"(?:\b(?:{_BY}) |^[ \t*#-]*){_HOW}(?:{_VERBS}) (?:[^.\n]{{0,60}}? (?:in|into|to) )?(?:the |files? )*({_FILES})"
     rf"|({_FILES}) (?:ha(?:s|ve) been|was|were|(?:is|are) now) {_HOW}(?:{_VERBS})\b",
     re.IGNORECASE | re.MULTILINE,
+)
+#: "Nothing has to change", "store.py handles tabs already", "no fix is needed", "I didn't touch it".
+_REASON: Final = re.compile(
+    r"(?i)\b(?:nothing|unchanged|already|(?:no|not|never|\w{2,6}n['’]t) (?:[\w-]+ ){0,2}"
+    r"(?:chang|edit|fix|modif|touch|need|necessary|requir|to do\b|add|updat|writ|wrote))"
 )
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?])){1,1000}+[.!?]*+")
 
@@ -80,19 +84,21 @@ def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: 
         return EndJudgement("claimed", missing)
     if deeds.wrote:
         return EndJudgement("changed")
-    if not edits or deeds.ran_something(registry):
+    if not edits or agent.gives_verdict or deeds.ran_something(registry):
         return EndJudgement("answered")
     if plain.rstrip().endswith("?"):
         return EndJudgement("asked")
-    loose = not plain.strip() or any(_CODE.match(block[0]) for block in _FENCED.finditer(text))
-    if loose and not talks:
-        return EndJudgement("gave_up", _LOOSE_CODE)
-    return EndJudgement("answered" if talks else "unchanged")
+    if talks:
+        return EndJudgement("answered")
+    loose = any(_CODE.match(block[0]) for block in _FENCED.finditer(text))
+    if _REASON.search(plain) and not loose:
+        return EndJudgement("unchanged")
+    return EndJudgement("gave_up", _NO_REASON)
 
 
-_LOOSE_CODE: Final = (
-    "Your answer holds code or data, and nothing of it was written: no file is named above it. Nothing was changed in "
-    "this session. Send the change, or say in one sentence why nothing has to change."
+_NO_REASON: Final = (
+    "Nothing was changed in this session: a block is only written if its file is named above it. Send the change, or "
+    "say in one sentence why nothing has to change."
 )
 _NO_CHANGE: Final = (
     "You say that something was changed or done ({words}); nothing was written in this session. Send the change, or "

@@ -15,7 +15,7 @@ def test_a_session_engages_each_of_its_agents_and_hands_on_what_the_one_before_s
         return engage(session, agent_role, task, previous_tool_output=previous_tool_output, **more)
 
     monkeypatch.setattr(Session, "engage_agent", watched)
-    done = work("I looked at it: nothing is missing.", "All good.", tasks=TASKS)
+    done = work("I looked at it: nothing is missing.", "All good already.", tasks=TASKS)
     assert is_good(done.ending.outcome)
     assert [call[:2] for call in calls] == list(TASKS)
     assert calls[0][2] == ""

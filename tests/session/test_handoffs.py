@@ -109,7 +109,9 @@ def test_the_question_shows_the_file_its_contract_and_its_beginning(work):
 
 
 def test_an_agent_that_comes_twice_in_a_chain_goes_on_behind_its_own_answers(work):
-    done = work("One.", "Two.", "Three.", tasks=(("coder", "a"), ("refactor", "b"), ("coder", "c")))
+    done = work(
+        "One already.", "Two already.", "Three already.", tasks=(("coder", "a"), ("refactor", "b"), ("coder", "c"))
+    )
     assert is_good(done.ending.outcome)
     assert [message.stands_for for message in done.model.asked[2].messages] == [1]
 

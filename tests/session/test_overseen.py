@@ -52,8 +52,8 @@ def test_the_last_answer_is_looked_at_too(work):
     assert done.ending.outcome == "gave_up"
     assert "looks like a credential" in done.ending.message
     human = ScriptedHuman(["feedback: Take it out."])
-    again = work(f"Use {secret} for it.", "It is out.", human=human)
-    assert again.ending.message == "It is out."
+    again = work(f"Use {secret} for it.", "It is out already.", human=human)
+    assert again.ending.message == "It is out already."
     assert again.model.asked[1].messages[-1].text == "Human Feedback: Take it out."
 
 

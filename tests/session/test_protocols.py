@@ -141,7 +141,6 @@ def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
     for words in (
         "I've gone ahead and patched leap.py.",
         "I've successfully reworked the function.",
-        "leap.py now handles centuries.",
         "The bug has been resolved.",
         "All done — the rule is in place.",
         "Changes applied successfully.",
@@ -186,7 +185,21 @@ def test_what_code_does_is_no_claim(leap):
         "The tests in test_leap.py cover this; nothing has to change.",
         "The tests work by calling leap.\n- Split it another day.\n- Put the years in a module of their own.",
     ):
-        assert leap(words).ending.outcome == "unchanged", words
+        done = leap(f"{words} Nothing has to change.")
+        assert (done.ending.outcome, len(done.told)) == ("unchanged", 0), words
+
+
+def test_an_end_without_a_change_has_a_reason_or_is_no_good_end(leap):
+    for words in (
+        "I've made leap case-insensitive.",
+        "leap.py now handles centuries.",
+        "The rule is tested in line 4.",
+        "No.",
+    ):
+        done = leap(words, words)
+        assert (done.ending.outcome, len(done.told)) == ("gave_up", 1), words
+        for reason in ("It is right already.", "No edit is needed.", "I didn't change leap.py: it handles 1900."):
+            assert leap(words, reason).ending.outcome == "unchanged", reason
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_call_that_the_server_could_not_read_is_no_end(folder, capsys):
         "error": {"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": "<read>"}
     }
     refused = Reply(status=400, raw=json.dumps(body).encode())
-    with StubServer([refused, says({"tool_calls": [CALL]}), says("x is 1.")]) as stub:
+    with StubServer([refused, says({"tool_calls": [CALL]}), says("x is 1 already.")]) as stub:
         assert ask(stub, "run", "Say what x is.") == 0
     told = history(stub, 1)[-1]["content"]
     assert "could not read the call that it wrote" in told
@@ -81,7 +81,7 @@ def test_a_call_that_the_server_could_not_read_is_no_end(folder, capsys):
 )
 def test_a_server_that_wants_thoughts_gets_a_blank_where_there_are_none(folder, words):
     without = says({"reasoning_content": ""}, {"tool_calls": [CALL]})
-    with StubServer([says(*THOUGHTS), without, Reply(status=400, message=words), says("x is 1.")]) as stub:
+    with StubServer([says(*THOUGHTS), without, Reply(status=400, message=words), says("x is 1 already.")]) as stub:
         assert ask(stub, "run", "Look at a.py.") == 0
     thoughts = [one.get("reasoning_content") for one in history(stub, 3) if one["role"] == "assistant"]
     assert thoughts == ["Look first.", " "]
