@@ -326,7 +326,7 @@ def test_a_template_may_choose_its_model_and_the_command_line_overrules_it(rails
 
 def test_money_is_bounded_by_the_users_own_prices(rails, environment):
     words = ("run", "x", "--model", "openai:m", "--max-cost", "0.01")
-    with StubServer([says("x")]) as stub:
+    with StubServer([says("Nothing to do.")]) as stub:
         done = rails(*words, "--base-url", f"{stub.url}/v1", code=2)
         assert "needs the price of 'm'" in done.stderr
         assert not stub.requests

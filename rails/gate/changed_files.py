@@ -151,7 +151,7 @@ def _by_git(reader: _Reader, named: Sequence[str], base: str | None, *, staged: 
             continue
         repository, recorded = (entry is not None and entry.mode == _REPOSITORY for entry in entries)
         place = reader.project / bare
-        if _is_single(place) or os.path.lexists(place / ".git") or (recorded and [*_walk(place, "")]):
+        if _is_single(place) or os.path.lexists(place / ".git") or (recorded and any(place.glob("[!.]*"))):
             reader.take(bare, recorded=recorded)
         elif entries[0] and not repository:
             reader.lose(bare)

@@ -13,7 +13,7 @@ _USUAL: Final = 80
 #: Narrower terminals break lines themselves.
 _LEAST: Final = 20
 #: What a line of a list begins with; what is said of it is kept to the right of it.
-_NAME: Final = re.compile(r" +\S+(?: \S+)* {2,}")
+_LEAD: Final = re.compile(r"\A(?: +\S+(?: \S+)* {2,}(?=\S)| *)")
 _SET_IN: Final = 6
 #: Stands for a blank at which no line is broken.
 _KEPT_BLANK: Final = "\xa0"
@@ -49,15 +49,15 @@ def fitted(text: str, stream: TextIO) -> str:
 def _broken(line: str, width: int) -> str:
     if "\x1b" in line or len(wrap(line, width)) == 1:
         return line
-
-    found = _NAME.match(line)
-    lead = found[0] if found else line[: len(line) - len(line.lstrip(" "))]
+    rest = _LEAD.sub("", line)
+    lead = line[: len(line) - len(rest)]
     ended = line[len(line.rstrip(" ")) :]
     taken = sum(map(_cells, lead))
     if taken > width // 2:  # what is said of a long name stands below it
-        below = _broken(" " * _SET_IN + line[len(lead) :], width)
-        return f"{lead.rstrip(' ')}\n{below}" if found else below
-    pieces = filter(None, (piece.strip(" ") for piece in wrap(line[len(lead) :], width - taken, half=False)))
+        name = lead.rstrip(" ")
+        below = _broken(" " * _SET_IN + rest, width)
+        return f"{_broken(name, width)}\n{below}" if name else below
+    pieces = filter(None, (piece.strip(" ") for piece in wrap(rest, width - taken, half=False)))
     return lead + f"\n{' ' * taken}".join(pieces) + ended
 
 

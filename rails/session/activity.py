@@ -11,6 +11,7 @@ from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionR
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, HumanSteered
 from rails.core.events.turn import FeedbackSent, ToolRequestValidationFailed
+from rails.core.verdict import Verdict
 from rails.tools.registry import Registry
 
 _TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
@@ -40,12 +41,10 @@ class Deeds:
                 self._take_result(done)
             case ToolRequestValidationFailed():
                 self.refused = True
-            case ChangeRefused() | HumanDecision(answer="deny"):
+            case ChangeRefused() | HumanDecision(answer="deny") | GateVerdict(verdict=Verdict(status="fail")):
                 self.hindered = True
-            case GateVerdict(verdict=verdict) if verdict.status == "fail":
-                self.hindered = True
-            case FeedbackSent(codes=codes) if "internal" in codes:
-                self.hindered = True
+            case FeedbackSent(codes=codes):
+                self.hindered |= "internal" in codes
 
     def _take_result(self, done: ToolExecutionResult) -> None:
         name = done.tool

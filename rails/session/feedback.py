@@ -199,20 +199,22 @@ def unwritable(ids: tuple[str, ...], message: str) -> RequestResult:
 
 def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
     """An obstacle that only the operator can remove."""
-    text = (
+    return RequestResult(
+        ids,
+        "failed",
         f"Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told. "
-        "Look at the state of the files before you go on."
+        "Look at the state of the files before you go on.",
     )
-    return RequestResult(ids, "failed", text)
 
 
 def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
     """An internal error, without details."""
-    text = (
+    return RequestResult(
+        ids,
+        "internal",
         f"Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason. "
-        "Look at the state of the files, then send it again or another way."
+        "Look at the state of the files, then send it again or another way.",
     )
-    return RequestResult(ids, "internal", text)
 
 
 def applied(
@@ -255,20 +257,22 @@ def known(ids: tuple[str, ...], tool_name: str, times: int) -> RequestResult:
 
 def in_doubt(ids: tuple[str, ...], tool_name: str) -> RequestResult:
     """An interrupted tool, never run again by itself."""
-    text = (
+    return RequestResult(
+        ids,
+        "failed",
         f"{tool_name} was started and then AI-Rails was interrupted; nobody knows whether it finished. "
-        "It was not run again. Look at the state of the project before you ask for it again."
+        "It was not run again. Look at the state of the project before you ask for it again.",
     )
-    return RequestResult(ids, "failed", text)
 
 
 def empty() -> RequestResult:
     """An empty answer where nothing was done."""
-    text = (
+    return RequestResult(
+        (),
+        "output",
         "Human/System Feedback: Your answer was empty: it has neither words nor a request. Nothing was done. "
-        "Send a request, or say why there is nothing to do."
+        "Send a request, or say why there is nothing to do.",
     )
-    return RequestResult((), "output", text)
 
 
 def not_ended(stop: StopReason) -> RequestResult | None:
@@ -301,11 +305,12 @@ def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult
 
 def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
     """Further refused blocks."""
-    text = (
+    return RequestResult(
+        ids,
+        "syntax",
         f"Human/System Feedback: {len(ids)} more blocks of your answer were refused and are not told one by one. "
-        f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests."
+        f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests.",
     )
-    return RequestResult(ids, "syntax", text)
 
 
 def masked(ids: tuple[str, ...]) -> RequestResult:

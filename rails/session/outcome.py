@@ -76,7 +76,7 @@ class EndJudgement(Struct, frozen=True):
 
 def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: bool) -> EndJudgement:
     """Judge an agent's last answer by its ``deeds``; ``talks``: in a conversation."""
-    plain = _FENCED.sub("", text)
+    plain = _FENCED.sub("", text).strip()
     if agent.headings or agent.schema:
         return EndJudgement("changed" if deeds.wrote else "answered")
     edits = any(tool.effect == "edit" for tool in registry.for_role(agent.name))
@@ -86,13 +86,15 @@ def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: 
         return EndJudgement("changed")
     if not edits or agent.gives_verdict or deeds.ran_something(registry):
         return EndJudgement("answered")
-    if plain.rstrip().endswith("?"):
+    if plain.endswith("?"):
         return EndJudgement("asked")
     if talks:
         return EndJudgement("answered")
     loose = any(_CODE.match(block[0]) for block in _FENCED.finditer(text))
     if _REASON.search(plain) and not loose:
         return EndJudgement("unchanged")
+    if agent.tools is agent.shown and plain and not loose:  # None: its template names no edits as its work
+        return EndJudgement("answered")
     return EndJudgement("gave_up", _NO_REASON)
 
 

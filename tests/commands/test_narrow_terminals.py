@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rails.cli import main
@@ -44,6 +44,8 @@ def test_help_fits_the_terminal(monkeypatch, columns, verb):
     assert not [line for line in lines if len(line) > columns and " " in line.strip() and "ai-rails" not in line]
 
 
+@example(" aaaaaaaaaaaaaaaa\u3042\u3042  ", 20)
+@example(" aaaaaaaaaaaaaaaa\u3042\u3042  b", 20)
 @given(st.lists(st.text("abcde \u3042", min_size=1), max_size=8).map("\n".join), st.integers(20, 60))
 def test_text_that_is_broken_keeps_its_words_and_stays_whole_elsewhere(text, columns):
     with pytest.MonkeyPatch.context() as patch:

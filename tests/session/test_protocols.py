@@ -202,16 +202,13 @@ def test_an_end_without_a_change_has_a_reason_or_is_no_good_end(leap):
             assert leap(words, reason).ending.outcome == "unchanged", reason
 
 
-@pytest.mark.parametrize(
-    ("words", "outcome"),
-    [
+def test_an_answer_that_claims_nothing_ends_as_what_it_is(leap):
+    for words, outcome in (
         ("Nothing has to change: leap.py is right as it is.", "unchanged"),
         ("I could not change it, because the task contradicts itself.", "unchanged"),
         ("Should years before 1582 count?", "asked"),
-    ],
-)
-def test_an_answer_that_claims_nothing_ends_as_what_it_is(leap, words, outcome):
-    assert leap(words).ending.outcome == outcome
+    ):
+        assert leap(words).ending.outcome == outcome, words
 
 
 def test_code_in_a_fence_without_a_file_goes_back_once(leap):
