@@ -18,7 +18,10 @@ from rails.json_schema.validator import answer_faults
 
 #: A reviewer's verdicts, the strictest first.
 VERDICTS: Final = ("FAIL", "NEEDS_REVISION", "PASS")
-_VERDICT: Final = re.compile(r"(?<![\w-])(?:FAIL|NEEDS_REVISION|PASS)(?![\w-])")
+#: Where a line or a sentence begins, behind a colon or a word for it; not in "I cannot PASS this".
+_VERDICT: Final = re.compile(
+    r"(?:^|[:.!;]|[Vv]erdict|[Rr]esult|[Dd]ecision)(?: is)?[\W_]{0,40}(FAIL|NEEDS_REVISION|PASS)(?![\w-])", re.MULTILINE
+)
 
 
 class _Validation(msgspec.Struct):
@@ -40,14 +43,13 @@ def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
 
 
 def verdict_of(agent: Agent, text: str) -> str:
-    """Return a review's strictest verdict, or ""."""
+    """Return a review's verdict, or "": what its schema's fields say, else the strictest word for one."""
     if not agent.gives_verdict:
         return ""
     plain, block = "\n".join(_outside_fences(text)), json_of(text)
-    named = {*_VERDICT.findall(plain if block == text else f"{plain}\n{block}")}
-    if found := next((verdict for verdict in VERDICTS if verdict in named), ""):
-        return found
-    return _of_validation(block) if agent.schema else ""
+    named = _VERDICT.findall(plain if block == text else f"{plain}\n{block}")
+    found = agent.schema and _of_validation(block)
+    return found or next((verdict for verdict in VERDICTS if verdict in named), "")
 
 
 def _of_validation(text: str) -> str:
@@ -62,7 +64,7 @@ def _of_validation(text: str) -> str:
 def _without_verdict(agent: Agent, text: str) -> tuple[Refusal, ...]:
     if not agent.gives_verdict or verdict_of(agent, text):
         return ()
-    return (Refusal("output", "The answer has no verdict.", f"Name one of {', '.join(VERDICTS)}.", path="verdict"),)
+    return (Refusal("output", "The answer has no verdict.", "Name one of FAIL, NEEDS_REVISION, PASS.", path="verdict"),)
 
 
 def _lacking(agent: Agent, text: str) -> tuple[Refusal, ...]:

@@ -12,6 +12,7 @@ from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.text import one_line, printable
+from rails.log.actions import is_of_agent
 from rails.log.writer import SessionLog
 from rails.review.inbox import Inbox
 from rails.session.ask_user import answered
@@ -33,9 +34,8 @@ def run(options: argparse.Namespace) -> int:
     inbox = Inbox(state, None)
     question = inbox.open(session_id)
     asked = inbox.asked(question) if question else None
-    if question is None or asked is None or not asked.options or asked.id.startswith("user-"):
-        waits = "or its run still waits: then answer there, or in ai-rails serve"
-        raise UsageError(f"No agent asks anything in session {session_id}, {waits}. Nothing was done.")
+    if question is None or asked is None or not is_of_agent(asked):
+        raise UsageError(f"No agent asks anything in session {session_id}. Nothing was done.")
     words = " ".join(options.words).strip()
     if not words:
         _show(asked, session_id)

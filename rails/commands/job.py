@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from rails.agents.template import Agent, named
 from rails.commands import agents as trust
 from rails.commands import common, models
-from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.commands.log import chosen_session
 from rails.commands.typed_ahead import TypedAhead
@@ -33,6 +32,7 @@ from rails.log.reader import sessions
 from rails.log.scan import records_from
 from rails.log.writer import SessionLog
 from rails.models.model import Model
+from rails.projections.event_stream import EventStream
 from rails.sandbox.probe import label as sandbox_label
 from rails.session import plan_files
 from rails.session.ask_user import Unattended

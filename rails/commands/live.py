@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from msgspec.structs import astuple
 
-from rails.commands.answer_text import AnswerText, as_markdown
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.errors import Refusal
@@ -53,10 +52,11 @@ from rails.core.outcomes import is_good
 from rails.core.text import counted, in_words, one_line, printable
 from rails.core.tool_request import RawRequest
 from rails.log.actions import action_text, result_text
+from rails.render.answer_text import AnswerText
 from rails.render.terminal import columns, fitted
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.status import Status
     from rich.text import Text
 
@@ -394,3 +394,14 @@ class ProgressScreen:
 def _sentence(text: str) -> str:
     said = one_line(text, 400)
     return f"{said[:1].upper()}{said[1:].rstrip('.')}." if said else ""
+
+
+def as_markdown(text: str) -> RenderableType:
+    """Return a model's text drawn as Markdown; HTML stays text, links are not active."""
+    from markdown_it import MarkdownIt
+    from rich.markdown import Markdown
+    from rich.padding import Padding
+
+    drawn = Markdown(printable(text), hyperlinks=False, code_theme="ansi_dark")
+    drawn.parsed = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).parse(printable(text))
+    return Padding(drawn, (0, 0, 0, 2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -60,3 +61,12 @@ def status_verb(name: str) -> str:
     """Return the status line's verb."""
     tool = BUILTIN_TOOLS.get(name)
     return tool.status_verb if tool else "Processing"
+
+
+#: A command that runs tests, by the programs that do, and by the word that others take.
+RUNS_TESTS: Final = re.compile(
+    r"(?:^|[;&|('/] ?|-m |run |npx |exec )(?:py\.?test|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest)\b"
+    r"|\bpython\S* (?:\S*/)?test\w*\.py"
+    r"|\b(?:npm|pnpm|yarn|bun|deno|node|make|just|cargo|go|mvn|gradlew?|dotnet|mix|rake|swift|manage\.py)"
+    r" (?:run |-\S+ ){0,5}-{0,2}(?:tests?|check|verify)\b"
+)

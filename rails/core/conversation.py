@@ -201,8 +201,7 @@ def usage_from_json(value: Json) -> Usage:
     """Read token counts; missing or odd ones are 0."""
     if not isinstance(value, Mapping):
         return Usage()
-    counts = map(value.get, _COUNTS)
-    return Usage(*(count if isinstance(count, int) and count > 0 else 0 for count in counts))
+    return Usage(*(count if isinstance(count, int) and count > 0 else 0 for count in map(value.get, _COUNTS)))
 
 
 def _part_to_json(part: MessagePart) -> dict[str, Json]:
@@ -226,8 +225,7 @@ def _part_from_json(value: Json) -> MessagePart:
         case "tool_use":
             return NativeCall(_text(value, "id"), _text(value, "name"), _text(value, "input_json"))
         case "tool_result":
-            is_error = value.get("is_error") is True
-            return NativeResult(_text(value, "tool_use_id"), _text(value, "content"), is_error)
+            return NativeResult(_text(value, "tool_use_id"), _text(value, "content"), (value.get("is_error") is True))
         case "opaque":
             return Opaque(_text(value, "provider"), _text(value, "data"))
     raise ValueError('the "type" of a block must be text, tool_use, tool_result or opaque')

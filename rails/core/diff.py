@@ -76,8 +76,7 @@ def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineD
     new_end = len(new) - tail
     old_at, new_at, exact = _matched(old[head:old_end], new[head:new_end], pairs)
     gaps = _gaps([-1, *old_at, old_end - head], [-1, *new_at, new_end - head], head)
-    settled = _settled(_joined(gaps, old, new), old, new)
-    return LineDiff(tuple(_blocks(settled, len(old), len(new))), exact)
+    return LineDiff(tuple(_blocks(_settled(_joined(gaps, old, new), old, new), len(old), len(new))), exact)
 
 
 def line_map(old: _Lines, new: _Lines) -> list[int]:

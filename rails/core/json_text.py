@@ -60,10 +60,3 @@ def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[t
             yield from json_leaves(item, f"{place}[{number}]")
     else:
         yield place, value  # type: ignore[misc]
-
-
-def without_quoting(text: str) -> str:
-    """Remove escapes, blanks and quotes, which quoting changes."""
-    for escape in ("\\n", "\\t", "\\r"):
-        text = text.replace(escape, "")
-    return "".join(char for char in text if not char.isspace() and char not in "\\\"'“”‘’`")

@@ -90,6 +90,7 @@ class Restrictions(Struct, frozen=True):
         """Return why agents may not touch ``path`` (with ``/``, from the project), or ""."""
         if self.broken:
             return self.broken
+        path = path.encode("utf-8", "replace").decode()
         parts = path.split("/") if self.patterns else []
         for end in range(1, len(parts) + 1):
             name = "/".join(parts[:end]) + "/" * (end < len(parts))

@@ -24,8 +24,6 @@ from rails.core.tool_request import Json
 #: Parameters that name a file, in our tools and in those of the originals.
 _PATHS: Final = ("file_path", "path", "new_path")
 _SHOWN: Final = 300
-#: The id of an agent's question while its run waits; once that has stopped, it is the id of the request.
-_ASKED_LIVE: Final = "user-question"
 #: How a call begins, and the parameters that follow; of any other tool it is the tool and its files.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     RUN_COMMAND.name: ("$", "command"),
@@ -75,7 +73,7 @@ def question_text(asked: ApprovalOpened) -> str:
 
 def is_of_agent(asked: ApprovalOpened) -> bool:
     """Whether an agent asks for words (``ask_user``), answerable after its run."""
-    return asked.kind == "user" and (asked.id == _ASKED_LIVE or not asked.id.startswith("user-"))
+    return asked.kind == "user" and not asked.id.startswith("user-")
 
 
 def how_to_answer(session_id: str) -> str:

@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.conversation import Usage
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
 from rails.core.events.base import Event
@@ -47,7 +46,6 @@ _SPARK: Final = 40
 _LANDMARKS: Final = 300
 _MODELS: Final = 200
 _FILES: Final = 500
-_TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
 #: What a person's later yes to denials that nobody was there for is about.
 DENIED: Final = "what was denied"
 _HUNK: Final = lazy(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -219,9 +217,9 @@ class SessionStats(Struct):
                 self.message = error
 
     def _result(self, event: ToolExecutionResult) -> None:
+        self.tested = event.ok if event.ran_tests else self.tested and not event.changes
         if not event.ok:
             return
-        self.tested = event.tool in _TESTING or (self.tested and not event.changes)
         for change in event.changes or ():
             if change.path in self.files or len(self.files) < _FILES:
                 counts = self.files.setdefault(change.path, [0, 0])

@@ -23,7 +23,7 @@ _CUT: Final = ("max_tokens", "cut")
 
 
 class AttemptRow(Struct, frozen=True):
-    """An agent's failed tries; ``ended``: the right turn or ``None``."""
+    """An agent's failed tries; ``ended``: the turn that mended them, or ``None``."""
 
     agent: str
     tries: tuple[TurnView, ...]
@@ -33,7 +33,7 @@ class AttemptRow(Struct, frozen=True):
 class _Try(Struct, frozen=True):
     failures: Failures
     said: int
-    asked: bool
+    tools: frozenset[str]
 
 
 def failures_of(turn: TurnView) -> Failures:
@@ -57,15 +57,16 @@ class Progress:
     def compared(self, turn: TurnView) -> TurnView:
         """Return a turn with its causes and progress."""
         row = self._rows.setdefault(turn.agent, [])
-        now = _Try(failures_of(turn), hash(what_was_said(turn)), bool(turn.requests))
+        now = _Try(failures_of(turn), hash(what_was_said(turn)), frozenset(request.tool for request in turn.requests))
         causes: tuple[str, ...] = ()
         if turn.failed or now.failures:
             causes = tuple(sorted({code for code, _, _ in now.failures} or {turn.outcome}))
             attempt, words = _compared(turn, now, row)
             row.append(now)
         else:
-            attempt, words = _ended(turn, row)
-            row.clear()
+            attempt, words = _ended(turn, now, row)
+            if attempt:
+                row.clear()
         return replace(turn, progress=words, attempt=attempt, causes=causes)
 
 
@@ -76,7 +77,7 @@ def rows_of(turns: Sequence[TurnView]) -> Iterator[AttemptRow]:
         row = rows.setdefault(turn.agent, [])
         if turn.causes:
             row.append(turn)
-        elif row:
+        elif row and turn.attempt:
             yield AttemptRow(turn.agent, tuple(row), turn)
             row.clear()
     yield from (AttemptRow(agent, tuple(row), None) for agent, row in rows.items() if row)
@@ -127,11 +128,18 @@ def _same_again(now: _Try, previous: _Try) -> tuple[Attempt, str]:
     return "ignored", "the same again: the feedback was not followed"
 
 
-def _ended(turn: TurnView, row: Sequence[_Try]) -> tuple[Attempt, str]:
-    """Return the progress of a turn without failures; words do not mend a request."""
-    if not row or (turn.outcome == "answered" and row[-1].asked):
+def _ended(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, str]:
+    """Return whether a turn without failures mends the last: by a change, the same tool, or an answer's form.
+
+    Words mend no request, and no claim.
+    """
+    if not row:
         return "", ""
-    return "right", f"fixed on retry {len(row)}"
+    before = row[-1]
+    form = turn.outcome == "answered" and not before.tools and "claim" not in {code for code, _, _ in before.failures}
+    if turn.outcome == "applied" or form or before.tools & now.tools:
+        return "right", f"fixed on retry {len(row)}"
+    return "", ""
 
 
 def what_was_said(turn: TurnView) -> str:

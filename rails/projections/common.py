@@ -55,21 +55,13 @@ class RefusalView(Struct, frozen=True):
     request_id: str = ""
 
 
-class ValueChange(Struct, frozen=True):
-    """A value that a correction changed, as JSON; ``None``: absent."""
-
-    place: str
-    old: str | None
-    new: str | None
-
-
 class CorrectionView(Struct, frozen=True):
-    """A block's correction. ``why`` it was not taken; no ``changes``: only syntax."""
+    """A block's correction, as a difference of the two. ``why`` it was not taken."""
 
     request_id: str
     taken: bool
     why: str
-    changes: tuple[ValueChange, ...]
+    diff: str
 
 
 class ApprovalView(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import unified_diff
 from typing import Literal
 
 import msgspec
@@ -34,8 +35,7 @@ from rails.core.events.turn import (
 )
 from rails.core.tool_request import RawRequest, Repair
 from rails.log.actions import how_to_answer, is_of_agent
-from rails.projections.common import ApprovalView, RefusalView, RequestView, TurnOutcome, TurnView
-from rails.projections.corrections import correction_of
+from rails.projections.common import ApprovalView, CorrectionView, RefusalView, RequestView, TurnOutcome, TurnView
 
 #: Where a refusal happened.
 RefusalStage = Literal["request", "edit", "output"]
@@ -77,7 +77,9 @@ class TurnBuilder:
             case OutputRefused(refusals=refusals):
                 self._refuse("output", refusals, record)
             case CorrectionEvent() as event:
-                view.corrections += (correction_of(event),)
+                before, after = event.before.splitlines(), event.after.splitlines()
+                diff = "\n".join(unified_diff(before, after, "sent", "corrected", lineterm=""))
+                view.corrections += (CorrectionView(event.id, event.taken, event.why, diff),)
             case _:
                 self._change(record)
 

@@ -193,14 +193,6 @@ class CallBlock(Struct, frozen=True):
     form: str
 
 
-class ValueChanges(Struct, frozen=True):
-    """A model's correction: (place, before, after); if empty, syntax only."""
-
-    taken: bool
-    why: str
-    changes: tuple[tuple[str, str, str], ...]
-
-
 class Refusals(Struct, frozen=True):
     """Refusals: (code, message, hint)."""
 
@@ -303,7 +295,6 @@ Block: TypeAlias = (
     | Notes
     | Risks
     | CallBlock
-    | ValueChanges
     | Refusals
     | VerdictBlock
     | ChangeSummary

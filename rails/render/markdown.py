@@ -82,8 +82,6 @@ def block_lines(block: blocks.Block) -> Iterator[str]:  # noqa: PLR0912, PLR0915
             yield from _list("⚠ Risk", block.lines)
         case blocks.CallBlock():
             yield from _call(block)
-        case blocks.ValueChanges():
-            yield from _value_changes(block)
         case blocks.Refusals():
             said = [f"{code}: {message} {hint}".strip() for code, message, hint in block.items]
             yield from _list("❌ Refused", said)
@@ -138,15 +136,6 @@ def _call(call: blocks.CallBlock) -> Iterator[str]:
     yield f"- Request {inline(call.tool)}{valid}{mended}: {inline(call.why or 'no reason given')}"
     yield from (f"- Converted: {inline(line)}" for line in call.coerced)
     yield from collapsible("Its parameters", fenced_block(call.parameters, "json"))
-
-
-def _value_changes(found: blocks.ValueChanges) -> Iterator[str]:
-    if not found.taken:
-        yield f"- A correction by the model was not taken: {inline(found.why)}"
-    elif not found.changes:
-        yield "- Corrected by the model: only the syntax changed"
-    for place, old, new in found.changes[:_LISTED]:
-        yield f"- Corrected by the model, a value changed: {inline(place)}: {inline(old)} → {inline(new)}"
 
 
 def _findings(found: blocks.FindingsBlock) -> Iterator[str]:

@@ -83,8 +83,6 @@ class TextRenderer:
                     yield from self.field("risk", risk, "risk")
             case blocks.CallBlock():
                 yield from self._call(block)
-            case blocks.ValueChanges():
-                yield from self._value_changes(block)
             case blocks.Refusals():
                 said = [f"{code}: {message} {hint}".strip() for code, message, hint in block.items]
                 yield from self.list("refused", said, "risk")
@@ -168,15 +166,6 @@ class TextRenderer:
         for name, lines in (("repaired", call.repairs), ("converted", call.coerced)):
             for line in lines:
                 yield from self.field(name, line, "finding")
-
-    def _value_changes(self, found: blocks.ValueChanges) -> Iterator[str]:
-        if not found.taken:
-            yield from self.field("corrected", f"by the model, not taken: {found.why}", "dim")
-        elif not found.changes:
-            yield from self.field("corrected", "by the model: only the syntax changed", "good")
-        for place, old, new in found.changes[:_LISTED]:
-            words = f"by the model, a value changed: {place}: {old} → {new}"
-            yield from self.field("corrected", words, "risk" if found.taken else "dim")
 
     def _answer(self, given: blocks.Answer) -> Iterator[str]:
         if not given.answer:

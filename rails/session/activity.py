@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
-from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
@@ -14,14 +12,12 @@ from rails.core.events.turn import FeedbackSent, ToolRequestValidationFailed
 from rails.core.verdict import Verdict
 from rails.tools.registry import Registry
 
-_TESTING: Final = (RUN_TESTS.name, RUN_COMMAND.name)
-
 
 @dataclass
 class Deeds:
     """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
 
-    ``tested``: tests or a command passed since the last change; ``last_run``: its result ("": none); ``files``: written
+    ``tested``: tests passed since the last change; ``last_run``: its result ("": none); ``files``: written
     at any time.
     """
 
@@ -48,14 +44,14 @@ class Deeds:
 
     def _take_result(self, done: ToolExecutionResult) -> None:
         name = done.tool
-        if name in _TESTING or (done.ok and not name):
+        if done.ran_tests or (done.ok and not name):
+            self.tested = done.ran_tests and done.ok
             self.last_run = done.text if name else ""
         if not done.ok:
             self.hindered |= not (name and done.ids)  # tests of a proposal were asked for by nobody
             return
         self.ran.add(name)
         self.files |= {change.path for change in done.changes or ()}
-        self.tested = name in _TESTING or (self.tested and bool(name))
 
     @property
     def wrote(self) -> bool:

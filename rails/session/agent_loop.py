@@ -258,8 +258,8 @@ class AgentLoop:
         if came_to.told and not self.told:
             self.told = came_to.told
             self.context.publish(OutputRefused((Refusal("claim", self.told),)))
-            told = f"{feedback.HEADER}\nHuman/System Feedback: {self.told}"
-            self._send(turn, Message("user", ()), ["output"], told)
+            words = f"{feedback.HEADER}\nHuman/System Feedback: {self.told}"
+            self._send(turn, Message("user", ()), ["output"], words)
             return None
         self.final = turn.answer.message
         return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])
@@ -451,8 +451,9 @@ class AgentLoop:
         return files.relative(file), tuple(filter(None, (answer, file)))
 
     def _oversee(self) -> Steer:
-        look = partial(self.state.monitor.look, self.context)
-        steer = attempted(self.context.publish, (), "the monitor checked the session", look)
+        steer = attempted(
+            self.context.publish, (), "the monitor checked the session", partial(self.state.monitor.look, self.context)
+        )
         return steer if isinstance(steer, Steer) else Steer()
 
 

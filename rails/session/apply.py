@@ -144,8 +144,7 @@ def parse_answer(
     """
     folder = _folder(project or Path.cwd())
     shapes = registry_of(folder).shapes()
-    exists = exists_in(folder)
-    return parse(text, shapes, finish=finish, dialects=dialects, report_unread_calls=True, exists=exists)
+    return parse(text, shapes, finish=finish, dialects=dialects, report_unread_calls=True, exists=exists_in(folder))
 
 
 def validate_request(request: RawRequest, project: Path | str) -> ToolRequest | Sequence[Refusal]:
@@ -315,7 +314,7 @@ class Proposals(Struct):
     def _carried_out(self, answer: ModelAnswer, found: ParsedAnswer | None = None) -> tuple[Turn, AppliedAnswer]:
         collected = Collector()
         self.session.watch = both(collected, self.watch)
-        context = replace(self.session.context(self.job.tasks[0][0]), goes_on=False)
+        context = self.session.context(self.job.tasks[0][0])
         self.session.publish(LlmResponse.of(self.author, answer))
         self.became.append("error")  # until it is known; an exception leaves it so
         turn = carry_out(context, answer, found or read_whole(context, next(self._numbers), answer))
@@ -332,7 +331,7 @@ class Proposals(Struct):
         on_error: Callable[[bytes], object],
     ) -> tuple[Result, AppliedAnswer]:
         """Run a person's command in the sandbox and propose its changes. Raises RailsError."""
-        collected, context = Collector(), replace(self.session.context(self.job.tasks[0][0]), goes_on=False)
+        collected, context = Collector(), self.session.context(self.job.tasks[0][0])
         self.session.watch = both(collected, self.watch)
         given = RawRequest(f"t{next(self._numbers)}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
         request = validate(given, context.registry, context.agent.name)
@@ -345,8 +344,9 @@ class Proposals(Struct):
         notes = (f"Written in the sandbox by: {one_line(' '.join(argv), 200)}", *result.left_out)
         planned = Plan(result.changes, notes=notes)
         outcome = carry_out_plan(context, (request,), planned, (), by_hand=True)
-        answer = ModelAnswer(Message("assistant", ()), "end_turn")
-        turn = Turn(answer, (outcome,), Message("user", (TextPart(outcome.text),)))
+        turn = Turn(
+            ModelAnswer(Message("assistant", ()), "end_turn"), (outcome,), Message("user", (TextPart(outcome.text),))
+        )
         applied = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became.append(applied.status)
         self.wrote |= bool(applied.changes)

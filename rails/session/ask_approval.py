@@ -183,8 +183,11 @@ def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: De
     )
     for change in getattr(context.approver, "changes", tuple)():  # of one that grants can be given to
         grant = change.grant
-        words = f"{change.what}: {grant}"
-        context.publish(GrantEvent(words, change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends))
+        context.publish(
+            GrantEvent(
+                f"{change.what}: {grant}", change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends
+            )
+        )
 
 
 def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:

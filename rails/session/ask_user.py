@@ -31,7 +31,7 @@ class UserQuestion(Struct, frozen=True):
 
     ``otherwise`` is the word when nobody answers. "edit" opens the file ``edits``, then asks again; ``check`` says what
     is wrong with it, and blocks other words. ``sentence`` has to be typed in full. With ``free``, other words are
-    "feedback".
+    "feedback". ``agent`` asks it, with the request ``request_id``.
     """
 
     about: About
@@ -42,6 +42,8 @@ class UserQuestion(Struct, frozen=True):
     check: Callable[[], str] = field(default=lambda: "")
     sentence: str = ""
     free: bool = False
+    request_id: str = ""
+    agent: str = ""
 
 
 class UserReply(Struct, frozen=True):
@@ -68,9 +70,10 @@ def ask(human: Person, publish: Callable[[Event], object], question: UserQuestio
     return said
 
 
-def as_logged(question: UserQuestion, request_id: str = "", agent: str = "") -> ApprovalOpened:
+def as_logged(question: UserQuestion) -> ApprovalOpened:
     """Return the event of a question; an agent's has the id of its request."""
-    return user_question(question.about, question.lines, tuple(_options(question)), request_id, agent)
+    options = tuple(_options(question))
+    return user_question(question.about, question.lines, options, question.request_id, question.agent)
 
 
 def answered(words: str, by: str) -> ToolResult:

@@ -88,11 +88,19 @@ class ModelWindow:
         if step.kept_from:
             fitting = (messages, window.reduced(messages, replace(step, kept_from=0)))
             summary, usage = self._summary(context, fitting)
-            chars = window.page_chars(messages, over)
-            step = replace(step, page=_page(messages, step.kept_from, tried, summary, chars), usage=usage)
+            step = replace(
+                step,
+                page=_page(messages, step.kept_from, tried, summary, window.page_chars(messages, over)),
+                usage=usage,
+            )
         after = self.measured.tokens(window.estimate(context.system, context.tools, window.reduced(messages, step)))
-        words = f"Context compacted: {now:,} → {after:,} tokens"
-        step = replace(step, before=now, after=after, window=self.tokens, words=words)
+        step = replace(
+            step,
+            before=now,
+            after=after,
+            window=self.tokens,
+            words=f"Context compacted: {now:,} → {after:,} tokens",
+        )
         context.publish(step)
         return step
 

@@ -45,8 +45,15 @@ RULES:
 
 Please provide ONLY the corrected JSON code block.
 """
-#: Blanks, quotation marks, and the escapes of both.
-_QUOTING: Final = re.compile(r"""(?:\\++[ntr]?|[\s"'“”‘’`])+""")
+#: What is no value of the request: its form, and the agent's reason.
+_FORM: Final = re.compile(
+    r"""(["'])(?:explanation|type|tool|tool_name)\1\s*+:\s*+(["'])(?:(?!\2)[^\\]|\\.)*+\2""", re.S
+)
+#: Blanks by the letters of their escapes, quotation marks all one, no escapes.
+_FLAT: Final = str.maketrans("\n\t\r'“”‘’`", 'ntr""""""', "\\")
+#: A whole text, and another value, in a block.
+_TEXT: Final = r'[:=,(\[][ nrt]*"+{}"+[ nrt]*(?:[,)}}\]]|"?\w+"[ nrt]*:|\Z)'
+_BARE: Final = r"(?i)(?<![\w./-]){}(?![\w/-]|\.\w)"
 _PATHS: Final = ("file_path", "path", "new_path")
 
 
@@ -89,9 +96,8 @@ def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str)
     definition = context.registry.get(tool)
     schema = f"Parameters of {tool}: {definition.spec().schema}\n" if definition else ""
     listed = "\n".join(f"- {error}" for error in errors)
-    question = _QUESTION.format(block=block, errors=listed, schema=schema)
-    asked = [Message("user", (TextPart(question),))]
-    return whole_answer(context.model.at(0.1), _SYSTEM, asked, (), context.time_left)
+    question = Message("user", (TextPart(_QUESTION.format(block=block, errors=listed, schema=schema)),))
+    return whole_answer(context.model.at(0.1), _SYSTEM, [question], (), context.time_left)
 
 
 def _identity(context: TurnContext, block: str) -> tuple[str, str]:
@@ -112,15 +118,17 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
 
 
 def _invented(parameters: Mapping[str, Json], block: str) -> str:
-    """Return a value that the broken block does not hold, or "".
+    """Return a value that is no whole value of the broken block, or "".
 
-    Quotes and blanks do not count, except in a text of nothing else; a part of a word, path or number is another value.
+    Quotation marks and escapes do not count; blanks do, and a part of a text, word, path or number is another value.
     """
-    flat = _QUOTING.sub(" ", block)
+    given = _FORM.sub("", block)
+    flat = given.translate(_FLAT)
     for place, value in json_leaves(parameters):
-        text, loose = (value, "") if isinstance(value, str) else (json.dumps(value), "(?i)")
-        core = re.escape(_QUOTING.sub(" ", text).strip())
-        held = re.search(rf"{loose}(?<![\w./-]){core}(?![\w/-]|\.\w)", flat)
-        if not (held if core else json.dumps(text) in block or repr(text) in block):
-            return f"it invented {place} = {one_line(text, 80)!r}"
+        if isinstance(value, str):
+            held = re.search(_TEXT.format(re.escape(value.translate(_FLAT))), flat)
+        else:
+            held = re.search(_BARE.format(re.escape(json.dumps(value))), given)
+        if not held:
+            return f"it invented {place} = {one_line(str(value), 80)!r}"
     return ""

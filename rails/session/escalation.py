@@ -127,8 +127,9 @@ def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
         f"The state now: {state(tried.written)}",
         f"What failed, each once, the newest last:\n{failures_text(tried)}",
     ]
-    last = head_and_tail(tried.answer.strip(), _ANSWER_CHARS)[0]
-    parts.append(f"The last answer, which was not executed:\n{as_data(last)}")
+    parts.append(
+        f"The last answer, which was not executed:\n{as_data(head_and_tail(tried.answer.strip(), _ANSWER_CHARS)[0])}"
+    )
     if advice:
         parts.append(f"Human Feedback: {head_and_tail(advice.strip(), _ANSWER_CHARS)[0]}")
     if search:
@@ -163,8 +164,7 @@ def newest(texts: Sequence[str], chars: int) -> str:
 
 def failures_text(tried: Tried) -> str:
     """Return the newest failures, set apart as data."""
-    texts = [one_line(text, _FAILURE_CHARS) for text in _failures(tried)]
-    return as_data(newest(texts, _FAILURES_CHARS))
+    return as_data(newest([one_line(text, _FAILURE_CHARS) for text in _failures(tried)], _FAILURES_CHARS))
 
 
 def _failures(tried: Tried) -> list[str]:

@@ -177,9 +177,8 @@ def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool
 
 def kept_back(ids: tuple[str, ...], tool_name: str, reason: str, *, stop: bool = False) -> RequestResult:
     """A tool's result kept from the agent."""
-    why = reason.strip() or "No reason was given."
-    text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. {why}"
-    return RequestResult(ids, "aborted" if stop else "denied", text)
+    text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. "
+    return RequestResult(ids, "aborted" if stop else "denied", text + (reason.strip() or "No reason was given."))
 
 
 def skipped(ids: tuple[str, ...], why: str) -> RequestResult:

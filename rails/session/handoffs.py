@@ -94,8 +94,10 @@ def answer_name(step: int, agent: str) -> str:
 def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str], difference: str = "") -> str:
     """Return ``receiver``'s input."""
     whole = result.strip()
-    bare = sender.schema is not None and whole.startswith("{")  # read as a result without a fence; not so below words
-    body, left_out = head_and_tail(f"```json\n{whole}\n```" if bare else whole, limits.HANDOFF_CHARS)
+    body, left_out = head_and_tail(
+        f"```json\n{whole}\n```" if (sender.schema is not None and whole.startswith("{")) else whole,
+        limits.HANDOFF_CHARS,
+    )
     cut = [f"[{left_out} characters left out; the whole result is in the file before this one.]"] if left_out else []
     files = [f"- {one_line(path, 200)} ({kind})" for path, kind in islice(changed.items(), 100)]
     files += [f"- and {len(changed) - 100} more"] if len(changed) > 100 else []

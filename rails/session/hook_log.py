@@ -82,9 +82,10 @@ class HostedLog:
             self.failed("What was written is not in the history", str(error))
             return False
         said = f"{title}, by {self._host}"
-        diff = {"diff": part.diff()}
         self._publish(
-            ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), facts=diff, duration_ms=0.0)
+            ToolExecutionResult(
+                ids=(), ok=True, text=said, changes=part.files(), facts={"diff": part.diff()}, duration_ms=0.0
+            )
         )
         words = tuple(str(change.path) for change in part.changes)
         self._publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, words))

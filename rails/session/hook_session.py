@@ -7,6 +7,7 @@ step.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ from rails.git.revisions import EMPTY_TREE
 from rails.log.files import SESSION_ID
 from rails.session.project import state_of
 from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
+from rails.session.turn_context import ms_since
 
 if TYPE_CHECKING:
     from rails.session.hook_log import HostedLog
@@ -170,7 +172,12 @@ class HostedSession:
         Unproposed writes are the turn of ``call``; unused names are no findings then. ``None``: the host's end.
         Contents that passed are not judged again.
         """
-        found = self._without_others(self._disk.since(self._state.start))
+        found = self._disk.since(self._state.start)
+        denied = self.denied("", ChangeSet(tuple(found.changes)))
+        if denied:
+            files = [str(change.path) for change in found.changes if self.denied("", ChangeSet((change,)))]
+            denied = f"{', '.join(files)}: {denied}"
+        found = self._without_others(found)
         self._record(found, call)
         waiting = [change for change in found.changes if change.after is None or not self._has_passed(change)]
         verdict = None
@@ -180,7 +187,6 @@ class HostedSession:
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
         unknown = {name: why for name, why in found.unknown.items() if not self._is_accounted_for(name)}
-        denied = self.denied("", ChangeSet(tuple(found.changes)))
         return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), unknown, denied)
 
     def _is_accounted_for(self, name: str) -> bool:
@@ -201,6 +207,7 @@ class HostedSession:
     def end(self, why: str) -> None:
         """Forget contents; the log stays."""
         self._opened().ended(why)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def close(self) -> None:
         """Close the log; the next event opens it."""
@@ -238,8 +245,7 @@ class HostedSession:
     ) -> Verdict:
         started = time.monotonic()
         verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix, final=final)
-        spent = round((time.monotonic() - started) * 1000, 3)
-        self._opened().judged(ids, spent, verdict)
+        self._opened().judged(ids, ms_since(started), verdict)
         return verdict
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:

@@ -88,10 +88,13 @@ def _verdict(answer: ModelAnswer) -> tuple[str, str]:
 def _ask(model: Model, context: TurnContext, records: Sequence[Record]) -> ModelAnswer:
     until = time.monotonic() + _SECONDS
     shown = json.dumps(["task", head_and_tail(context.task, _RECORD)[0]]) + f"\n{_shown(records)}"
-    question = f"The agent is {context.agent.name}.\n\n{as_data(context.mask(shown))}"
-    messages = [Message("user", (TextPart(question),))]
+    question = TextPart(f"The agent is {context.agent.name}.\n\n{as_data(context.mask(shown))}")
     return whole_answer(
-        model.at(0.1), _SYSTEM, messages, (), lambda: min(context.time_left(), until - time.monotonic())
+        model.at(0.1),
+        _SYSTEM,
+        [Message("user", (question,))],
+        (),
+        lambda: min(context.time_left(), until - time.monotonic()),
     )
 
 

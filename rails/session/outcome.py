@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from rails.agents.template import Agent
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.conversation import Message, ModelAnswer
 from rails.core.events.turn import OutputRefused
 from rails.core.outcomes import SessionEnd
@@ -34,7 +35,9 @@ _VERBS: Final = (
     "simplified|updated|wrapped|written"
 )
 _NOT: Final = re.compile(
-    r"\b(?:no|not|nothing|never|cannot|can't|could|couldn't|unable|without|if|would|should|need)\b", re.I
+    r"\b(?:no|not|nothing|never|cannot|can't|could|couldn't|unable|without|if|when|would|should|need"
+    r"|(?:is|was|were|been) already|to (?:see|check|verify))\b",
+    re.I,
 )
 _BY: Final = r"I(?:['’]ve| have)?|we(?:['’]ve| have)?|ha(?:s|ve) been|was|were|(?:is|are) now"
 _HOW: Final = "(?:now |just |also |already |all |successfully |gone ahead and )*"
@@ -44,26 +47,40 @@ _ENDED: Final = "(?:all )?done|finished|completed?"
 _CHANGE: Final = re.compile(
     rf"\b(?:{_BY}) {_HOW}(?:{_VERBS})\b(?! (?:by|when|if|in)\b)"
     rf"|^[ \t*#-]*(?:changes (?:made|applied)|{_HOW}(?:{_VERBS})\b)"
-    rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b",
+    rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b(?! (?:by|already)\b)"
+    r"|\b(?:bug|problem|issue|error|crash)s? (?:is|are) (?:now )?(?:fixed|resolved|gone)\b"
+    rf"|\bI(?:['’]ve| have)? {_HOW}made (?:the|this|these|that) changes?\b|\b(?:changes?|fix) ha(?:s|ve) been made\b",
     re.IGNORECASE | re.MULTILINE,
 )
 #: "All tests pass", "The suite is green", "pytest: 12 passed".
 _PASSING: Final = re.compile(
-    r"\b(?:(?:py)?tests?|suite)\b[^.\n]{0,40}\b(?:pass(?:es|ed|ing)?|(?:are|is) green)\b|\b\d+ passed\b", re.IGNORECASE
+    r"\b(?:(?:py)?tests?|suite|checks)\b(?! that)[^.\n]{0,40}"
+    r"\b(?:pass(?:es|ed|ing)?\b(?! (?:an?|the) | `)|succeed(?:s|ed)?\b|(?:are|is) green\b)|\b\d+ passed\b",
+    re.IGNORECASE,
 )
-_NAME: Final = r"(?!(?:node|next|vue|three)\.js\b)[\w./-]*\w\.[A-Za-z]\w{0,5}\b(?!\(|\.\w)"
+#: "I ran `make build`", "We executed the tests".
+_RUN: Final = re.compile(
+    r"\b(?:I|we)(?:['’]ve| have)? (?:also |then |just |now )?(?:ran|run|executed)\b(?! (?:into|out))", re.IGNORECASE
+)
+_NAME: Final = r"(?!(?:node|next|vue|three)\.js\b|os\.path\b)[\w./-]*\w\.[A-Za-z]\w{0,5}\b(?!\(|\.\w)"
 _FILES: Final = rf"`?{_NAME}`?(?:(?:,? and|,) `?{_NAME}`?)*"
 #: "I updated a.py and b.py", "Added a test to test_a.py", "a.py was changed"; a.b(…) is no file, and no Node.js.
 _FILE_CHANGE: Final = re.compile(
-    rf"(?:\b(?:{_BY}) |^[ \t*#-]*){_HOW}(?:{_VERBS}) (?:[^.\n]{{0,60}}? (?:in|into|to) )?(?:the |files? )*({_FILES})"
+    rf"(?:\b(?:{_BY}) |^[ \t*#-]*){_HOW}(?:{_VERBS}) "
+    rf"(?:[^.\n]{{0,60}}?(?<!like)(?<!as) (?:in|into|to) )?(?:the |files? )*({_FILES})"
     rf"|({_FILES}) (?:ha(?:s|ve) been|was|were|(?:is|are) now) {_HOW}(?:{_VERBS})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-#: "Nothing has to change", "store.py handles tabs already", "no fix is needed", "I didn't touch it".
+#: "Nothing has to change", "store.py handles tabs already", "no fix is needed", "I didn't touch it", "it cannot be
+#: done"; "No further changes are needed" says that there were some.
 _REASON: Final = re.compile(
-    r"(?i)\b(?:nothing|unchanged|already|(?:no|not|never|\w{2,6}n['’]t) (?:[\w-]+ ){0,2}"
-    r"(?:chang|edit|fix|modif|touch|need|necessary|requir|to do\b|add|updat|writ|wrote))"
+    r"(?i)\b(?:nothing(?! (?:else|more|further))|unchanged|already|cannot|impossible"
+    r"|(?:no|not|never|\w{2,6}n['’]t) (?!(?:other|further|more|additional|longer)\b)(?:[\w-]+ ){0,2}"
+    r"(?:chang|edit|fix|modif|touch|need|necessary|requir|to do\b|add|updat|writ|wrote))|必要|不要|できません"
 )
+_RUNNING: Final = (RUN_COMMAND.name, RUN_TESTS.name)
+#: The last sentence, or the last but a short one ("Please tell me.").
+_ASKS: Final = re.compile(r"[?？][^?？\n]{0,60}\Z")
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?])){1,1000}+[.!?]*+")
 
 
@@ -77,18 +94,17 @@ class EndJudgement(Struct, frozen=True):
 def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: bool) -> EndJudgement:
     """Judge an agent's last answer by its ``deeds``; ``talks``: in a conversation."""
     plain = _FENCED.sub("", text).strip()
-    if agent.headings or agent.schema:
-        return EndJudgement("changed" if deeds.wrote else "answered")
+    contract = agent.headings or agent.schema
     edits = any(tool.effect == "edit" for tool in registry.for_role(agent.name))
-    if missing := next(_unshown(plain, deeds, edits=edits), ""):
+    if (edits or not contract) and (missing := next(_unshown(plain, deeds, edits=edits), "")):
         return EndJudgement("claimed", missing)
     if deeds.wrote:
         return EndJudgement("changed")
-    if not edits or agent.gives_verdict or deeds.ran_something(registry):
+    if not edits or contract or agent.gives_verdict:
         return EndJudgement("answered")
-    if plain.endswith("?"):
+    if _ASKS.search(plain):
         return EndJudgement("asked")
-    if talks:
+    if talks or (plain and deeds.ran_something(registry)):
         return EndJudgement("answered")
     loose = any(_CODE.match(block[0]) for block in _FENCED.finditer(text))
     if _REASON.search(plain) and not loose:
@@ -110,8 +126,10 @@ _NO_TESTS: Final = (
     "You say that tests pass ({words}); no tests were run in this session since the last change. Run them, or say that "
     "they were not run."
 )
-
-
+_NO_RUN: Final = (
+    "You say that you ran something ({words}); no command or test ran in this session. Run it, or say that it was not "
+    "run."
+)
 _NO_FILE: Final = (
     "You say that you changed {file} ({words}); that was not written in this session. Send the change, or correct what "
     "you say."
@@ -120,18 +138,22 @@ _NO_FILE: Final = (
 
 def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
     for sentence in _SENTENCE.findall(plain[:20_000]):
-        if _NOT.search(sentence):  # it is denied or supposed
-            continue
-        named = _FILE_CHANGE.search(sentence) if edits else None
-        files = re.findall(_NAME, named[0]) if named else ()
+        files = re.findall(_NAME, _said(_FILE_CHANGE, sentence)) if edits else ()
         lost = [name for name in files if not any(f"/{path}".endswith(f"/{name}") for path in deeds.files)]
         claims = (
-            (_NO_CHANGE, edits and not deeds.wrote and _CHANGE.search(sentence)),
+            (_NO_CHANGE, edits and not deeds.wrote and _said(_CHANGE, sentence)),
             (_NO_FILE, lost),
-            (_NO_TESTS, not deeds.tested and _PASSING.search(sentence)),
+            (_NO_TESTS, not deeds.tested and _said(_PASSING, sentence)),
+            (_NO_RUN, deeds.ran.isdisjoint(_RUNNING) and _said(_RUN, sentence)),
         )
         words = repr(" ".join(sentence.split())[:120])
         yield from (told.format(words=words, file=", ".join(lost)) for told, unshown in claims if unshown)
+
+
+def _said(claim: re.Pattern[str], sentence: str) -> str:
+    """Return a claim's words, "" if it is denied or supposed by what stands before it."""
+    found = claim.search(sentence)
+    return found[0] if found and not _NOT.search(sentence[: found.end()]) else ""
 
 
 def lacking_in(context: TurnContext, answer: ModelAnswer, messages: Sequence[Message] | None) -> RequestResult | None:

@@ -74,8 +74,7 @@ def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
     }
     template = (builtin_folder("agent_templates") / f"_kickoff_{kind}.md").read_text("utf-8")
     # One pass: what is filled in is not looked at again.
-    text = _MARK.sub(lambda mark: facts[mark[1]], template)
-    return _write(folder / PLACES[kind][1], text, project)
+    return _write(folder / PLACES[kind][1], _MARK.sub(lambda mark: facts[mark[1]], template), project)
 
 
 def new_project(place: Path, name: str, summary: str = "") -> Path:

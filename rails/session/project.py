@@ -36,8 +36,9 @@ def registry_of(project: Path) -> Registry:
     from rails.tools.loader import load_definitions
 
     own = config_folder() / "mcp_definitions"
-    trusted = trust_of(project).digests()
-    found = load_definitions(definition_folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
+    found = load_definitions(
+        definition_folders("mcp_definitions", project), trusted=trust_of(project).digests(), trusted_folders=[own]
+    )
     if not (hosts := fetch_hosts(config_folder())):
         return found.without(FETCH_WEBPAGE.name).with_runners(BUILTIN_RUNNERS)
     return found.with_runners({**BUILTIN_RUNNERS, FETCH_WEBPAGE.name: partial(_fetched, hosts)})
@@ -62,5 +63,6 @@ def agents_of(project: Path, only: str = "") -> Agents:
 
     own = config_folder() / "agent_templates"
     trusted = trust_of(project).digests()
-    folders = definition_folders("agent_templates", project)
-    return load_agents(folders, trusted=trusted, trusted_folders=[own], only=only)
+    return load_agents(
+        definition_folders("agent_templates", project), trusted=trusted, trusted_folders=[own], only=only
+    )

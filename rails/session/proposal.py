@@ -39,7 +39,7 @@ from rails.log.masking import MARK
 from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.feedback import RequestResult
-from rails.session.text_answers import IN_TEXT, without_unseen
+from rails.session.text_answers import without_unseen
 from rails.session.turn_context import TurnContext, ms_since
 
 if TYPE_CHECKING:
@@ -74,8 +74,9 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
         if all(refusal.code in _SO_ALREADY for refusal in refusals):
             return feedback.same(ids, refusals)
         context.publish(ChangeRefused(ids, refusals, planned.edits))
-        closed = closed_files(context, {refusal.path for refusal in refusals})
-        return feedback.edit(ids, refusals, planned.edits, closed)
+        return feedback.edit(
+            ids, refusals, planned.edits, closed_files(context, {refusal.path for refusal in refusals})
+        )
     return carry_out_plan(context, requests, planned, echoes)
 
 
@@ -154,8 +155,8 @@ def propose_last_fixes(context: TurnContext) -> None:
     """Propose to remove unused imports left at the end of a task."""
     changes = context.gate.last_fixes(context.agent.name)
     if changes and context.wrote:
-        note = "The task is done: what nothing uses is taken out."
-        carry_out_plan(context, context.wrote, Plan(changes, notes=(note,)), ())
+        notes = ("The task is done: what nothing uses is taken out.",)
+        carry_out_plan(context, context.wrote, Plan(changes, notes=notes), ())
 
 
 def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
@@ -189,22 +190,16 @@ def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
 
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
+    """What nothing uses as yet stays: an import may come first."""
     started = time.monotonic()
-    final, left = context.protocol in IN_TEXT or not context.goes_on, context.time_left()
-    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author, final=final)
+    left = context.time_left()
+    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author, final=False)
     try:
         verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")
-        if final and _is_empty(verdict.proposal) and not _is_empty(changes):
-            # All of it is unused as yet: an import that comes first.
-            verdict = judge(final=False)
     except TimeoutError:
         raise TimeUpError("The time of the session was used up while the checks ran. Nothing was written.") from None
     context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
     return verdict
-
-
-def _is_empty(changes: ChangeSet) -> bool:
-    return all(change.before == change.after for change in changes.changes)
 
 
 def _write(

@@ -28,8 +28,7 @@ class ProposedTests(Struct, frozen=True):
     def event(self) -> ToolExecutionResult:
         """Return the log's event: a run that nobody asked for."""
         text = f"{self.summary}\n{self.output}"
-        spent = self.seconds * 1000
-        return ToolExecutionResult(ids=(), ok=self.ok, text=text, tool=RUN_TESTS.name, duration_ms=spent)
+        return ToolExecutionResult(ids=(), ok=self.ok, text=text, tool=RUN_TESTS.name, duration_ms=self.seconds * 1000)
 
 
 def run_proposed_tests(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:

@@ -128,8 +128,9 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
         case LlmCall(tokens=tokens):
             return replace(state, asked_tokens=tokens)
         case ContextReduced() as step:
-            used = (*state.used, (record.llm_model_used, step.usage))
-            return replace(state, messages=reduced(state.messages, step), used=used)
+            return replace(
+                state, messages=reduced(state.messages, step), used=(*state.used, (record.llm_model_used, step.usage))
+            )
         case LlmResponse() as event:
             return _answered(state, record, event)
         case CorrectionEvent(usage=usage) | OverseerAlert(usage=Usage() as usage):

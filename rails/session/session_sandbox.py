@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from rails.core import limits
-from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS, RUNS_TESTS
 from rails.core.changes import ChangeSet
 from rails.core.errors import CheckError, RailsError
 from rails.core.events.base import Event
@@ -241,7 +242,12 @@ class ContainedRuns(Struct):
         return ToolResult(
             result.ok,
             "\n".join(self._words(tool, argv, result)),
-            facts={"exit_code": result.exit_code, "timed_out": result.timed_out, "sandbox": str(self.label)},
+            facts={
+                "exit_code": result.exit_code,
+                "timed_out": result.timed_out,
+                "sandbox": str(self.label),
+                "tests": bool(RUNS_TESTS.search(shlex.join(argv))),
+            },
             changes=result.changes,
         )
 

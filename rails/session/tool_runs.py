@@ -104,13 +104,13 @@ def _asked(context: TurnContext, request: ToolRequest) -> ToolResult:
     options = cast("Sequence[str]", given.get("options", ()))
     lines = (f"── {agent} asks ".ljust(78, "─"), *(f"  {line}" for line in printable(asked).splitlines()))
     choices = {str(number): (option, one_line(option, 300)) for number, option in enumerate(options, 1)}
-    question = UserQuestion("question", lines, choices, "", free=True)
+    question = UserQuestion("question", lines, choices, "", free=True, request_id=request.id, agent=agent)
     reply = (context.contained.human or Unattended()).answer(question)
     if reply.answer:
         said = reply.text or reply.answer
         return answered(choices.get(said, (said, ""))[0], reply.by)
     if (default := given.get("default")) and not reply.by.startswith("human"):
         return ToolResult(True, f"Nobody was there to answer. What you named for that counts: {default}")
-    context.publish(as_logged(question, request.id, agent))
+    context.publish(as_logged(question))
     first = one_line(asked.partition("\n")[0], 300)
     raise UnansweredError(f"{agent} asks: {first} Answer with: ai-rails answer {context.session_id} WORDS.")

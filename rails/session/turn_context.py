@@ -45,7 +45,7 @@ class TurnContext(Struct, frozen=True):
     ``given`` the SHA-256 and count by tool and parameters, to detect repeats.
 
     ``mask`` hides secrets; ``denied`` are digests. ``sent_back`` counts returns for tests and style. ``time_left`` is
-    in seconds. ``goes_on``: the agent may follow up its writes. ``talks``: a person converses, so what they interrupt
+    in seconds. ``talks``: a person converses, so what they interrupt
     is kept.
     """
 
@@ -75,7 +75,6 @@ class TurnContext(Struct, frozen=True):
     sent_back: Counter[str] = field(default_factory=Counter)
     denied: set[str] = field(default_factory=set)
     given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
-    goes_on: bool = True
     talks: bool = False
     wrote: list[ToolRequest] = field(default_factory=list)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from rails.commands.answer_text import AnswerText, as_markdown
+from rails.commands.live import as_markdown
+from rails.render.answer_text import AnswerText
 from tests.rows import walked
 
 CALL = '```json\n{"tool": "write_file", "path": "a.txt", "content": "one\\n"}\n```\n'

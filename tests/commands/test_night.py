@@ -127,6 +127,6 @@ def test_the_morning_after_twenty_sessions_names_each_rightly_and_nothing_is_gre
     assert "applied.md" in changed
     for quiet in ("refused.md", "dry.md", "is stopped", "has a fault"):
         assert quiet not in changed
-    session = re.findall(r"(\S+) +asks you .*only asks", needs.lower())[0]
+    session = re.findall(r"(\S+) +asks you: .*only asks", needs.lower())[0]
     assert main(["run", "--resume", session, "--plain", "The first one."]) == 0, "a question in words is answered"
     assert "22 logs verified: nothing is missing or changed." in text

@@ -31,8 +31,6 @@ def one_of_each(text):
         b.Notes("note", "Changed by AI-Rails", (text,)),
         b.Risks((text,)),
         b.CallBlock(text, False, text, (text,), (text,), text, text),
-        b.ValueChanges(True, "", ((text, text, text),)),
-        b.ValueChanges(False, text, ()),
         b.Refusals(((text, text, text),)),
         b.VerdictBlock("fail", (text,), 0.5),
         ChangeSummary(text, text, (SummaryLine("add", text), SummaryLine("note", text, 1))),

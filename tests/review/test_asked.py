@@ -13,7 +13,9 @@ from rails.session.ask_user import UserQuestion, as_logged
 from tests.rows import walked
 
 LINES = ("── coder asks ──────────", "  Which port?", "  It goes into a.py.")
-QUESTION = UserQuestion("question", LINES, {"1": ("80", "80"), "2": ("8080", "8080")}, "", free=True)
+QUESTION = UserQuestion(
+    "question", LINES, {"1": ("80", "80"), "2": ("8080", "8080")}, "", free=True, request_id="t1.1", agent="coder"
+)
 CALL = {"tool_name": "ask_user", "parameters": {"question": "Which port?"}, "explanation": "because"}
 RAW = '{"tool": "ask_user"}'
 
@@ -32,7 +34,7 @@ def paused(tmp_path, monkeypatch):
         say("LLM_RESPONSE", text=RAW, prose="", stop_reason="end_turn", usage={})
         say("MCP_REQUEST_FORMULATED", id="t1.1", dialect="s0", start=0, end=9, repairs=[], **CALL)
         say("TOOL_REQUEST_VALIDATED", id="t1.1", tool_name="ask_user", coerced=[])
-        log.append(as_logged(QUESTION, "t1.1", "coder"), "coder")
+        log.append(as_logged(QUESTION), "coder")
     return tmp_path
 
 

@@ -37,6 +37,20 @@ def test_the_same_bytes_denied_and_then_approved_are_no_quarrel_of_the_checks(lo
     assert [turn.attempt for turn in view.turns] == ["first", "right"]
 
 
+def test_a_look_mends_no_request_and_words_mend_no_claim(log):
+    kind, details = log.formulated("t2.1")
+    details = {**details, "tool_name": "read_file"}
+    result = (
+        "TOOL_EXECUTION_RESULT",
+        {"ids": ["t2.1"], "ok": True, "text": "", "tool": "read_file", "duration_ms": 1.0},
+    )
+    look = [log.call(2), log.answer(), (kind, details), result]
+    view = session_view(log.records(*ask(log, 1, "x", *found(log)), *look))
+    assert view.turns[1].attempt == ""
+    (row,) = rows_of(view.turns)
+    assert caption(row).endswith("never passed.")
+
+
 def test_a_row_of_tries_is_told_in_a_line(log):
     view = session_view(log.demo())
     (row,) = rows_of(view.turns)

@@ -81,7 +81,7 @@ def test_the_session_file_shows_attempts_and_changed_values(review, tmp_path):
     for words in (
         "the same answer again",
         "it goes in circles",
-        "and changed a value:",
+        "What was sent, and the correction",
     ):
         assert words in page
 

@@ -137,6 +137,10 @@ PARTS = (
     (True, "truest"),
     ("tot", "total"),
     ("src/a", "src/a.py"),
+    ("one\n", "one\ntwo\n"),
+    ("say", 'say "hi" now'),
+    ("a:\n    b", "a:\n  b"),
+    ("hi", '", "explanation": "hi"'),
 )
 
 

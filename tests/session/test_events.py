@@ -7,7 +7,6 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
 from rails.core.events.changes import ChangeRefused
@@ -15,6 +14,7 @@ from rails.core.events.session import ErrorEvent
 from rails.core.messages import say
 from rails.log import live_text
 from rails.log.writer import SessionLog
+from rails.projections.event_stream import EventStream
 
 WRITE = '```json\n{"tool": "write_file", "path": "a.txt", "content": "one\\n"}\n```\n'
 AGAIN = WRITE.replace("one", "two")

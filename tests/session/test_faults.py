@@ -9,13 +9,13 @@ from _pytest.monkeypatch import resolve
 
 from rails.approval.policy.policy import Policy, PolicyApprover
 from rails.approval.queue import ApprovalQueue
-from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
 from rails.core.events.session import ErrorEvent
 from rails.core.outcomes import MEANINGS, is_good
 from rails.gate.support import executed_config
 from rails.log.reader import verify
+from rails.projections.event_stream import EventStream
 
 SECRET_WORD = "injected-4711"
 

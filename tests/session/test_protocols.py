@@ -1,7 +1,12 @@
 """A model that is asked in text finishes real work: files come with the task, edits end it, words alone do not."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from rails.core.builtin_tools import RUNS_TESTS
+from rails.core.events.changes import ToolExecutionResult
+from rails.session.activity import Deeds
 from rails.testing import ScriptedHuman, ScriptedModel
 
 from .test_turn import request
@@ -146,6 +151,11 @@ def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
         "Changes applied successfully.",
         "I ran pytest: 12 passed.",
         "The test suite is green.",
+        "I fixed leap.py; nothing else had to change.",
+        "The bug is fixed. No further changes are needed.",
+        "All tests pass, so nothing has to change.",
+        "I ran `npm run build`. Nothing has to change.",
+        "I've already made the change, so that it cannot crash.",
     ):
         assert leap(words, words).ending.outcome == "claimed", words
 
@@ -183,6 +193,8 @@ def test_what_code_does_is_no_claim(leap):
         "This was added in Python 3.9. The list was created by the caller.",
         "Rows are written when the buffer is full.",
         "The tests in test_leap.py cover this; nothing has to change.",
+        "leap.py was already updated to handle centuries; the docstring is complete.",
+        "It is done already. The test passes the year.",
         "The tests work by calling leap.\n- Split it another day.\n- Put the years in a module of their own.",
     ):
         done = leap(f"{words} Nothing has to change.")
@@ -207,8 +219,23 @@ def test_an_answer_that_claims_nothing_ends_as_what_it_is(leap):
         ("Nothing has to change: leap.py is right as it is.", "unchanged"),
         ("I could not change it, because the task contradicts itself.", "unchanged"),
         ("Should years before 1582 count?", "asked"),
+        ("Which file do you mean? Please tell me.", "asked"),
     ):
         assert leap(words).ending.outcome == outcome, words
+
+
+def test_a_command_is_a_run_of_tests_only_if_it_runs_tests():
+    for command in ("ls tests", "pip install pytest", "cat tests/test_a.py", "python setup.py", "true"):
+        assert not RUNS_TESTS.search(command), command
+    for command in ("python3 -m pytest -q", "sh -c 'cd a && pytest'", "npm run test", "make check", "go test ./..."):
+        assert RUNS_TESTS.search(command), command
+    deeds = Deeds()
+    for ok, tests, tested in ((True, False, False), (True, True, True), (True, False, True), (False, True, False)):
+        done = ToolExecutionResult(
+            ids=("t1.1",), ok=ok, text="", tool="run_command", facts={"tests": tests}, duration_ms=0.0
+        )
+        deeds.take(SimpleNamespace(event=done))
+        assert deeds.tested is tested, (ok, tests)
 
 
 def test_code_in_a_fence_without_a_file_goes_back_once(leap):

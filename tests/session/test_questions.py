@@ -3,12 +3,13 @@
 import io
 import time
 from argparse import Namespace
+from shutil import copytree, ignore_patterns
 
 import pytest
 
 from rails.approval.answer import PageAnswer
 from rails.commands import answer as verb
-from rails.core.errors import UsageError
+from rails.core.errors import LogBusyError, UsageError
 from rails.review.inbox import Inbox
 from rails.session.ask_user import AtBoth, AtTerminal, Unattended
 from tests.review.running import KEY, Run
@@ -94,11 +95,26 @@ def test_the_page_answers(tmp_path):
         question = inbox.open(run.id)
     asked = inbox.asked(question)
     assert [one.word for one in asked.options] == [*OPTIONS, "feedback"]
-    with pytest.raises(UsageError, match="or its run still waits"):
+    with pytest.raises(LogBusyError):
         answered_later(run.project, "80")
     inbox.decide(run.id, question.number, PageAnswer("choose", asked.digest, "9090", choice="feedback"))
     run.end()
     assert "The user answers: 9090" in run.events("TOOL_EXECUTION_RESULT")[0]["text"]
+
+
+def test_a_question_of_a_run_that_was_killed_is_answered_later(tmp_path, capsys):
+    (tmp_path / "p").mkdir()
+    run = Run(tmp_path / "p", ASKS)
+    run.session.contained.human = AtBoth(run.queue, None)
+    run.begin()
+    inbox = Inbox(run.state, KEY)
+    while (question := inbox.open(run.id)) is None:
+        time.sleep(0.05)
+    copytree(run.project, tmp_path / "killed", ignore=ignore_patterns("*.sock"))
+    assert answered_later(tmp_path / "killed", "2") == 0
+    assert "Saved. The agent goes on with it" in capsys.readouterr().out
+    inbox.decide(run.id, question.number, PageAnswer("choose", inbox.asked(question).digest, choice="80"))
+    run.end()
 
 
 def test_every_role_but_the_overseer_may_ask():

@@ -1,9 +1,14 @@
 """Review, fix, review: what a reviewer is handed, and what its verdict does to the session."""
 
-import pytest
+import json
 
+import pytest
+from msgspec.structs import replace
+
+from rails.agents.output import verdict_of
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.commands.common import exit_of
+from tests.shipped import shipped_agents
 
 WRONG = "leap.py\n```python\ndef leap(year):\n    return year % 4 == 0\n```\n"
 RIGHT = WRONG.replace("year % 4 == 0", "year % 400 == 0 or (year % 4 == 0 and year % 100 != 0)")
@@ -94,6 +99,21 @@ def test_a_verdict_is_read_from_json_too_and_code_is_no_verdict(chain):
     assert chain(WRONG, fails, RIGHT, REVIEW.format("PASS")).model.asked[3:]
     code = "## Summary\n\nFine.\n\n## Findings\n\n```python\nprint('FAIL')\n```\n"
     assert "no verdict" in chain(WRONG.replace("4", "5"), code, REVIEW.format("PASS")).told[0]
+
+
+def test_a_word_in_passing_is_no_verdict_and_what_a_schema_says_counts():
+    review = replace(shipped_agents()["code-review"], gives_verdict=True)
+    for text, verdict in (
+        ("I cannot PASS this.", ""),
+        ("PASS. No test will FAIL because of it.", "PASS"),
+        ("**Verdict:** NEEDS_REVISION", "NEEDS_REVISION"),
+        ("All is well. My verdict is PASS", "PASS"),
+    ):
+        assert verdict_of(review, text) == verdict, text
+    value = {"failed_tests": [], "quality_checks": {}, "test_results": {"failed": 2}, "human_review": {}}
+    text = f"PASS for style.\n\n```json\n{json.dumps(value)}\n```\n"
+    assert verdict_of(replace(review, schema={}), text) == "PASS", "an empty schema says nothing"
+    assert verdict_of(replace(review, schema={"type": "object"}), text) == "FAIL"
 
 
 def test_a_contract_that_is_met_counts_although_another_call_was_refused(work):

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from rails.core.builtin_tools import RUN_TESTS
 from rails.core.changes import ChangedFile, EditResult
 from rails.core.errors import Refusal
 from rails.core.events.base import Event, EventWithWords
@@ -143,6 +144,11 @@ class ToolExecutionResult(Event, frozen=True, kw_only=True):
         if self.tool:
             return f"{self.tool} {'finished' if self.ok else 'failed'}"
         return changes_in_words(self.changes) if self.changes else self.text
+
+    @property
+    def ran_tests(self) -> bool:
+        """Whether tests ran, and not only something."""
+        return self.tool == RUN_TESTS.name or bool(self.facts and self.facts.get("tests"))
 
 
 class CheckpointEvent(EventWithWords, frozen=True):

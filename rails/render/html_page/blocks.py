@@ -95,8 +95,6 @@ class HtmlRenderer:
                 return el("ul", [el("li", html_text(one_line(risk, 400))) for risk in block.lines], class_="risks")
             case blocks.CallBlock():
                 return _call(block)
-            case blocks.ValueChanges():
-                return _value_changes(block)
             case blocks.Refusals():
                 return join([_refusal(*item) for item in block.items])
             case blocks.VerdictBlock():
@@ -261,19 +259,6 @@ def _call(call: blocks.CallBlock) -> Html:
         folded(f"Parameters ({one_line(call.form) or 'as sent'})", call.parameters),
         class_="request",
     )
-
-
-def _value_changes(found: blocks.ValueChanges) -> Html:
-    words = "The model corrected this block" if found.taken else f"A correction was not taken: {found.why}"
-    if found.taken and not found.changes:
-        return el("p", html_text(f"{words}; only the syntax changed."), class_="box good")
-    rows = []
-    for place, old, new in found.changes[:_LISTED]:
-        values = (el("del", html_text(old)), html_text(" → "), el("ins", html_text(new)))
-        rows.append(el("li", el("code", html_text(one_line(place, 200)), class_="path"), html_text(" "), *values))
-    changed = f"{words}, and changed a value:" if found.taken else words
-    kind = "box bad drift" if found.taken else "box drift"
-    return el("div", el("p", html_text(changed)), el("ul", rows) if rows else None, class_=kind)
 
 
 def _refusal(code: str, message: str, hint: str) -> Html:

@@ -88,7 +88,7 @@ def _by_model(views: Iterable[SessionView], prices: Prices) -> Iterator[Row]:
             "95 % interval": _interval(Share(row["passed"], row["steps"])),
             "requests": row["requests"],
             "repaired": row["repaired"],
-            "value changed": row["changed"],
+            "corrected": row["corrected"],
             "denied": row["denied"],
             "tokens in": row["in"] + row["cached"],
             "tokens out": row["out"],
@@ -103,7 +103,7 @@ def _count_turn(row: Counter[str], turn: TurnView, fresh: bool) -> None:
     row["cached"] += turn.cached_tokens
     row["requests"] += len(turn.requests)
     row["repaired"] += sum(bool(request.repairs) for request in turn.requests)
-    row["changed"] += sum(one.taken and bool(one.changes) for one in turn.corrections)
+    row["corrected"] += sum(one.taken for one in turn.corrections)
     row["denied"] += sum(approval.answer in ("deny", "abort") for approval in turn.approvals)
     if turn.requests or turn.refusals:
         row["steps"] += fresh

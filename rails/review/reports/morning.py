@@ -22,7 +22,7 @@ from rails.review.reports.sessions import states
 _NEEDS: Final = {
     "asks": ("Asks", "ai-rails answer SESSION WORDS; while it runs: ai-rails serve"),
     "waiting": ("Waits", "answer where it runs or in ai-rails serve; ai-rails run --resume SESSION asks again"),
-    "asked": ("Asks you", "ai-rails run --resume SESSION"),
+    "asked": ("Asks you", "ai-rails run --resume SESSION WORDS"),
     "rejected": ("The reviewer rejected it", "ai-rails review SESSION"),
     "claimed": ("Claims what the log does not show", "ai-rails review SESSION"),
     "unattended": ("Denied: nobody was there to ask", "ai-rails apply --denied SESSION"),
@@ -65,9 +65,11 @@ def _needs_table(needs: Sequence[tuple[SessionStats, str]]) -> Table:
     rows = []
     for card, need in needs:
         name = Cell(card.session_id, "head", session=card.session_id, record=card.waiting)
-        more = shorten(card.message, 60, placeholder=" …") if need == "unfinished" else card.question
+        said = card.message if need in ("unfinished", "asked") else card.question
+        more = shorten(said, 60, placeholder=" …")
         why = ": ".join(filter(None, (_NEEDS[need][0], more)))
-        rows.append(cells(name, Cell(why, ending_badge(card.ending).tone), _agents(card), task_line(card.task)))
+        badge = ending_badge("" if need == "unattended" else card.ending)  # what was denied is not green
+        rows.append(cells(name, Cell(why, badge.tone), _agents(card), task_line(card.task)))
     there = dict.fromkeys(need for _, need in needs)
     notes = tuple(f"{_NEEDS[need][0]}: {_NEEDS[need][1]}" for need in there) or ("Nothing needs you.",)
     return Table("Needs you", ("session", "why", "agent", "task"), tuple(rows), wide=frozenset({1, 3}), notes=notes)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rails.core.events.changes import GateVerdict, ToolExecutionResult
-from rails.core.text import one_line
 from rails.core.verdict import Finding
 from rails.log.actions import action_text
 from rails.projections.common import (
@@ -64,7 +63,8 @@ def _said(turn: TurnView) -> Iterator[blocks.Block]:
 
 def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
     yield from map(_call, turn.requests)
-    yield from map(_correction, turn.corrections)
+    for correction in turn.corrections:
+        yield from _correction(correction)
     if turn.ignored:
         yield blocks.Notes("ignored", "Blocks that are not requests", turn.ignored, "dim")
     if turn.refusals:
@@ -100,19 +100,10 @@ def _call(request: RequestView) -> blocks.CallBlock:
     )
 
 
-def _correction(correction: CorrectionView) -> blocks.ValueChanges:
-    changes = tuple((change.place, *difference(change.old, change.new)) for change in correction.changes)
-    return blocks.ValueChanges(correction.taken, correction.why, changes)
-
-
-def difference(old: str | None, new: str | None, width: int = 60) -> tuple[str, str]:
-    """Return both values around their first difference, each on one printable line."""
-    if old is None or new is None:
-        return tuple("(none)" if value is None else one_line(value, width) for value in (old, new))  # type: ignore[return-value]
-    at = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    start = 0 if max(len(old), len(new)) <= width else max(0, at - width // 3)
-    dots = "…" if start else ""
-    return f"{dots}{one_line(old[start:], width)}", f"{dots}{one_line(new[start:], width)}"
+def _correction(correction: CorrectionView) -> Iterator[blocks.Block]:
+    words = "by the model:" if correction.taken else f"by the model, not taken: {correction.why}"
+    yield blocks.Notes("corrected", "Corrected", (words,))
+    yield blocks.Folded("", "What was sent, and the correction", correction.diff, open=correction.taken)
 
 
 def _gate(gate: GateVerdict, diff_lines: int, *, drawn: bool) -> Iterator[blocks.Block]:

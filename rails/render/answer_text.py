@@ -1,15 +1,11 @@
-"""A streamed answer on the screen: paragraphs of Markdown, without calls, printable; HTML and links stay text."""
+"""A streamed answer in paragraphs of Markdown, without its calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.core.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 #: How a line begins that may be a call; from there on nothing is shown before the whole answer was read.
 _MAY_BE_CALL: Final = lazy(r"\s*(```|~~~|<|\{|\[)")
@@ -67,14 +63,3 @@ class AnswerText:
     def _tell(self, lines: list[str]) -> None:
         if text := "\n".join(lines).strip("\n").rstrip():
             self._show(text)
-
-
-def as_markdown(text: str) -> RenderableType:
-    """Return a model's text drawn as Markdown; HTML stays text, links are not active."""
-    from markdown_it import MarkdownIt
-    from rich.markdown import Markdown
-    from rich.padding import Padding
-
-    drawn = Markdown(printable(text), hyperlinks=False, code_theme="ansi_dark")
-    drawn.parsed = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).parse(printable(text))
-    return Padding(drawn, (0, 0, 0, 2))
