@@ -81,7 +81,7 @@ docs: $(READY) ## the documentation as a site in build/site; nothing is fetched
 	@$(BIN)/zensical build -f .mkdocs.yml
 
 # Each prints a table; its docstring says what it compares with and how to add peers. n8n.py needs n8n's packages.
-BENCHMARKS := "edits.py drift" "edits.py speed" "apply.py write" "gate.py" "newness.py" "autofix.py" "parsing.py --quick" "parsing_damage.py --pieces 200" "sandbox.py --files 100 --runs 15" "startup.py" "hooks.py" \
+BENCHMARKS := "edits.py drift" "edits.py speed" "apply.py write" "gate.py" "newness.py" "parsing.py --quick" "parsing_damage.py --pieces 200" "sandbox.py --files 100 --runs 15" "startup.py" "hooks.py" \
               "review.py 20000"
 
 bench: $(READY) ## the measurements

@@ -119,8 +119,10 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     passed = sum(result.passed for result in progress.done)
     errors = sum(bool(result.error) for result in progress.done)
     failed = len(progress.done) - passed - errors
-    counts = f"{passed} passed, {failed} failed, {counted(errors, 'error')}"
-    print(f"{counted(len(progress.done), 'job')} run: {counts}{_money_text(progress)}")
+    print(
+        f"{counted(len(progress.done), 'job')} run: {passed} passed, {failed} failed, {counted(errors, 'error')}"
+        f"{_money_text(progress)}"
+    )
     for error in dict.fromkeys(result.error for result in progress.done if result.error):
         print(f"  error: {one_line(error, 300)}")
     if errors:

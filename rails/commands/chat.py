@@ -59,8 +59,12 @@ _FILES: Final = 5_000
 def options(parser: argparse.ArgumentParser) -> None:
     """Add ``run``'s options."""
     run_options(parser)
-    words = "plan: talk without changes until you type go (default: edit)"
-    parser.add_argument("--mode", choices=("edit", "plan"), default="edit", help=words)
+    parser.add_argument(
+        "--mode",
+        choices=("edit", "plan"),
+        default="edit",
+        help="plan: talk without changes until you type go (default: edit)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

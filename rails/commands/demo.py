@@ -54,8 +54,7 @@ def run(options: argparse.Namespace) -> int:
     if options.interactive:
         approver: Approver = common.approver_of(options, screen, project, registry, gate)
     else:
-        show = partial(common.show_question, screen)
-        approver = ScriptedApprover(script["approvals"], show, by="the demo script")
+        approver = ScriptedApprover(script["approvals"], partial(common.show_question, screen), by="the demo script")
     model = open_model(f"recorded:{example / 'conversation.jsonl'}")
     tasks = tuple((step["agent"], step["task"]) for step in script["tasks"])
     job = SessionJob(project, tasks, approve="ask" if options.interactive else "script")

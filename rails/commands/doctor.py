@@ -178,5 +178,9 @@ def _local_servers() -> Iterator[Probe]:
         models = [str(one["id"]) for one in listed if isinstance(one, dict) and "id" in one]
         name = models[0] if models else "MODEL"
         use = f"--model ollama:{name}" if port == _OLLAMA else f"--model openai:{name} --base-url {url}"
-        found = f"{url} has {', '.join(models[:5]) or 'no model'}"
-        yield Probe("local model", "ok", found, f"Use it with {one_line(use, 200)}")
+        yield Probe(
+            "local model",
+            "ok",
+            f"{url} has {', '.join(models[:5]) or 'no model'}",
+            f"Use it with {one_line(use, 200)}",
+        )

@@ -20,6 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page."""
     project = common.project_of(options)
-    summary = " ".join(options.summary)
-    page, name = page_with_free_name(options.name, lambda name: plan_files.begin("feature", project, name, summary))
+    page, name = page_with_free_name(
+        options.name, lambda name: plan_files.begin("feature", project, name, " ".join(options.summary))
+    )
     return say_next(page, name, project)

@@ -165,7 +165,7 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     path = workspace.parse_path(target.relative_to(project).as_posix())
     if isinstance(path, Refusal):
         raise UsageError(f"{path} Nothing was checked.")
-    data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
+    data = sys.stdin.buffer.read()
     with Gate(project, strict=options.strict, profile=options.profile) as gate:
         verdict = gate.judge(ChangeSet((FileChange(path, None, data),)), fix=options.fix)
     if options.fix:

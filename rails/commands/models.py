@@ -102,8 +102,11 @@ def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str 
     """Return the words that a resumed session keeps, with seal; none without the user's key, no address with a
     password.
     """
-    given = {name: getattr(options, name) for name in _KEPT}
-    words = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value}
+    words = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in {name: getattr(options, name) for name in _KEPT}.items()
+        if value
+    }
     words = {name: value for name, value in words.items() if value != _USUAL.get(name)}
     if "@" in words.get("base_url", ""):
         del words["base_url"]

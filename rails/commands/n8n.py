@@ -32,8 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("words", nargs="*", help="files, or info, or build")
     parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
-    words = "with draw: where (default: FLOW.svg; - is the screen)"
-    parser.add_argument("-o", "--output", metavar="FILE", help=words)
+    parser.add_argument("-o", "--output", metavar="FILE", help="with draw: where (default: FLOW.svg; - is the screen)")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
 
 
@@ -113,8 +112,13 @@ def _diff(options: argparse.Namespace, words: list[str]) -> int:
     if options.json:
         common.print_json({"title": told.title, "lines": to_json(told.lines), "hidden": told.hidden})
     else:
-        width = max(40, shutil.get_terminal_size((100, 24)).columns)
-        print("\n".join(draw_summary(told, common.colour_wanted(sys.stdout), width)))
+        print(
+            "\n".join(
+                draw_summary(
+                    told, common.colour_wanted(sys.stdout), max(40, shutil.get_terminal_size((100, 24)).columns)
+                )
+            )
+        )
     return EXIT_FINDINGS if told.lines else EXIT_OK
 
 

@@ -20,6 +20,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write folder and page."""
     place = Path(options.into)
-    summary = " ".join(options.summary)
-    page, name = page_with_free_name(options.name, lambda name: plan_files.new_project(place.resolve(), name, summary))
+    page, name = page_with_free_name(
+        options.name, lambda name: plan_files.new_project(place.resolve(), name, " ".join(options.summary))
+    )
     return say_next(page, name, (place / name).resolve())

@@ -135,8 +135,12 @@ def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
 
 def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser], None]) -> argparse.ArgumentParser:
     """Return the parser of the words after the verb; ``add`` adds its options."""
-    about = f"{summary[0].upper()}{summary[1:]}."
-    parser = _Parser(prog=f"ai-rails {name}", description=about, formatter_class=_Help, allow_abbrev=False)
+    parser = _Parser(
+        prog=f"ai-rails {name}",
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
     add(parser)
     return parser
 

@@ -25,8 +25,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
     add_dialects(parser)
-    words = "why the model stopped (default: end_turn)"
-    parser.add_argument("--finish", choices=_FINISHES, default="end_turn", metavar="REASON", help=words)
+    parser.add_argument(
+        "--finish",
+        choices=_FINISHES,
+        default="end_turn",
+        metavar="REASON",
+        help="why the model stopped (default: end_turn)",
+    )
     add_project(parser)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct, field
 
@@ -16,7 +17,7 @@ from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
 from rails.data_formats.file_names import is_surely_file, name_in_comment
 from rails.data_formats.proposed import NAMED
-from rails.data_formats.source import language_of, parses, symbols
+from rails.data_formats.source import Symbol, language_of, parses, symbols
 from rails.edits.placeholders import lost_lines, placeholder
 from rails.parsing.blocks import BlockSpan, find_blocks
 from rails.parsing.call_formats.named_files import is_talk
@@ -36,8 +37,16 @@ _NAMED = re.compile(r"[`*]([^`*\s]+)[`*]")
 #: What shows how code is used, and lines of a block that need no place in its file: blank ones, comments, decorators.
 _USAGE = re.compile(r"\s*(?:>>>|\$ |In \[|Traceback )")
 _IGNORED = re.compile(r"\s*(?:\Z|@|#|//|/\*|\*)")
+#: What stands for the other members of a class.
+_GAP = re.compile(r"\s*(?:(?:#|//)\s*)?(?:\.{3}|…)(?:.*(?:\.{3}|…))?\s*$")
 #: An import on one line, except those that stand first in any case.
 _IMPORT = re.compile(r"(?:from (?!__future__)[\w.]+ import [^(]|import [\w.{*'\"])")
+#: A part of a class, by its indentation or its first parameter.
+_MEMBER = re.compile(r"[ \t]|@|(?:async )?def \w+\((?:self|cls)\b")
+#: The word for a block that is left out.
+_NONE = "none"
+#: What two blocks may both do.
+_FREE = {"nothing", "no definition"}
 #: Longer than the fences within a file.
 _FENCE = "`" * 10
 
@@ -46,11 +55,18 @@ class NothingToApplyError(RailsError):
     """A text holds no edit; the message says what to copy instead, if known."""
 
 
-def with_definitions(old: str, block: str, language: str) -> tuple[str, str]:
+def with_definitions(
+    old: str,
+    block: str,
+    language: str,
+    choose: Callable[[Sequence[Symbol]], Symbol | None] = lambda places: next(iter(places), None),
+    *,
+    new: bool = False,
+) -> tuple[str, str]:
     """Return ``old`` with definitions of ``block`` replaced, and their names. Python, JavaScript, TypeScript.
 
-    New definitions beside a replaced one follow it, new imports go before the others. Two empty texts if uncertain: no
-    name fits, or one fits twice, a shortened body, unknown lines.
+    New definitions beside a replaced one follow it, alone they are added if ``new``; new imports go before the others.
+    Two empty texts if uncertain: no name fits, ``choose`` (the first) takes none, a shortened body, unknown lines.
     """
     lines = old.split("\n")
     rows = textwrap.dedent(block).strip("\n").split("\n")
@@ -58,30 +74,58 @@ def with_definitions(old: str, block: str, language: str) -> tuple[str, str]:
     names = list[str]()
     pieces = list[str]()
     edits = list[tuple[int, int, str, list[str]]]()
-    for one in symbols("\n".join(rows), language):
+    for one in _outermost(rows, language):
         places = [each for each in known if each.name.rpartition(".")[2] == one.name]
-        if one.depth:
-            continue
-        if len(places) > 1 or placeholder("\n".join(rows[one.first - 1 :]), old, "x.py"):
+        place = choose(places) if len(places) > 1 else next(iter(places), None)
+        first = _decorated(rows, one.first)
+        text = rows[first - 1 : one.last]
+        if (places and not place) or _is_shortened(text, old):
             return "", ""
-        text = rows[one.first - 1 : one.last]
-        rows[one.first - 1 : one.last] = [""] * len(text)
-        for place in places:
+        rows[first - 1 : one.last] = [""] * len(text)
+        if place:
             pieces = [] if names else pieces  # what is new before the first goes with it, else with the one before
             head = lines[place.first - 1]
-            indent = head[: len(head) - len(head.lstrip())]
-            edits.append((place.first - 1, place.last, indent, pieces))
+            begin = place.first if first == one.first else _decorated(lines, place.first)
+            edits.append((begin - 1, place.last, head[: len(head) - len(head.lstrip())], pieces))
             names.append(place.name)
         pieces.append("\n".join(text))
+    if pieces and not names:
+        edits.append((len(lines), len(lines), "", ["\n" + "\n\n\n".join(pieces)]))
+        names.append("nothing" if new else "")
     at = next((number for number, line in enumerate(lines) if _IMPORT.match(line)), -1)
     for row in rows:
-        if at >= 0 and _IMPORT.match(row) and row not in lines:
-            edits.append((at, at, "", [row]))
-        elif not _IGNORED.match(row) and row not in lines:
+        if at >= 0 and _IMPORT.match(row):
+            edits += [(at, at, "", [row])] * (row not in lines)
+            names = names or ["no definition"]
+        elif (row[:1].isspace() and placeholder(row, old, "x.py")) or not (_IGNORED.match(row) or row in lines):
             return "", ""
-    for first, last, indent, pieces in sorted(edits, reverse=True):
-        lines[first:last] = [textwrap.indent("\n\n\n".join(pieces), indent)]
-    return "\n".join(lines) if names else "", ", ".join(names)
+    for begin, last, indent, pieces in sorted(edits, reverse=True):
+        gap = "\n\n" if indent else "\n\n\n"
+        lines[begin:last] = [textwrap.indent(gap.join(pieces), indent)]
+    return "\n".join(lines) if any(names) else "", ", ".join(names)
+
+
+def _outermost(rows: Sequence[str], language: str) -> list[Symbol]:
+    """Return a block's definitions; those of a class without its head are methods of JavaScript."""
+    text = "\n".join(rows)
+    found = [one for one in symbols(text, language) if not one.depth]
+    return found or [
+        Symbol(one.name[2:], one.first - 1, one.last - 1, "")
+        for one in symbols(f"class _ {{\n{text}\n}}", language)
+        if one.depth
+    ]
+
+
+def _decorated(lines: Sequence[str], first: int) -> int:
+    """Return the line of a definition's first decorator."""
+    while first > 1 and lines[first - 2].lstrip().startswith("@"):
+        first -= 1
+    return first
+
+
+def _is_shortened(text: Sequence[str], old: str) -> bool:
+    members = text[0].startswith("class ") and any(_GAP.match(row) and row not in old for row in text)
+    return bool(members or placeholder("\n".join(text), old, "x.py"))
 
 
 def with_fence(text: str) -> str:
@@ -103,7 +147,7 @@ def _is_block(item: BlockSpan | str) -> bool:
 class Settling(Struct):
     """Settles one answer. ``files``: texts by path; ``person`` is asked; ``note`` gets sentences.
 
-    ``_claims``, by file and names: the piece with their difference, the old file, its line.
+    ``_claims``: file, names, the piece with their difference, the old file, its line.
     """
 
     files: dict[str, str]
@@ -111,7 +155,7 @@ class Settling(Struct):
     person: Person
     note: Callable[[str], object]
     _pieces: list[str] = field(default_factory=list)
-    _claims: dict[tuple[str, str], tuple[int, str, int]] = field(default_factory=dict)
+    _claims: list[tuple[str, set[str], int, str, int]] = field(default_factory=list)
 
     def settle(self, text: str) -> str:
         """Return the answer with a file for each block."""
@@ -124,19 +168,22 @@ class Settling(Struct):
         return "".join([*self._pieces, text[at:]])
 
     def _settled(self, span: BlockSpan, above: str, line: int) -> str:
-        found = next(
-            find_proposals(above[-400:].rpartition("```")[2] + span.raw, self.tools, self.files.__contains__), None
-        )
+        raw = span.raw
+        if span.label == "diff" and not re.search(r"^(?:@@|\+\+\+ )", raw, re.MULTILINE):
+            raw = raw.replace("\n", "\n@@\n", 1)
+        found = next(find_proposals(above[-400:].rpartition("```")[2] + raw, self.tools, self.files.__contains__), None)
         body = "\n".join(span.raw.rstrip("\n").split("\n")[1:-1])
         if isinstance(found, RawRequest):
             path, content = (str(found.parameters.get(key)) for key in ("file_path", "content"))
-            return self._named(path, content, line, part=False) if found.dialect == NAMED else span.raw
+            return self._named(path, content, line, part=False) if found.dialect == NAMED else raw
         if is_talk(span.label) or _USAGE.match(body) or (found and "names no file" not in found.message):
             return span.raw
         nearest = self._nearest(above, span.label.lower())
-        fits = [path for path in nearest if self._fits(span.raw if found else body, path, patch=found is not None)]
-        path = fits[0] if len(fits) == 1 else self._asked(line, body, fits or nearest)
-        return self._named(path, body, line) if path and not found else f"\n{path}\n{span.raw}"
+        fits = [path for path in nearest if self._fits(raw if found else body, path, patch=found is not None)]
+        likely = fits if len(fits) == 1 else nearest
+        known = len(likely) == 1 and likely[0] in (fits or above.rstrip().rpartition("\n\n")[2])
+        path = likely[0] if known else self._asked(line, body, fits or nearest)
+        return self._named(path, body, line) if path and not found else f"\n{path}\n{raw}"
 
     def _fits(self, text: str, path: str, *, patch: bool) -> bool:
         old = self.files.get(path, "")
@@ -149,19 +196,25 @@ class Settling(Struct):
         wanted = language_of(f"x.{_SUFFIXES.get(label, label)}")
         paths = {*self.files, *filter(is_surely_file, _NAMED.findall(above))}
         said = {
-            path: above.rfind(path.rpartition("/")[2]) for path in paths if language_of(path) == wanted or not wanted
+            path: _last(path.rpartition("/")[2], above) for path in paths if language_of(path) == wanted or not wanted
         }
         named = [path for path in said if said[path] >= 0]
-        return sorted(named or said, key=lambda path: (-said[path], "test" in path, path.count("/"), path))
+        whole = [path for path in named if _last(path, above) >= 0]
+        return sorted(whole or named or said, key=lambda path: (-said[path], "test" in path, path.count("/"), path))
 
     def _asked(self, line: int, body: str, paths: Sequence[str]) -> str:
         choices = {str(n): (path, path) for n, path in enumerate(paths[:6], 1)}
-        choices |= {"f": ("feedback", "f PATH: another file"), "n": ("", "none: leave the block out")}
-        return self._answer(f"Line {line}: which file is this block for? {one_line(body.strip(), 60)}", choices)
+        choices |= {"f": ("feedback", "f PATH: another file"), "n": (_NONE, "none: leave the block out")}
+        return self._answer(f"Line {line}: which file is this block for? {_begins(body)}", choices)
 
     def _answer(self, words: str, choices: Mapping[str, tuple[str, str]]) -> str:
-        reply = self.person.answer(UserQuestion("block", (words,), choices, ""))
-        return reply.text if reply.answer == "feedback" else reply.answer
+        reply = self.person.answer(UserQuestion("block", (words,), choices, _NONE))
+        return reply.text if reply.answer == "feedback" else reply.answer.removeprefix(_NONE)
+
+    def _which(self, line: int, places: Sequence[Symbol]) -> Symbol | None:
+        choices = {str(n): (one.name, one.name) for n, one in enumerate(places, 1)}
+        answer = places and self._answer(f"Line {line}: which one is this block for?", choices)
+        return next((one for one in places if one.name == answer), None)
 
     def _named(self, path: str, body: str, line: int, *, part: bool = True) -> str:
         first, _, rest = body.partition("\n")
@@ -172,28 +225,47 @@ class Settling(Struct):
         lost = lost_lines(old, body)
         language = language_of(path)
         part = bool(part or lost or placeholder(body, old, path))
-        after, names = with_definitions(old, body, language) if part else ("", "")
+        read = partial(with_definitions, old, body, language, partial(self._which, line))
+        after, names = read() if part else ("", "")
         if not names and lost and _defines_all(body, old, language):
             after = body
             names = "everything"
+        if not names and lost and not _MEMBER.match(body) and read(new=True)[1]:
+            choices = {"a": ("a", "add it at the end"), "n": (_NONE, "none: leave the block out")}
+            if not self._answer(f"Line {line}: nothing in {path} has the name. {_begins(body)}", choices):
+                return ""
+            after, names = read(new=True)
         if not names:
             return f"\n`{path}`\n\n{_FENCE}\n{body.rstrip()}\n{_FENCE}\n"
-        rival = self._claims.get((path, names))
+        claimed = {*names.split(", ")}
+        rival = next((one for one in self._claims if one[0] == path and one[1] & claimed - _FREE), None)
         if rival and after != old:
-            choices = {str(n): (str(n), f"the block at line {at}") for n, at in enumerate((rival[2], line), 1)}
+            choices = {str(n): (str(n), f"the block at line {at}") for n, at in enumerate((rival[4], line), 1)}
             if self._answer(f"Two blocks have {names}. Which one?", choices) != "2":
                 return ""
-            self._pieces[rival[0]] = ""
-            old = rival[1]
+            self._pieces[rival[2]] = ""
+            self._claims.remove(rival)
+            self.files[path] = rival[3]
+            return self._named(path, body, line, part=part)
         if after == old:
             return ""
-        self._claims[path, names] = len(self._pieces) + 1, old, line
+        self._claims.append((path, claimed, len(self._pieces) + 1, old, line))
         self.files[path] = after
         self.note(f"line {line}: the block replaces {names} in {path}")
-        rows = unified_diff(old.encode(), after.encode(), path)
-        return "\n".join(["\n", *rows, "\n"])  # in no fence: lines of the file may be fences
+        was, now = (f"{text.rstrip()}\n".encode() for text in (old, after))
+        return "\n".join(["\n", *unified_diff(was, now, path), "\n"])  # in no fence: lines of the file may be fences
+
+
+def _last(name: str, text: str) -> int:
+    """Return where ``name`` begins last in ``text`` as a whole name, -1 if nowhere."""
+    return max((one.start() for one in re.finditer(rf"(?<![\w.-]){re.escape(name)}(?![\w/-])", text)), default=-1)
+
+
+def _begins(body: str) -> str:
+    return one_line(body.strip().partition("\n")[0], 60)
 
 
 def _defines_all(body: str, old: str, language: str) -> bool:
     names, known = ({one.name for one in symbols(text, language)} for text in (body, old))
-    return bool(known) and known <= names and not placeholder(body, old)
+    begins = old.partition("\n")[0] == body.partition("\n")[0]
+    return bool(known) and begins and known <= names and not placeholder(body, old)

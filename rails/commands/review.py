@@ -109,8 +109,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
     elif options.markdown:
         print(session_as_markdown(view), end="")
     else:
-        width = min(100, common.width_of(sys.stdout))
-        print(render_session(view, common.colour_wanted(sys.stdout), width=width))
+        print(render_session(view, common.colour_wanted(sys.stdout), width=min(100, common.width_of(sys.stdout))))
     return EXIT_OK
 
 

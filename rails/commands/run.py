@@ -90,8 +90,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="with --attempts: a model to use in turn; may be repeated",
     )
     parser.add_argument("--commit", action="store_true", help="make one commit on your branch at the end")
-    words = "first save the work tree on a branch ai-rails-backup-TIME"
-    parser.add_argument("--backup", action="store_true", default=None, help=words)
+    parser.add_argument(
+        "--backup", action="store_true", default=None, help="first save the work tree on a branch ai-rails-backup-TIME"
+    )
     parser.add_argument("--debug", action="store_true", help="show what the model is sent, and its blocks")
     add_project(parser)
     add_approval(parser, default=None)

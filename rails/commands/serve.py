@@ -55,8 +55,9 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
     except LogError as error:
         print(f"The page can only look: {error}", file=sys.stderr)
         key = None
-    prices = config_folder() / PRICES_NAME
-    return ReviewServer(state_of(project), port=port, key=key, prices=prices, changes=AgreedChanges(project))
+    return ReviewServer(
+        state_of(project), port=port, key=key, prices=(config_folder() / PRICES_NAME), changes=AgreedChanges(project)
+    )
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:

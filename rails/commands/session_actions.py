@@ -37,8 +37,8 @@ class AgreedChanges:
         with open_log(self.project, session_id) as log:  # one that runs refuses before anything else
             done = self.history.undo(session_id, step.step)
             log.append(undo_event(done, redo=False))
-        files = ", ".join(str(change.path) for change in done.changes.changes)
-        return f"Step {done.step} is undone: {one_line(files, 300)}. ai-rails redo does it again."
+        files = one_line(", ".join(str(change.path) for change in done.changes.changes), 300)
+        return f"Step {done.step} is undone: {files}. ai-rails redo does it again."
 
     def deletion(self, names: tuple[str, ...]) -> ChangeOffer:
         """Return the offer to delete sessions."""

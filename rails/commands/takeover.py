@@ -21,9 +21,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page, say what comes next."""
     project = Path(options.folder).resolve()
-    summary = " ".join(options.summary)
     if not project.is_dir():
         raise UsageError(f"{options.folder} is not a folder, so there is nothing to take over. Nothing was changed.")
-    named = options.name or project.name
-    page, name = page_with_free_name(named, lambda name: plan_files.begin("takeover", project, name, summary))
+    page, name = page_with_free_name(
+        options.name or project.name,
+        lambda name: plan_files.begin("takeover", project, name, " ".join(options.summary)),
+    )
     return say_next(page, name, project)

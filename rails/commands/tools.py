@@ -34,8 +34,13 @@ def options(parser: ArgumentParser) -> None:
         "Actions: list, show NAME, check [FOLDER] (mistakes, and what is missing), new NAME, trust [NAME], "
         "test NAME [PARAMETERS], import [.mcp.json or URL] (a file for each tool of the servers).",
     )
-    actions = ("list", "show", "check", "new", "trust", "test", "import")
-    parser.add_argument("action", nargs="?", choices=actions, default="list", help="what to do (default: list)")
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=("list", "show", "check", "new", "trust", "test", "import"),
+        default="list",
+        help="what to do (default: list)",
+    )
     parser.add_argument("name", nargs="?", help="a tool, a folder or a file")
     parser.add_argument(
         "parameters", nargs="?", help="with test: the tool's parameters as JSON (default: its examples)"

@@ -32,8 +32,8 @@ def _words(text: str) -> frozenset[str]:
 _WHAT = _words(
     "bodies body class classes code codes component components config configuration content contents css"
     " definition definitions docstring document documents entries fields file files function functions handler"
-    " handlers html impl implementation implementations import imports items jsx line lines logic markup method"
-    " methods module modules nodes page pages part parts properties queries query route routes rule rules script"
+    " handlers html impl implementation implementations import imports items jsx line lines logic markup member members"
+    " method methods module modules nodes page pages part parts properties queries query route routes rule rules script"
     " scripts section sections stuff style styles template templates test tests text values"
 )
 _GONE = _words("elided intact omitted snip snipped truncated unaltered unchanged unmodified untouched")

@@ -66,10 +66,14 @@ def project(tmp_path, monkeypatch):
 
 def settled(case, *typed):
     """Return a settled answer, the questions on the way, and what was said of it."""
+    return pasted((CASES / f"{case}.md").read_text("utf-8"), *typed)
+
+
+def pasted(answer, *typed, **more):
     person = Typist(*typed)
     notes = []
-    answer = with_fence((CASES / f"{case}.md").read_text("utf-8"))
-    text = Settling(dict(FILES), registry_of(Path.cwd()).shapes(), person, notes.append).settle(answer)
+    tools = registry_of(Path.cwd()).shapes()
+    text = Settling({**FILES, **more.get("files", {})}, tools, person, notes.append).settle(with_fence(answer))
     assert not person.typed
     return text, person.asked, notes
 
@@ -110,7 +114,7 @@ def test_what_a_replaced_definition_needs_comes_with_it():
     old = "import os\n\n\nclass A:\n    def f(self):\n        pass\n\n\ndef g():\n    pass\n"
     block = "import re\n\ndef n():\n    1\n\ndef g():\n    2\n\ndef f(self):\n    3\n\ndef h():\n    4\n"
     assert with_definitions(old, block, "python") == (
-        "import re\nimport os\n\n\nclass A:\n    def f(self):\n        3\n\n\n    def h():\n        4\n\n\n"
+        "import re\nimport os\n\n\nclass A:\n    def f(self):\n        3\n\n    def h():\n        4\n\n\n"
         "def n():\n    1\n\n\ndef g():\n    2\n",
         "g, A.f",
     )
@@ -131,6 +135,43 @@ def test_what_does_not_surely_fit_is_not_put_anywhere(block):
     assert with_definitions(STORE, block, "python") == ("", "")
 
 
+def test_a_method_of_two_classes_is_asked_about_and_a_shortened_class_is_not_put_over_the_whole(project):
+    two = {"a.py": "class A:\n    def run(self):\n        1\n\n\nclass B:\n    def run(self):\n        2\n"}
+    block = "In `a.py`:\n\n```python\n    def run(self):\n        3\n```\n"
+    text, asked, _ = pasted(block, "2", files=two)
+    assert [word for word, _ in asked[0].choices.values()] == ["A.run", "B.run"]
+    assert "-        2\n+        3" in text
+    for gap in ("# ... existing members ...", "..."):
+        short = f"class A:\n    {gap}\n\n    def more(self):\n        4\n"
+        assert with_definitions(two["a.py"], short, "python") == ("", "")
+
+
+def test_decorators_imports_and_a_last_line_without_its_end(project):
+    cached = "import functools\n\n\n@functools.cache\ndef title_of(task):\n    return 1\n"
+    after, _ = with_definitions(STORE, cached, "python")
+    assert "import functools\nimport os\n\n\n@functools.cache\ndef title_of(task):\n    return 1\n" in after
+    assert with_definitions(after, cached.replace("cache", "lru_cache"), "python")[0].count("@") == 2
+    assert with_definitions(STORE, "import re\n", "python")[0].startswith('"""Tasks."""\n\nimport re\nimport os\n')
+    rest = "def title_of(task):\n    return 1\n\n\n# ... rest of the file ...\n"
+    assert with_definitions(STORE, rest, "python")[1] == "title_of"
+    bare = {"m.py": "def one():\n    return 1\n\n\ndef two():\n    return 2"}
+    text, _, _ = pasted("In `m.py`:\n\n```python\ndef two():\n    return 22\n```\n", files=bare)
+    assert "no newline" not in text
+
+
+def test_a_new_function_is_added_where_a_person_says_so(project):
+    block = (
+        "Add this to `src/store.py`:\n\n```python\nimport re\n\n\ndef words(text):\n    return re.split(text)\n```\n"
+    )
+    text, _, _ = pasted(block, "a")
+    assert "+import re" in text
+    assert "+def words(text):" in text
+    assert pasted(block, "n")[0].strip() == "Add this to `src/store.py`:"
+    method = "In `src/total.js`:\n\n```js\n  total(rows) {\n    return 1;\n  }\n```\n"
+    old = {"src/total.js": "class A {\n  total(rows) {\n    return 0;\n  }\n}\n"}
+    assert "+    return 1;" in pasted(method, files=old)[0]
+
+
 @pytest.mark.parametrize(("typed", "kept"), [("1", "One."), ("2", "Two.")])
 def test_of_two_blocks_for_one_place_a_person_takes_one(project, typed, kept):
     text, asked, _ = settled("alternatives", typed)
@@ -140,11 +181,11 @@ def test_of_two_blocks_for_one_place_a_person_takes_one(project, typed, kept):
 
 
 def test_a_block_without_a_name_gets_the_file_that_a_person_names(project):
-    text, asked, _ = settled("new-file", "1")
-    assert asked[0].choices["1"] == ("src/dates.py", "src/dates.py")
-    assert "\n`src/dates.py`\n" in text
-    assert "\n`lib/days.py`\n" in settled("new-file", "f lib/days.py")[0]
-    assert "```python" in settled("new-file", "n")[0]
+    text, asked, _ = settled("new-file")
+    assert (asked, "\n`src/dates.py`\n" in text) == ([], True), "its path is in the text above it"
+    block = 'A file of its own:\n\n```python\n"""Dates."""\n```\n'
+    assert "\n`lib/days.py`\n" in pasted(block, "f lib/days.py")[0]
+    assert "lib" not in pasted(block, "n")[0]
 
 
 def test_a_shortened_body_is_refused_with_the_line_that_stands_for_the_rest(project, capsys):
