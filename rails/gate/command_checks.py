@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
+from rails.core.restrictions import Restrictions
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
 from rails.gate import coverage
@@ -99,7 +100,7 @@ def run_check_command(
         raise CheckError(f"{command.name} cannot be run: {words}.")
     label = probe.label()
     program = Path(command.argv[0])
-    with layer_for(project, label=label) as layer:
+    with layer_for(project, label=label, restrictions=Restrictions.of(project)) as layer:
         measures = command.measures and (command.changed or coverage.is_measured(project))
         approved = [name for name in contents if measures and name in coverage.CONFIGS]
         layer.put({**contents, **{name: _content(project, name, {}) or None for name in approved}})

@@ -63,8 +63,7 @@ class Modes:
 
 
 def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:
-    as_finding = Finding(miss.path, 0, 0, miss.check, "", "")
-    mode = options.mode_of(as_finding, agent)
+    mode = options.mode_of(Finding(miss.path, 0, 0, miss.check, "", ""), agent)
     return mode is not None and mode.mode == "advisory"
 
 

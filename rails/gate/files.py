@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -28,9 +29,10 @@ _SOURCE: Final = 1_000
 _COUNTED: Final = lazy(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|more-findings|noExcessive")
 
 
-#: How a pointer of Git LFS begins (its specification, version 1), and the most that it may hold.
-_POINTER: Final = b"version https://git-lfs.github.com/spec/"
-_POINTER_BYTES: Final = 1024
+#: A pointer of Git LFS (its specification, version 1; "hawser" before): lines of a key and a value.
+_POINTER: Final = re.compile(
+    rb"version https://(?:git-lfs|hawser)\.github\.com/spec/v\d\n(?:[a-z\d.-]+ [^\n]{1,200}\n){2,9}"
+)
 
 
 class File(Struct):
@@ -50,6 +52,10 @@ class File(Struct):
     not_checked: list[NotChecked] = field(default_factory=list)
     looked: dict[str, None] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if _POINTER.fullmatch(self.before or b""):
+            self.before = None
+
     @property
     def job(self) -> CheckJob:
         """The file as a check receives it."""
@@ -60,10 +66,11 @@ class File(Struct):
 
     def is_pointer(self) -> bool:
         """Say whether it is a Git LFS pointer; if so, note it."""
-        if not self.after.startswith(_POINTER) or len(self.after) > _POINTER_BYTES:
+        if not _POINTER.fullmatch(self.after):
             return False
-        words = "it is a pointer of Git LFS: its content is not here"
-        self.not_checked.append(NotChecked(self.path, "read", words, required=False))
+        self.not_checked.append(
+            NotChecked(self.path, "read", "it is a pointer of Git LFS: its content is not here", required=False)
+        )
         return True
 
     def take(self, outcome: CheckResult, ran: Iterable[str] = ()) -> None:
@@ -118,8 +125,7 @@ def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings,
         was = same if same is not None else max(edited, default=None)
         if was is not None and count_in(found.message) > was:
             words = f"worse than before ({was}): {found.message}"
-            remedy = f"Bring it back to {was} or below."
-            yield replace(found, new=True, worse_than=was, message=words, remedy=remedy)
+            yield replace(found, new=True, worse_than=was, message=words, remedy=f"Bring it back to {was} or below.")
         else:
             yield found
 

@@ -211,8 +211,7 @@ class Gate:
         """
         parsed = True
         for start in range(0, len(paths), limits.FILES_PER_STEP):
-            part = paths[start : start + limits.FILES_PER_STEP]
-            verdict = self.check_files(part, fix=True, executing=False)
+            verdict = self.check_files(paths[start : start + limits.FILES_PER_STEP], fix=True, executing=False)
             parsed = parsed and not any(rank(finding) == 0 for finding in verdict.findings)
             yield verdict
             self._context.known.clear()
@@ -415,8 +414,16 @@ class Gate:
                 findings += findings_of_command(command, home, before, after, compared=compared)
             except FAULT as error:
                 missed.append(NotChecked(".", command.name, _why(error), required))
-            spent = round((time.perf_counter() - start) * 1000, 2)
-            runs.append(CheckRun(command.name, "", spent, COMMAND, len(paths), command=" ".join(command.argv)))
+            runs.append(
+                CheckRun(
+                    command.name,
+                    "",
+                    round((time.perf_counter() - start) * 1000, 2),
+                    COMMAND,
+                    len(paths),
+                    command=" ".join(command.argv),
+                )
+            )
         return findings, missed, runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:

@@ -244,5 +244,4 @@ class _Asked:
 
 @cache
 def _own_ignores() -> str:
-    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return str(Path(home) / "git" / "ignore")
+    return str(Path(os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")) / "git" / "ignore")

@@ -31,7 +31,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
     from rails.git.program import CLEAN, run_git  # which only those need that compare
 
-    asked = "".join(f"{name}\n" for name in names).encode()
+    asked = os.fsencode("".join(f"{name}\n" for name in names))
     words = [f"--git-dir={git_dir}", "cat-file", "--batch"]
     try:
         code, out, complaint = run_git(words, root, {**CLEAN, **index_in_use(project)}, asked)

@@ -108,8 +108,7 @@ class CopyLayer(Layer):
             if self._copied.get(name) != _facts(info):
                 yield layer_entry(name, place, info)
         for name in set(self._copied) - seen:
-            linked = (self.project / name).is_symlink()
-            yield LayerChange(name, fault="it was a link, and is gone" if linked else "")
+            yield LayerChange(name, fault="it was a link, and is gone" if (self.project / name).is_symlink() else "")
 
     @property
     def own_bytes(self) -> int:  # type: ignore[override]

@@ -160,7 +160,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         return [one for one in found if not (self.project / one[0]).is_symlink()]
 
     def _behind_link(self, path: WorkspacePath) -> str:
-        folders = list(Path(*path.parts).parents)[:-1]
+        folders = [Path(*path.parts), *Path(*path.parts).parents][:-1]
         if any((self.project / one).is_symlink() for one in folders):
             return "one of its folders is a link in the project"
         return ""

@@ -35,8 +35,7 @@ def run_as_user(
         timed_out = converse(running, stdin, out, err, timeout)
     finally:
         running.end()
-    code = running.process.returncode
-    return Result(code, out.text(), err.text(), timed_out, out.total + err.total, timeout)
+    return Result(running.process.returncode, out.text(), err.text(), timed_out, out.total + err.total, timeout)
 
 
 def start_as_user(argv: Sequence[str], folder: Path, environment: Mapping[str, str], *, stdin: bool = True) -> Running:

@@ -50,8 +50,7 @@ class OverlayLayer(Layer):
                 # What is made in a folder that was made anew is new, too, and says nothing of it.
                 if _is_opaque(self.upper / base) or f"{base[:-1].rpartition('/')[0]}/" in anew:
                     anew.add(base)
-                    there = {entry.name for entry in (self.upper / base).iterdir()}
-                    yield from self._gone(base, without=there)
+                    yield from self._gone(base, without={entry.name for entry in (self.upper / base).iterdir()})
                 for entry in os.scandir(self.upper / base):
                     seen += 1
                     if seen > MOST_ENTRIES:

@@ -131,8 +131,8 @@ def _of_environments(project: Path) -> Iterator[Path]:
         place = project / name
         if place.is_symlink():
             for prefix in _on_the_way(place):
-                if _is_known(prefix):
-                    yield from (prefix / "bin", *_parts(prefix))
+                if _is_known(prefix) and (prefix / "bin" / "python").exists():
+                    yield from _parts(prefix)
         for program in _on_the_way(place / "bin" / "python"):
             if _PYTHON.fullmatch(program.name) and program.is_file() and _is_known(program.parents[1]):
                 yield from _parts(program.parents[1])

@@ -239,7 +239,7 @@ def supervisor(prepare: Callable[[], None] | None) -> Callable[[], None]:
 
 
 def _watch(child: int, signals: set[signal.Signals]) -> None:
-    status = 0
+    status: int = signal.SIGKILL
     while True:
         ended = signal.sigwait(signals) == signal.SIGTERM
         with contextlib.suppress(ChildProcessError):

@@ -114,6 +114,9 @@ def _server(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> 
     names = sorted(str(tool.get("name")) for tool in tools)
     if transport.tool not in names:
         has = one_line(", ".join(names), 300) or "none"
-        fix = f"Write one of its tools into transport.tool: {has}."
-        return Reached(False, f"the server answers, but has no tool {transport.tool!r}", fix=fix)
+        return Reached(
+            False,
+            f"the server answers, but has no tool {transport.tool!r}",
+            fix=f"Write one of its tools into transport.tool: {has}.",
+        )
     return Reached(True, f"the server answers and has {counted(len(tools), 'tool')}")

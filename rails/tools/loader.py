@@ -237,8 +237,13 @@ def _read_text(file: Path) -> str | Mistake:
     except OSError as error:
         return Mistake(str(file), 0, "", f"the file cannot be read: {error.strerror}", "Check its permissions.")
     if len(data) > limits.DEFINITION_BYTES:
-        message = f"the file has more than {limits.DEFINITION_BYTES} bytes"
-        return Mistake(str(file), 0, "", message, "A person must be able to read it: make it smaller.")
+        return Mistake(
+            str(file),
+            0,
+            "",
+            f"the file has more than {limits.DEFINITION_BYTES} bytes",
+            "A person must be able to read it: make it smaller.",
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -136,8 +136,8 @@ def named_change(name: str, call: HookCall, project: Path, *, gone: bool = False
     with contextlib.suppress(OSError, ValueError):
         place = _named(name.strip(), call)
         for real in dict.fromkeys((place, Path(os.path.realpath(place)))):
-            path = parse_path(real.relative_to(root).as_posix()) if real.is_relative_to(root) else None
-            if isinstance(path, WorkspacePath):
+            if real.is_relative_to(root):
+                path = WorkspacePath(real.relative_to(root).as_posix())
                 before = b"1\n" if os.path.lexists(real) else None
                 yield FileChange(path, before, None if gone and before else b"2\n")
 

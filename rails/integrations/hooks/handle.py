@@ -137,7 +137,7 @@ def _stop(call: HookCall, session: HostedSession) -> HookResult:
     words = words or _unchecked(found.verdict)
     anew = bool(words) and session.told(f"{words}\n")  # it is another text than the one after the tool
     if page:
-        return HookResult(block=page)
+        return HookResult(block=_denied(found) + page)
     if not anew:
         return HookResult()
     return HookResult(block=f"{named} {_TAKE_AWAY}") if named else HookResult(notice=words)
@@ -160,7 +160,7 @@ _RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult]]] =
 
 def _denied(found: FoundOnDisk) -> str:
     words = "It was changed all the same. Put it back as it was, or tell the person why not."
-    return f"AI-Rails: {found.denied} {words}" if found.denied else ""
+    return f"AI-Rails: {found.denied} {words}\n" if found.denied else ""
 
 
 def _page(found: FoundOnDisk) -> str:

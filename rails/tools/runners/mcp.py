@@ -20,6 +20,7 @@ from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import RailsError
 from rails.core.extras import install_command
+from rails.core.restrictions import Restrictions
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.sandbox import probe
@@ -132,7 +133,7 @@ def _started(
     program = find_program(transport.command[0], search_path(project) if held else built["PATH"], project)
     if program is None:
         raise McpError(f"the program {one_line(transport.command[0])!r} was not found")
-    with layer_for(project, probe.label()) if held else nullcontext() as layer:
+    with layer_for(project, probe.label(), restrictions=Restrictions.of(project)) if held else nullcontext() as layer:
         if layer:
             view = SandboxView(project, layer, environment=own)
             running = start(transport.command, view, transport.network, label=probe.label())
