@@ -275,7 +275,7 @@ def calls_of(name):
 @pytest.mark.parametrize(
     ("proof", "makers"),
     [
-        ("WorkspacePath", {"core/paths.py", "gate/changed_files.py"}),
+        ("WorkspacePath", {"core/paths.py", "gate/changed_files.py", "integrations/hooks/contract.py"}),
         ("ToolRequest", {"tools/validate.py"}),
         ("Approved", {"approval/decision.py"}),
     ],

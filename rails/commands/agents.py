@@ -147,5 +147,6 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 def _accepted(agent: Agent, trust: TrustRecord) -> bool:
     """Without a terminal, no."""
     what = f"let agents work as this {agent.name}"
-    accept = partial(acceptance.accept_agent, agent, trust)
-    return common.accepted(acceptance.trust_question(agent, trust), what, accept)
+    return common.accepted(
+        acceptance.trust_question(agent, trust), what, partial(acceptance.accept_agent, agent, trust)
+    )

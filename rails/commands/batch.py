@@ -221,11 +221,13 @@ def _same(options: argparse.Namespace, store: JobStore) -> dict[str, object]:
         name = f"ai-rails-{sha256(store.place.encode())[:12]}"
         folder = store.folder or config_folder() / name
         limits = msgspec.structs.replace(limits, place=f"ray:{name}" if options.ray else str(folder / "limits"))
-    prices = load_price_file(config_folder() / PRICES_NAME).models
     return {
         "policy": _policy(options.policy),
         "env": _keys(options),
-        "prices": {name: (one.input, one.output, one.cached) for name, one in prices.items()},
+        "prices": {
+            name: (one.input, one.output, one.cached)
+            for name, one in load_price_file(config_folder() / PRICES_NAME).models.items()
+        },
         "budgets": JobBudgets(max_turns=options.max_turns, max_seconds=options.max_minutes * 60),
         "limits": limits,
         "keep": options.keep,

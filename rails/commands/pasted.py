@@ -15,7 +15,7 @@ from rails.core.changes import unified_diff
 from rails.core.errors import RailsError
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
-from rails.data_formats.file_names import is_surely_file, name_in_comment
+from rails.data_formats.file_names import COULD_BE_NAME, is_surely_file, name_in_comment
 from rails.data_formats.proposed import NAMED
 from rails.data_formats.source import Symbol, language_of, parses, symbols
 from rails.edits.placeholders import lost_lines, placeholder
@@ -180,6 +180,8 @@ class Settling(Struct):
             return span.raw
         nearest = self._nearest(above, span.label.lower())
         fits = [path for path in nearest if self._fits(raw if found else body, path, patch=found is not None)]
+        if COULD_BE_NAME.match(above.rstrip().rpartition("\n")[2]):  # not where it fits, but where it says
+            fits = []
         likely = fits if len(fits) == 1 else nearest
         known = len(likely) == 1 and likely[0] in (fits or above.rstrip().rpartition("\n\n")[2])
         path = likely[0] if known else self._asked(line, body, fits or nearest)

@@ -62,8 +62,12 @@ def _list(options: Namespace, project: Path) -> int:
     registry = registry_of(project)
     definitions = [registry.definitions[name] for name in registry.names()]
     if options.json:
-        rows = [{**json_object(one), "digest": one.digest} for one in definitions]
-        common.print_json([{name: value for name, value in row.items() if name != "text"} for row in rows])
+        common.print_json(
+            [
+                {name: value for name, value in row.items() if name != "text"}
+                for row in [{**json_object(one), "digest": one.digest} for one in definitions]
+            ]
+        )
         return EXIT_OK
     width = max(len(definition.tool_name) for definition in definitions)
     for definition in definitions:
@@ -126,8 +130,11 @@ def _new(options: Namespace, project: Path) -> int:
 
 def _trust(options: Namespace, project: Path) -> int:
     trust = trust_of(project)
-    pending = pending_definitions(registry_of(project), trust)
-    waiting = [item for item in pending if options.name in (None, item.definition.tool_name)]
+    waiting = [
+        item
+        for item in pending_definitions(registry_of(project), trust)
+        if options.name in (None, item.definition.tool_name)
+    ]
     for item in waiting:
         accept = partial(accept_definition, item.definition, trust)
         if not common.accepted(item.question(), "let it run as its access_control says", accept):

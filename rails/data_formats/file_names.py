@@ -41,7 +41,7 @@ _BARE_OR_DOTFILE: Final = lazy(rf"(?:.*/)?(?:{_BARE}|\.\w[\w.-]*)")
 #: A line that is nothing but the name of a file.
 _HEADING: Final = lazy(
     r"[ \t]*+(?:#{1,6}[ \t]++|[-*+][ \t]++)?(?:[^\x00-\x7f\w]{1,3}[ \t]++)?"
-    r"(?:(?:step[ \t]*+)?\d{1,3}[.):][ \t]*+)?(?:\*\*|__(?=.*__[ \t]*+:?[ \t]*+\Z))?"
+    r"(?:(?:step[ \t]*+)?\d{1,3}[.):](?:[ \t]++|(?=[`*\"'])))?(?:\*\*|__(?=.*__[ \t]*+:?[ \t]*+\Z))?"
     r"(?:(?:an? |the |here(?:'s| is) |new |full |complete |entire |created? |updated? |modify |modified |edit "
     r"|show )*+"
     r"(?:(?:file ?(?:name|path|\d+)?(?: called| named)?|path)(?:[ \t]*+:[ \t]*+|[ \t]++))?)?"
@@ -58,12 +58,16 @@ _COMMENT: Final = lazy(
     r"[ \t]*+(?:\*/|-->|\"\"\")?[ \t\r]*+",
     re.IGNORECASE,
 )
-_KEYED: Final = lazy(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?([^\s\"'}]+)", re.I)
+_KEYED: Final = lazy(
+    r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?((?<=[\"'])[^\"'\n]+|[^\s\"'}]+)", re.I
+)
 _ESCAPED: Final = lazy(r"\\(?=[_*\[\](){}#+.!~-])")
 #: Lines above a block in which its file is named: the name, and a fence.
 _ABOVE: Final = 3
-#: A line that could only be a name: one word with what stands in a path.
-_ONE_WORD: Final = lazy(r"[#*`\s-]*+(?>\S*?[/\\.]\w)\S*+\s*+")
+#: A line that could only be a name, a legal one or not: a label, or one word with what stands in a path.
+COULD_BE_NAME: Final = lazy(
+    r"[\s#*`_-]*(?:file ?(?:name|path)?|path)[ \t]*:|[#*`\s-]*+(?>\S*?[/\\.]\w)\S*+\s*+\Z", re.IGNORECASE
+)
 
 
 def nothing_exists(_path: str) -> bool:
@@ -108,7 +112,7 @@ def name_in_heading(line: str) -> str:
 def name_in_project(line: str, exists: Exists) -> str:
     """Return the project's file that a line names, or ``""``."""
     name = clean_path(_LABEL.sub("", line).strip("#*`_\"': \t\r-"))
-    return name if name and exists(name) else ""
+    return name if exists(name) else ""
 
 
 def is_marked(line: str, name: str, label: str) -> bool:
@@ -131,10 +135,11 @@ def name_in_info(info: str) -> str:
     if re.match(r"\d*:\d+:", info):
         return ""  # 12:20:src/app.py shows lines that are there
     words = re.split(r"[\s{}]+|:(?![/\\])", info.strip())
-    return next((clean_path(word) for word in words if is_file(clean_path(word))), "")
+    found = [name for name in map(clean_path, words) if is_file(name)]
+    return found[0] if len(found) == 1 else ""
 
 
-def name_above(above: Sequence[str], name: str = "") -> str:
+def name_above(above: Sequence[str], name: str = "", exists: Exists = nothing_exists) -> str:
     """Return the file of the nearest line, or of all near lines, else ``name``; ``""`` for several.
 
     ``""``, too, if the nearest line could only be a name and is none.
@@ -142,9 +147,9 @@ def name_above(above: Sequence[str], name: str = "") -> str:
     full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
     spoken = {name} - {""}
     for number, line in enumerate(islice(full, _ABOVE)):
-        if found := name_in_heading(line):
+        if found := name_in_project(line, exists) or name_in_heading(line):
             return found if spoken <= {name, found} else ""
-        if number == 0 and _ONE_WORD.fullmatch(line):
+        if number == 0 and COULD_BE_NAME.match(line):
             return ""
         spoken |= {*filter(is_surely_file, (word.strip("`'\"*_,.:;()") for word in line.split()))}
     return spoken.pop() if len(spoken) == 1 else ""

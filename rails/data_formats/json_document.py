@@ -83,8 +83,11 @@ def _in_words(text: str, fault: JsonFault) -> tuple[str, str, int]:
         return *_number_slip(text[fault.offset :]), fault.offset
     comma = _COMMA.search(text, 0, fault.offset)
     if comma and opened and text[fault.offset : fault.offset + 1] == _CLOSERS[opened[-1]]:
-        message = f"there is a comma before {_CLOSERS[opened[-1]]!r}"
-        return message, "Remove the comma: JSON allows none after the last one.", comma.start()
+        return (
+            f"there is a comma before {_CLOSERS[opened[-1]]!r}",
+            "Remove the comma: JSON allows none after the last one.",
+            comma.start(),
+        )
     return *_slip(text, fault, opened), fault.offset
 
 

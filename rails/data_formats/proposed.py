@@ -37,12 +37,14 @@ NAMED: Final = "named block"
 
 def edit_of(path: str, old: Sequence[str], new: Sequence[str], line: int = 0) -> Proposed:
     """Return the replacement of whole lines; ``line`` is their place, if certain."""
-    texts = "\n".join(old) + ("" if new else "\n"), "\n".join(new)
-    near: dict[str, Json] = {"near_line": line} if line else {}
-    return Proposed(EDIT_FILE.name, {"file_path": path, "old_string": texts[0], "new_string": texts[1], **near})
+    ends = "" if new else "\n"
+    texts: dict[str, Json] = {"old_string": "\n".join(old) + ends, "new_string": "\n".join(new)}
+    return Proposed(EDIT_FILE.name, {"file_path": path, **texts, **({"near_line": line} if line else {})})
 
 
 def new_file(path: str, lines: Sequence[str], *, ends: bool = True) -> Proposed:
     """Return the creation of a file that must not exist; ``ends``: its last line has a line end."""
-    content = "\n".join(lines) + ("\n" if ends and lines else "")
-    return Proposed(WRITE_FILE.name, {"file_path": path, "content": content, "create_only": True})
+    return Proposed(
+        WRITE_FILE.name,
+        {"file_path": path, "content": ("\n".join(lines) + ("\n" if ends and lines else "")), "create_only": True},
+    )

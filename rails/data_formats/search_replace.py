@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.data_formats.file_names import name_above
+from rails.data_formats.file_names import Exists, name_above, nothing_exists
 from rails.data_formats.proposed import NotRead, Outcome, edit_of, new_file
 
 OPENING: Final = re.compile(r"[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)|-{5,9} ?SEARCH)>?[ \t\r]*", re.IGNORECASE)
@@ -20,7 +20,9 @@ _UPDATED: Final = re.compile(r"^([ \t]*>{7}) updated(?=[ \t\r]*$)", re.MULTILINE
 _START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
 
 
-def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts: bool = False) -> Iterator[Outcome]:
+def block_changes(
+    text: str, before: Sequence[str], name: str = "", *, conflicts: bool = False, exists: Exists = nothing_exists
+) -> Iterator[Outcome]:
     """Yield the changes of a text's blocks; ``before`` are the lines above it. A later block may share the name.
 
     ``conflicts``: also blocks between ``<<<<<<< HEAD`` and ``>>>>>>> updated``, elsewhere git's own.
@@ -29,7 +31,10 @@ def block_changes(text: str, before: Sequence[str], name: str = "", *, conflicts
     lines = text.split("\n")
     at = 0
     while (start := next((n for n in range(at, len(lines)) if OPENING.fullmatch(lines[n])), -1)) >= 0:
-        name = name_above(lines[at:start], name) if at else name_above([*before, *lines[:start]]) or name
+        if at:
+            name = name_above(lines[at:start], name, exists)
+        else:
+            name = name_above([*before, *lines[:start]], "", exists) or name
         end = next((n for n in range(start + 1, len(lines)) if _CLOSING.fullmatch(lines[n])), -1)
         if end < 0:
             yield NotRead(start, "a SEARCH block has no >>>>>>> REPLACE; it may be cut off", "Send it again.")

@@ -227,8 +227,11 @@ def _tree_strings(language: str) -> Callable[[str], list[tuple[int, int]]]:
 def _yaml_strings(text: str) -> list[tuple[int, int]]:
     import yaml
 
-    tokens = yaml.scan(text, Loader=yaml.SafeLoader)
-    return [(one.start_mark.index, one.end_mark.index) for one in tokens if isinstance(one, yaml.ScalarToken)]
+    return [
+        (one.start_mark.index, one.end_mark.index)
+        for one in yaml.scan(text, Loader=yaml.SafeLoader)
+        if isinstance(one, yaml.ScalarToken)
+    ]
 
 
 def _depth(text: str) -> int:

@@ -185,8 +185,9 @@ def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | No
         return _too_deep(text, rules.depth)
     if not rules.surrogates and (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
         found = _SURROGATE_ESCAPE.search(text)
-        place = found.start() if found else 0
-        return JsonFault("surrogate", "there is a lone surrogate escape, which is not a character", place)
+        return JsonFault(
+            "surrogate", "there is a lone surrogate escape, which is not a character", found.start() if found else 0
+        )
     return None
 
 
@@ -270,8 +271,14 @@ def _raw_surrogate(text: str) -> int:
 def _place(text: str, refused: _Refused, pos: int = 0) -> int:
     if refused.code == "duplicate_key":
         return next((key.start for key in repeated_keys(text, pos) if key.path[-1] == refused.token), pos)
-    bare = re.compile(rf"{_STRING.pattern}|{re.escape(refused.token)}", re.S)
-    return next((match.start() for match in bare.finditer(text, pos) if match[0] == refused.token), pos)
+    return next(
+        (
+            match.start()
+            for match in re.compile(rf"{_STRING.pattern}|{re.escape(refused.token)}", re.S).finditer(text, pos)
+            if match[0] == refused.token
+        ),
+        pos,
+    )
 
 
 def _long_number(text: str) -> int:
@@ -291,8 +298,7 @@ def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
         return JsonFault(error.code, error.message, _place(text, error, pos))
     except ValueError:
         return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
-    inside = text[pos:end]
-    return _bounds(inside, value) or (value, end)
+    return _bounds(text[pos:end], value) or (value, end)
 
 
 def read_container(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:

@@ -46,8 +46,9 @@ def marked(text: str, task: str, *, done: bool) -> tuple[int, str, str] | Refusa
 
 
 def _tasks(text: str) -> list[tuple[int, re.Match[str]]]:
-    lines = enumerate(text.split("\n"), start=1)
-    return [(number, found) for number, line in lines if (found := _TASK.fullmatch(line))]
+    return [
+        (number, found) for number, line in enumerate(text.split("\n"), start=1) if (found := _TASK.fullmatch(line))
+    ]
 
 
 def _line(task: str) -> str:

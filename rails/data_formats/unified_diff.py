@@ -180,8 +180,9 @@ def _changes(file: _File) -> Iterator[Outcome]:
         if any(row[:1] in (" ", "-") for row in rows):
             yield NotRead(file.line, f"the diff creates {path} and has lines of an old file")
         else:
-            ends = all(hunk.ends("+") for hunk in file.hunks)
-            yield new_file(path, [row[1:] for row in rows if row[:1] == "+"], ends=ends)
+            yield new_file(
+                path, [row[1:] for row in rows if row[:1] == "+"], ends=all(hunk.ends("+") for hunk in file.hunks)
+            )
     else:
         certain = _is_certain(file.hunks)
         for hunk in file.hunks:

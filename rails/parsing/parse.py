@@ -196,8 +196,7 @@ class _Answer:
             text, start = self._text[self._thought :], self._thought
             place = self._place_of(start)
             block = JsonBlock(text, text, start, len(self._text), start, True, True, "llama", first=place)
-            outcomes = classify.form_calls(block, reader, self._tools)
-            self._take_at(start, len(self._text), outcomes)
+            self._take_at(start, len(self._text), classify.form_calls(block, reader, self._tools))
             return
         hidden = [one for one in self._blocks.items if isinstance(one, BlockSpan)]
         for start, end, requests in list(bare_calls(self._text, self._tools)):
@@ -326,8 +325,7 @@ class AnswerParser:
         if self._size >= self._next and _ENDS_BLOCK.search(fresh):
             self._reads += 1
             self._next = self._size + (self._size // _GROWTH if self._reads > _READ_AT_ONCE else 0)
-            whole = "".join(self._pieces)[: self._size]
-            news = self._news(self._parse(whole, finish="cut").requests)
+            news = self._news(self._parse("".join(self._pieces)[: self._size], finish="cut").requests)
             self._begun = None if news else self._begun
             events += news
         return events

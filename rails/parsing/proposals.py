@@ -72,6 +72,7 @@ class _Block(NamedTuple):
     form: str
     raw: str
     outcomes: list[Outcome]
+    exists: Exists
     first: int = 0
 
 
@@ -155,7 +156,7 @@ def _blocks(text: str, tools: ToolSchemas, exists: Exists) -> Iterator[_Block]:
 def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block:
     prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
-    block = _Block(span.start, span.end, "", span.raw, [])
+    block = _Block(span.start, span.end, "", span.raw, [], exists)
     if span.container is not None and not _is_tag_fence(span):
         header = _header(prose)
         before = prose.removesuffix(header).rstrip().rpartition("\n")[2]
@@ -179,8 +180,7 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
     if patch.outcomes or is_patch:
         return patch
     last = above[-1] if above and not prose[prose.rindex(above[-1]) :].strip().startswith(">") else ""
-    info = "" if span.container else _info(span)
-    named = list(named_file(info, body, last, exists))
+    named = list(named_file(("" if span.container else _info(span)), body, last, exists))
     if not named and isinstance(value, dict) and isinstance(value.get("nodes"), list) and "connections" in value:
         return block._replace(form="n8n workflow", outcomes=[_workflow(value.get("name"), body)])
     return block._replace(form=NAMED, outcomes=named)
@@ -248,10 +248,12 @@ def _writes(line: str) -> bool:
 
 
 def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:
-    name = name_in_info(info) or name_above(above)
+    name = name_in_info(info) or name_above(above, "", block.exists)
     if _SEARCH.search(text):
         name = name or name_in_comment(text.lstrip("\n").partition("\n")[0])
-        return block._replace(form="SEARCH/REPLACE", outcomes=list(block_changes(text, above, name)))
+        return block._replace(
+            form="SEARCH/REPLACE", outcomes=list(block_changes(text, above, name, exists=block.exists))
+        )
     text = _HERE.sub(r"\1", text)
     if any(line.strip() == BEGIN for line in text.split("\n")):
         return block._replace(form="*** Begin Patch", outcomes=list(patch_changes(text)))

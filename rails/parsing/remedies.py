@@ -89,8 +89,7 @@ def remedy(fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
     words = next(own, _REMEDIES.get(fault.code, ""))
     hint = f"{words} {_AGAIN}" if words else _AGAIN
     of_text = fault.code in _OF_TEXT or "a string between" in fault.message
-    keys = head.keys
-    form = _plain_form(tool, keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
+    form = _plain_form(tool, head.keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
     return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
 
 

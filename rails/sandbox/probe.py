@@ -34,7 +34,7 @@ _ABOUT: Final = {
     "mount": "processes",
 }
 #: What level 1 leaves open besides.
-_PARTLY: Final = ("names of files and processes",)
+_PARTLY: Final = ("sizes of files, command lines of processes",)
 _SECONDS: Final = 20.0
 _PASSING: Final = frozenset(
     (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.ETIMEDOUT)

@@ -44,7 +44,7 @@ def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> It
     """Yield a fence's named file, if any; ``above`` is the line before it."""
     body = [line.removesuffix("\r") for line in body]
     label = body[0] if body else ""
-    heading = name_in_heading(above) or name_in_project(above, exists)
+    heading = name_in_project(above, exists) or name_in_heading(above)
     places = (heading, above), (name_in_info(info), info), (name_in_comment(label), label)
     sure = [name for name, text in places if name and (is_surely_file(name) or exists(name) or _SAID.search(text))]
     if heading and heading not in sure and is_marked(above, heading, info):

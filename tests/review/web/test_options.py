@@ -109,7 +109,7 @@ def test_a_sentence_has_to_be_typed(asking):
 
 def test_a_question_of_an_agent_is_shown_as_its_own_and_answered_in_words(asking):
     lines = ("── coder asks ──────", "  Which **port**?")
-    question = UserQuestion("question", lines, {"1": ("80", "80")}, "", free=True)
+    question = UserQuestion("question", lines, {"1": ("80", "80")}, "", free=True, request_id="t1.1")
     page = asking(lambda queue: AtBoth(queue, None).answer(question))
     assert page.locator("#card-title").inner_text().split() == ["?", "Asks", "you", "coder", "asks"]
     assert page.locator(".card-asked .prose").inner_text().strip() == "Which port?"
