@@ -146,6 +146,12 @@ def test_a_method_of_two_classes_is_asked_about_and_a_shortened_class_is_not_put
         assert with_definitions(two["a.py"], short, "python") == ("", "")
 
 
+def test_below_a_line_that_could_only_be_a_name_a_block_goes_where_a_person_says(project):
+    block = "`src/a*b.txt`\n\n```\n<<<<<<< SEARCH\n    return task.title\n=======\n    return 1\n>>>>>>> REPLACE\n```\n"
+    assert len(pasted(block, "n")[1]) == 1
+    assert pasted(block.replace("*", "/"), *[])[1] == []
+
+
 def test_decorators_imports_and_a_last_line_without_its_end(project):
     cached = "import functools\n\n\n@functools.cache\ndef title_of(task):\n    return 1\n"
     after, _ = with_definitions(STORE, cached, "python")

@@ -51,6 +51,25 @@ def test_every_legal_path_above_a_block_is_its_file(line):
         assert files(second) == (["lib/first.ts", path], []), above
 
 
+def test_a_file_of_the_project_is_named_by_a_line_in_every_form():
+    for path in (
+        "Podfile",
+        "gradlew",
+        "001.init.sql",
+        "404.page.tsx",
+        "my docs/read me.md",
+        "docs/a (copy).md",
+        "a b.md",
+    ):
+        for line in LINES:
+            second = f"lib/first.ts\n{replaced()}\n{line.format(path)}\n{replaced('three')}"
+            assert files(second, ["lib/first.ts", path]) == (["lib/first.ts", path], []), line.format(path)
+            whole = f"{line.format(path)}\n{F}\nalpha\n{F}\n"
+            assert files(whole, [path]) == ([path], []), line.format(path)
+    assert files(f'{F}markdown file="docs/a (copy).md"\nalpha\n{F}\n')[0] == ["docs/a (copy).md"]
+    assert files(f"{F}markdown my docs/read me.md\nalpha\n{F}\n")[0] == []
+
+
 def test_a_name_between_back_ticks_is_a_file_whatever_its_ending_where_the_fence_says_no_other_language():
     for name in UNKNOWN:
         for above in (f"`{name}`", f"`{name}`:\n", f"### `{name}`\n"):
