@@ -52,11 +52,15 @@ def rename_by(old: str | Path, new: str | Path, flag: int, folder: int = _HERE) 
 
 
 def replace_file(file: Path, data: bytes, *, durable: bool = True) -> None:
-    """Replace or create ``file``, with missing folders. Raises OSError. Not ``durable``: a power cut may undo it."""
+    """Replace or create ``file``, with missing folders. Raises OSError. Not ``durable``: a power cut may undo it.
+
+    Below a project's ``.rails`` it is written first there, where the next start looks.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
+    begun = next((one for one in file.parents if one.name == ".rails"), file.parent)
     folder = os.open(file.parent, _FOLDER)
     try:
-        with _beside(folder, f".{file.name}", data, durable=durable) as temporary:
+        with _beside(folder, f"{begun.absolute()}/.{file.name}", data, durable=durable) as temporary:
             os.rename(temporary, file.name, src_dir_fd=folder, dst_dir_fd=folder)
         if durable:
             os.fsync(folder)

@@ -59,8 +59,7 @@ def _numbers() -> int:
     import zlib
 
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
-        return zlib.crc32(boot, Path("/proc/self/ns/pid").stat().st_ino)
+        return zlib.crc32(Path("/proc/sys/kernel/random/boot_id").read_bytes(), Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
         return 0
 

@@ -109,8 +109,7 @@ def line_column(text: str, offset: int, first: tuple[int, int] = (1, 1)) -> tupl
     """
     offset = max(0, min(offset, len(text)))
     before = text.rfind("\n", 0, offset)
-    column = offset - before if before >= 0 else offset + first[1]
-    return text.count("\n", 0, offset) + first[0], column
+    return text.count("\n", 0, offset) + first[0], (offset - before if before >= 0 else offset + first[1])
 
 
 def excerpt(text: str, offset: int, width: int = 60) -> str:
@@ -273,8 +272,7 @@ def main_eol(text: str) -> tuple[Eol, bool]:
     """Return the commonest line ending (``\\n`` if none), and whether there are others."""
     crlf = text.count("\r\n")
     counts: dict[Eol, int] = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
-    best = max(counts, key=counts.__getitem__)
-    return best, sum(map(bool, counts.values())) > 1
+    return max(counts, key=counts.__getitem__), sum(map(bool, counts.values())) > 1
 
 
 #: The signs that lines of the live view begin with, and what a screen reader is to read instead.

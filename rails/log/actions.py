@@ -48,7 +48,7 @@ def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
     if tool == SEARCH_FILES.name:
         where = _typed(given, "path")
         words = f'search "{_typed(given, "pattern")}"{where and f" in {where}"}'
-    return one_line(" ".join(words.split()), _SHOWN)
+    return one_line(words.strip(), _SHOWN)
 
 
 def paths_of(parameters: Json | Mapping[str, Json]) -> tuple[str, ...]:

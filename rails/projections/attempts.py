@@ -39,7 +39,8 @@ class _Try(Struct, frozen=True):
 def failures_of(turn: TurnView) -> Failures:
     """Return a turn's failures in comparable form."""
     found = {(refusal.code, refusal.path, refusal.message) for refusal in turn.refusals}
-    found |= {(f.rule, f.path, f.message) for gate in turn.gates[-1:] for f in gate.verdict.findings if f.new}
+    failed = [gate.verdict for gate in turn.gates[-1:] if gate.verdict.status != "pass"]
+    found |= {(f.rule, f.path, f.message) for verdict in failed for f in verdict.findings if f.new}
     asked = what_was_said(turn)
     found |= {("denied", asked, a.reason) for a in turn.approvals if a.answer in ("deny", "abort")}
     found |= {("failed", result.tool, result.text) for result in turn.results if not result.ok}

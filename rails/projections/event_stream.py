@@ -27,11 +27,13 @@ class EventStream:
         self._live = Live(cost)
         self._seq = 0
         self._partial = ""
+        self._pause = "asked"
 
     def __call__(self, record: Record) -> None:
         """Write a record."""
         self._seq = record.seq
         for signal in self._live.add(record):
+            self._pause = {"end": "", "error": "error"}.get(signal.kind, "asked")
             self._write(signal)
 
     def partly(self, text: str) -> None:
@@ -41,7 +43,9 @@ class EventStream:
         self._partial = text
 
     def close(self) -> None:
-        """End the stream."""
+        """End the stream; a session that pauses has an ``end``, too."""
+        if self._pause:
+            self._own("end", outcome=self._pause, message="The session pauses; ai-rails run --resume goes on.")
         if self._form == "jsonl":
             self._own("done")
             return

@@ -134,7 +134,8 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
                 bound = f"{limits.FILES_PER_CHANGE} files and {limits.CHANGE_BYTES // 1_000_000} MB"
                 raise CheckError(f"The command changed more than {bound}, which nobody can approve. Nothing was taken.")
         self._bases |= {str(change.path): change.before_sha256 for change in found}
-        return ChangeSet(tuple(sorted(found, key=lambda change: change.path))), tuple(left_out[:20])
+        left_out[20:] = [f"{len(left_out) - 20} more were left out."] * (len(left_out) > 20)
+        return ChangeSet(tuple(sorted(found, key=lambda change: change.path))), tuple(left_out)
 
     def hidden(self) -> Sequence[tuple[str, bool]]:
         """Return hidden paths, each with whether it is a folder. Raises CheckError."""
@@ -162,7 +163,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
     def _behind_link(self, path: WorkspacePath) -> str:
         folders = [Path(*path.parts), *Path(*path.parts).parents][:-1]
         if any((self.project / one).is_symlink() for one in folders):
-            return "one of its folders is a link in the project"
+            return "it, or a folder above it, is a link in the project"
         return ""
 
     def _before(self, path: WorkspacePath) -> tuple[bytes | None, int]:

@@ -43,8 +43,9 @@ def roots(view: SandboxView) -> tuple[Path, ...]:
     """Return the read-only paths besides system and project."""
     found = [*_own_programs(), *_node_of(view.project), *_of_environments(view.project)]
     found += [*_users(), *common_git(view.project), *view.read_only]
-    wanted = dict.fromkeys(path.absolute() for path in found)
-    shown = [path for path in wanted if path.exists() and _may_show(path, view)]
+    shown = [
+        path for path in dict.fromkeys(path.absolute() for path in found) if path.exists() and _may_show(path, view)
+    ]
     return tuple(path for path in shown if not any(other in path.parents for other in shown))
 
 
@@ -87,8 +88,7 @@ def _parts(prefix: Path) -> Iterator[Path]:
 
 
 def _node_of(project: Path) -> Iterator[Path]:
-    folders = os.get_exec_path()
-    outside = [one for one in folders if one.startswith("/") and not _real(one).is_relative_to(project)]
+    outside = [one for one in os.get_exec_path() if one.startswith("/") and not _real(one).is_relative_to(project)]
     node = shutil.which("node", path=os.pathsep.join(outside))
     if node:
         yield from around_program(_real(node))
@@ -112,8 +112,9 @@ def own_packages(folder: Path) -> tuple[Path, ...]:
 
 
 def _users() -> list[Path]:
-    named = os.environ.get(USERS, "").split(os.pathsep)
-    return [Path(one).expanduser() for one in named if one.startswith(("/", "~/"))]
+    return [
+        Path(one).expanduser() for one in os.environ.get(USERS, "").split(os.pathsep) if one.startswith(("/", "~/"))
+    ]
 
 
 def _is_known(prefix: Path) -> bool:

@@ -117,8 +117,12 @@ def _tries(label: Label) -> dict[str, bool]:
             space = str(Path("/proc/self/ns/pid").readlink())
             facts = {"outside": str(outside), "home": str(Path.home()), "pid": os.getpid(), "space": space, **ports}
             argv = (sys.executable, "-I", "-S", str(Path(__file__).with_name("escape_probe.py")), json.dumps(facts))
-            view = SandboxView(project, layer, (Path(__file__).parent,))
-            ran = run(argv, view, limits=SandboxLimits(seconds=_SECONDS), label=label)
+            ran = run(
+                argv,
+                SandboxView(project, layer, (Path(__file__).parent,)),
+                limits=SandboxLimits(seconds=_SECONDS),
+                label=label,
+            )
         got_out = outside.read_text() != "secret"
     if ran.timed_out:
         raise TimeoutError(errno.ETIMEDOUT, f"no answer within {_SECONDS:g} s")

@@ -51,8 +51,12 @@ def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(place))
         listener.listen(_CONNECTIONS)
-        room = threading.BoundedSemaphore(_CONNECTIONS)
-        threading.Thread(target=_accept, args=(listener, tuple(hosts), room), daemon=True, name="proxy").start()
+        threading.Thread(
+            target=_accept,
+            args=(listener, tuple(hosts), threading.BoundedSemaphore(_CONNECTIONS)),
+            daemon=True,
+            name="proxy",
+        ).start()
         try:
             yield place
         finally:

@@ -112,3 +112,14 @@ def test_no_file_stays_open_behind_a_writer(tmp_path):
         with RecordingDisk(fail_at=3, error=errno.EIO), pytest.raises(OSError, match="Input/output"):
             atomic_file.replace_file(tmp_path / "x", b"new")
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_below_dot_rails_a_file_is_begun_where_the_next_start_looks(tmp_path, monkeypatch):
+    """What a killed writer leaves in a session's folder would stay there for ever."""
+    begun = []
+    rename = os.rename
+    monkeypatch.setattr(os, "rename", lambda old, *rest, **more: begun.append(old) or rename(old, *rest, **more))
+    place = tmp_path / ".rails/sessions/x/summary.json"
+    atomic_file.replace_file(place, b"{}")
+    assert place.read_bytes() == b"{}"
+    assert begun[0].startswith(f"{tmp_path}/.rails/.summary.json.")

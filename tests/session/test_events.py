@@ -164,8 +164,8 @@ def test_c5_08_no_sooner_than_so_many_milliseconds_after_the_last_part(tmp_path,
 def test_c5_09_a_stream_that_breaks_off_is_closed_by_an_error(work):
     text = stream_of(work, WRITE, ModelError("The connection was lost."), approvals=["approve"])
     events = [json.loads(line) for line in text.splitlines()]
-    assert [event["type"] for event in events[-2:]] == ["error", "done"]
-    assert "The connection was lost." in events[-2]["message"]
+    assert [event["type"] for event in events[-3:]] == ["error", "end", "done"]
+    assert "The connection was lost." in events[-3]["message"]
 
 
 def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(work):
@@ -271,3 +271,10 @@ def test_c5_03_a_repaired_block_did_not_pass_and_is_shown_as_it_will_run_and_as_
     assert (block["validationPassed"], block["corrected"], block["verdict"]) == (False, True, "corrected")
     assert block["original"].strip() == sent.strip()
     assert json.loads(block["content"]) == {"tool": "write_file", "parameters": {"path": "a.txt", "content": "one\n"}}
+
+
+def test_a_session_that_pauses_has_an_end_with_its_outcome_too(work):
+    asks = '```json\n{"tool": "ask_user", "question": "Which port?"}\n```\n'
+    for answer, outcome in ((asks, "asked"), (ModelError("no service"), "error")):
+        *_, end, done = map(json.loads, stream_of(work, answer).splitlines())
+        assert (end["type"], end["outcome"], done["type"]) == ("end", outcome, "done")

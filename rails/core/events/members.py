@@ -35,10 +35,9 @@ def _members_of(kind: Any) -> tuple[Member, ...]:  # noqa: ANN401 - a type is no
     names = kind.__struct_fields__
     defaults = kind.__struct_defaults__
     given = [msgspec.NODEFAULT] * (len(names) - len(defaults)) + list(defaults)
-    keys = kind.__struct_encode_fields__
     return tuple(
         Member(name, key, default is msgspec.NODEFAULT, default)
-        for name, key, default in zip(names, keys, given, strict=True)
+        for name, key, default in zip(names, kind.__struct_encode_fields__, given, strict=True)
     )
 
 

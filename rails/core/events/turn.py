@@ -72,7 +72,6 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
     ) -> LlmResponse:
         """Return the event of ``answer``."""
         message = answer.message
-        kept = answer_to_json(answer)
         return cls(
             words=words,
             text=message.text,
@@ -80,7 +79,7 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
             calls=message.calls,
             duration_ms=duration_ms,
             role=message.role,
-            content=kept["content"],
+            content=answer_to_json(answer)["content"],
             stop_reason=answer.stop_reason,
             usage=answer.usage,
             model=answer.model,
@@ -126,8 +125,7 @@ class McpRequestFormulated(Event, frozen=True):
 
     def to_json(self) -> dict[str, Json]:
         """Return the details of the event's record."""
-        said = cast("dict[str, Json]", to_json(self.request))
-        return {name: value for name, value in said.items() if name != "raw"}
+        return {name: value for name, value in cast("dict[str, Json]", to_json(self.request)).items() if name != "raw"}
 
     @classmethod
     def from_json(cls, message: str, details: Mapping[str, Json]) -> McpRequestFormulated:
