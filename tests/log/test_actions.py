@@ -12,7 +12,8 @@ from tests.rows import walked
     [
         ("run_command", {"command": "python3 -m pytest -q"}, "$ python3 -m pytest -q"),
         ("run_command", {"command": ["python3", "-c", "print(1)"]}, "$ python3 -c 'print(1)'"),
-        ("run_command", {"command": "a\n\u202eb\x1b[2J"}, "$ a \\u202eb\\x1b[2J"),
+        ("run_command", {"command": "a\n\u202eb\x1b[2J"}, "$ a\\x0a\\u202eb\\x1b[2J"),
+        ("run_command", {"command": "echo 'a  b'   && ls"}, "$ echo 'a  b'   && ls"),
         ("run_command", {}, "$"),
         ("run_tests", {"arguments": ["-k", "two words"]}, "run tests -k 'two words'"),
         ("run_tests", {}, "run tests"),

@@ -92,7 +92,9 @@ def test_no_more_is_told_as_left_out_than_twenty(project):
     with CopyLayer(project) as layer:
         for number in range(25):
             (layer.root / f"{number:02}").symlink_to("x")
-        assert [words[:2] for words in told(layer)[1]] == [f"{number:02}" for number in range(20)]
+        *named, more = told(layer)[1]
+        assert [words[:2] for words in named] == [f"{number:02}" for number in range(20)]
+        assert more == "5 more were left out."
 
 
 def test_more_than_anybody_can_approve_is_not_taken(layer, monkeypatch):
