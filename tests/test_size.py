@@ -29,7 +29,7 @@ PACKAGES = {
     "git": 4_276,
     "integrations": 21_774,
     "json_schema": 10_386,
-    "log": 19_473,
+    "log": 19_477,
     "models": 13_930,
     "n8n": 65_054,
     "parsing": 51_506,

@@ -40,7 +40,7 @@ def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
     given = parameters if isinstance(parameters, Mapping) else {}
     if tool in _WORDS:
         verb, *names = _WORDS[tool]
-        words = " ".join((verb, *(_typed(given, name) for name in names)))
+        words = " ".join(filter(None, (verb, *(_typed(given, name) for name in names))))
     else:
         words = f"{tool} {', '.join(paths_of(given))}"
     if tool == READ_FILE.name:
