@@ -141,5 +141,4 @@ def _picked(passing: Sequence[int], results: Sequence[JobResult]) -> int | None:
         answer = input(f"Which one? {numbers}; Enter takes {best + 1}; anything else: none of them. ").strip()
     except EOFError:
         return None
-    choices = {"": best} | {str(number + 1): number for number in passing}
-    return choices.get(answer)
+    return ({"": best} | {str(number + 1): number for number in passing}).get(answer)

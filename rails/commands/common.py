@@ -167,12 +167,13 @@ def notes_of(loaded: Agents, registry: Registry) -> list[str]:
     unknown = (
         f"the agent {agent.name} works without {name}: no tool has that name ({agent.source})"
         for agent in loaded.values()
-        for name in agent.tools or ()
+        for name in (*(agent.tools or ()), *(agent.shown or ()))
         if registry.get(name) is None
     )
     notes = [one_line(words, 600) for words in (*loaded.notes, *registry.notes, *unknown)]
     more = len(notes) - _MOST_NOTES
-    return [*notes[:_MOST_NOTES], *([f"and {more} more: ai-rails doctor lists them"] if more > 0 else [])]
+    notes[_MOST_NOTES:] = [f"and {more} more: ai-rails doctor lists them"] * (more > 0)
+    return notes
 
 
 def answers_of(state: Path, session_id: str) -> PendingAnswers:

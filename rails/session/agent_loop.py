@@ -259,7 +259,7 @@ class AgentLoop:
             self.told = came_to.told
             self.context.publish(OutputRefused((Refusal("claim", self.told),)))
             words = f"{feedback.HEADER}\nHuman/System Feedback: {self.told}"
-            self._send(turn, Message("user", ()), ["output"], words)
+            self._send(turn, Message("user", ()), [], words)
             return None
         self.final = turn.answer.message
         return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])

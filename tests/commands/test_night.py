@@ -64,7 +64,9 @@ def project(tmp_path, monkeypatch):
     own.mkdir(parents=True)
     (own / "policy.toml").write_text(POLICY)
     (own / "agent_templates").mkdir()
-    (own / "agent_templates/poet.md").write_text("---\nname: poet\ndescription: x\ntools: wrte_file\n---\nWrite.\n")
+    (own / "agent_templates/poet.md").write_text(
+        "---\nname: poet\ndescription: x\ntools: wrte_file\nx-rails:\n  shown: raed_file\n---\nWrite.\n"
+    )
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(folder)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
@@ -107,7 +109,9 @@ def test_the_morning_after_twenty_sessions_names_each_rightly_and_nothing_is_gre
         with monkeypatch.context() as patch:
             patch.setattr(where, what, raising(error))
             assert run(task, ["x"]) == code
-    assert "the agent poet works without wrte_file: no tool has that name" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    for name in ("wrte_file", "raed_file"):
+        assert f"the agent poet works without {name}: no tool has that name" in told
     state = project / ".rails"
     goes_on = next(card.session_id for card in Summaries(state).newest(99) if card.task == "has a fault")
     with SessionLog.reopen(state, goes_on):
