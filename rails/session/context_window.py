@@ -117,8 +117,7 @@ def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message,
         kept.append(message if parts == message.parts else replace(message, parts=parts))
     if not step.page:
         return tuple(kept)
-    gone = messages[: step.kept_from]
-    stands_for = sum(one.stands_for + (one.role == "assistant") for one in gone)
+    stands_for = sum(one.stands_for + (one.role == "assistant") for one in messages[: step.kept_from])
     return (Message("user", (TextPart(step.page),), stands_for), *kept[step.kept_from :])
 
 

@@ -87,8 +87,11 @@ class HostedLog:
                 ids=(), ok=True, text=said, changes=part.files(), facts={"diff": part.diff()}, duration_ms=0.0
             )
         )
-        words = tuple(str(change.path) for change in part.changes)
-        self._publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, words))
+        self._publish(
+            CheckpointEvent(
+                f"step {applied.step}: {title}", applied.step, tuple(str(change.path) for change in part.changes)
+            )
+        )
         return True
 
     def ended(self, why: str) -> None:

@@ -142,8 +142,8 @@ def carry_out_plan(
         model=context.model.name,
     )
     agreed = ask_permit(context, ids, asked, sign_changes)
-    if isinstance(agreed, RequestResult):
-        return agreed
+    if isinstance(agreed, RequestResult):  # what was shown with the difference may be why
+        return replace(agreed, text="\n".join((agreed.text, *_accepted(verdict.style))))
     outcome = _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
     context.wrote[:] = requests[:1]
     if tested and outcome.ok and not agreed.account:
@@ -251,8 +251,13 @@ def _left_by_a_fault(context: TurnContext, changes: ChangeSet) -> Applied:
 
 def _publish_step(context: TurnContext, applied: Applied, title: str) -> None:
     if applied.step:
-        paths = tuple(str(change.path) for change in applied.changes.changes)
-        context.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths))
+        context.publish(
+            CheckpointEvent(
+                f"step {applied.step}: {title}",
+                applied.step,
+                tuple(str(change.path) for change in applied.changes.changes),
+            )
+        )
     elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
         context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))
 

@@ -157,8 +157,15 @@ def _around(state: ResumeState, record: Record) -> ResumeState:
         case HumanSteered(about="handoff", answer="go", text=text):
             return replace(state, agreed=True, handed=text or "")
         case HumanSteered(about="handoff", answer="back", text=text):
-            before = max(0, state.finished - 1)
-            return replace(state, finished=before, agreed=True, handed=text or "", offered="", stopped="", why="")
+            return replace(
+                state,
+                finished=max(0, state.finished - 1),
+                agreed=True,
+                handed=text or "",
+                offered="",
+                stopped="",
+                why="",
+            )
         case HumanSteered(about="follow_up"):
             return replace(state, talking=True, taken=0, codes=(), words="", rung="", begun={})
         case WorkflowEnd():

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from rails.commands.pasted import NothingToApplyError, Settling, with_definition
 from rails.session.ask_user import UserReply
 from rails.session.project import registry_of
 from tests.commands.terminal import Terminal
+from tests.shipped import styled
 
 CASES = Path(__file__).parent.parent / "cases/asked"
 STORE = '''"""Tasks."""
@@ -241,3 +243,17 @@ def test_without_a_terminal_nothing_is_copied_and_that_is_said(project):
     ran = subprocess.run(command, input=given, capture_output=True, text=True, check=False, start_new_session=True)
     assert "Not copied: there is no terminal here." in ran.stdout
     assert "]52;" not in ran.stdout
+
+
+def test_what_is_denied_is_pasted_back_with_the_findings_that_were_shown(project):
+    styled(project)
+    answer = project / "answer.md"
+    answer.write_text("src/one.py\n```python\nimport os\n\nt = True if os.sep == 'x' else None\nl = 1\n```\n", "utf-8")
+    here = Terminal(project, dict(os.environ), "apply", str(answer))
+    here.until("then Enter")
+    time.sleep(0.6)
+    here.type("d no\r")
+    assert here.end() == 1
+    back = here.seen.replace("\r\n", "\n").split("Paste this back into the chat:")[1]
+    assert "Human Feedback: no" in back
+    assert "src/one.py:4: E741" in back
