@@ -347,10 +347,8 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
 
 def _reason(ending: Ending, screen: ProgressScreen) -> str:
     """Return why it ended so, without what the screen shows beside it: the model's error and the command to go on."""
-    if is_good(ending.outcome):
-        return ""
-    words = ending.message.removeprefix(screen.failed).partition("Nothing is lost:")[0].strip()
-    return one_line(f": {words}", 1_500) if words else ""
+    words = ending.message.removeprefix(screen.failed).partition("Nothing is lost:")[0].split()
+    return one_line(f": {' '.join(words)}", 1_500) if words and not is_good(ending.outcome) else ""
 
 
 def _option_for(project: Path) -> str:
