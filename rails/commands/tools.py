@@ -53,8 +53,9 @@ def options(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Return the exit code."""
-    room = {"list": 0, "test": 2}.get(options.action, 1)
-    common.refuse_more(f"tools {options.action}", (options.name, options.parameters), room)
+    common.refuse_more(
+        f"tools {options.action}", (options.name, options.parameters), {"list": 0, "test": 2}.get(options.action, 1)
+    )
     return _ACTIONS[options.action](options, common.project_of(options))
 
 
