@@ -37,7 +37,9 @@ _WHOLE: Final = lazy(
     r"|\.coveragerc|\.editorconfig|\.pre-commit-config\.yaml|eslint-suppressions\.json|sonar-project\.properties"
     r"|package\.yaml|[jt]sconfig(?:\.[\w.-]+)?\.json|pyrightconfig\.json"
 )
-_INI: Final = frozenset({"setup.cfg", "tox.ini"})
+#: Files with a table for each tool, and how it begins.
+_TABLES: Final = ("setup.cfg", "tox.ini", "pyproject.toml", "package.json")
+_TABLE: Final = rb'(?m)^\[(?:tool[.:])?TOOL\b|"TOOL(?:Config)?": *\{'
 #: Files of commands, of which some run checks.
 _COMMANDS: Final = lazy(
     r"(?:.*/)?(?:(?:gnu)?makefile|justfile|taskfile\.ya?ml|noxfile\.py|jenkinsfile|lefthook\.ya?ml|\.gitlab-ci\.ya?ml"
@@ -88,7 +90,7 @@ def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = (
     also = set(configures)
     for path, before, after in sides:
         if (path, before, after) in changed or path in also:
-            mild = path in proven or path.endswith(".py") or _is_first(path, before, after)
+            mild = path in proven or path.endswith(".py") or _is_first(project, path, before, after)
             mild = mild or (path == ".rails.toml" and _adds_only(before, after))
             yield _finding(path, before, after, mild=mild)
         elif _without_schema(path, before, after):
@@ -134,13 +136,16 @@ def _part(path: str, name: str, data: bytes | None) -> object:
     if not data or name == ".gitignore":
         return None
     if name == "pyproject.toml":
-        tool = config_files.table(config_files.parse_toml(data, name), "tool")
-        return {key: value for key, value in tool.items() if key not in _BUILDS | _TASTE} or None
+        return {
+            key: value
+            for key, value in config_files.table(config_files.parse_toml(data, name), "tool").items()
+            if key not in _BUILDS | _TASTE
+        } or None
     if name == ".rails.toml":
         return config_files.table(config_files.parse_toml(data, name), "gate") or None
     if name == "package.json":
         return _manifest(json.loads(data))
-    if name in _INI:
+    if name in _TABLES[:2]:
         return _sections(data) or None
     if not (is_whole := _WHOLE.fullmatch(name)) and not _COMMANDS.fullmatch(path):
         return None
@@ -172,9 +177,14 @@ def _manifest(value: Json) -> Mapping[str, Json] | None:
     return found or None
 
 
-def _is_first(path: str, before: bytes | None, after: bytes | None) -> bool:
-    name = path.rpartition("/")[2]
-    return before is None and not name.endswith("ignore") and not _EXCLUDES.search(after or b"")
+def _is_first(project: Path, path: str, before: bytes | None, after: bytes | None) -> bool:
+    """Return whether nothing in the project's folder configures the same tool."""
+    tool = re.search(_CHECKS, path.rpartition("/")[2])
+    if before is not None or path.endswith("ignore") or _EXCLUDES.search(after or b""):
+        return False
+    names = " ".join(file.name for file in project.glob("*") if file != project / path)
+    tables = b"".join(config_files.read_config_file(project / name) for name in _TABLES)
+    return tool is None or (tool[0] not in names and not re.search(_TABLE.replace(b"TOOL", tool[0].encode()), tables))
 
 
 def _adds_only(before: bytes | None, after: bytes | None) -> bool:

@@ -104,13 +104,11 @@ def run_check_command(
         measures = command.measures and (command.changed or coverage.is_measured(project))
         approved = [name for name in contents if measures and name in coverage.CONFIGS]
         layer.put({**contents, **{name: _content(project, name, {}) or None for name in approved}})
-        shown = (*own_program(program, project), *command.needs)
-        view = SandboxView(project, layer, shown, command.environment)
+        view = SandboxView(project, layer, (*own_program(program, project), *command.needs), command.environment)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
         argv, report = coverage.measured(command.argv, project) if measures else (command.argv, ())
         paths = json.dumps([name for name, data in contents.items() if data is not None]).encode()
-        stdin = paths if command.takes_paths else b""
-        ran = run(argv, view, limits=bounds, label=label, stdin=stdin, collect=False)
+        ran = run(argv, view, limits=bounds, label=label, stdin=(paths if command.takes_paths else b""), collect=False)
         if ran.timed_out:
             raise CommandFailedError(
                 f"{command.name} did not finish within {command.timeout_s:g} seconds and was stopped."

@@ -59,8 +59,10 @@ def uncovered(
 ) -> Iterator[tuple[str, int, str]]:
     """Yield (path, line, message) for each file with too few changed lines covered. Raises CheckError."""
     try:
-        files = json.loads(report)["files"]
-        known = {str(path): (set(one["executed_lines"]), set(one["missing_lines"])) for path, one in files.items()}
+        known = {
+            str(path): (set(one["executed_lines"]), set(one["missing_lines"]))
+            for path, one in json.loads(report)["files"].items()
+        }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckError("coverage.py wrote something unknown") from error
     counted = {path: _changed(before.get(path), data) for path, data in after.items() if data and path in known}

@@ -127,8 +127,11 @@ class Gate:
             read = read_from_disk(self.project, change.path)
             if not isinstance(read, str):
                 now.append(FileChange(change.path, change.before, read[0], read[1]))
-        fixed = self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes
-        pairs = [(was, new) for was, new in zip(now, fixed, strict=True) if new.after != was.after]
+        pairs = [
+            (was, new)
+            for was, new in zip(now, self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes, strict=True)
+            if new.after != was.after
+        ]
         return ChangeSet(tuple(FileChange(was.path, was.after, new.after, was.mode) for was, new in pairs))
 
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
@@ -435,8 +438,9 @@ class Gate:
                 answered.add(outcome.path)
         except FAULT as error:
             return _all_missed(name, jobs, files, _why(error))
-        silent = [job for job in jobs if job.path not in answered]
-        _all_missed(name, silent, files, "the check did not answer for this file")
+        _all_missed(
+            name, [job for job in jobs if job.path not in answered], files, "the check did not answer for this file"
+        )
         return report.runs
 
 

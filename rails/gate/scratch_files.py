@@ -46,8 +46,16 @@ def misplaced(created: Iterable[str], stands: Callable[[str], bool]) -> Iterator
         *folders, name = path.split("/")
         if "scratch" not in folders and _is_temporary(path.removesuffix(name), name, stands):
             words = f"{name} looks like a temporary file; those are kept in scratch/ only."
-            remedy = f"Write it to scratch/{name}, or give it the name of what it is."
-            yield Finding(path, 1, 1, "misplaced-temporary", words, "gate", end_line=1, remedy=remedy)
+            yield Finding(
+                path,
+                1,
+                1,
+                "misplaced-temporary",
+                words,
+                "gate",
+                end_line=1,
+                remedy=f"Write it to scratch/{name}, or give it the name of what it is.",
+            )
 
 
 def _is_temporary(folder: str, name: str, stands: Callable[[str], bool]) -> bool:

@@ -122,5 +122,9 @@ _WORST: Final[tuple[Status, ...]] = ("fail", "error", "pass")
 
 
 def _added(one: CheckRun, other: CheckRun) -> CheckRun:
-    ms = round(one.duration_ms + other.duration_ms, 2)
-    return replace(one, duration_ms=ms, files=one.files + other.files, cached=one.cached + other.cached)
+    return replace(
+        one,
+        duration_ms=round(one.duration_ms + other.duration_ms, 2),
+        files=one.files + other.files,
+        cached=one.cached + other.cached,
+    )

@@ -172,8 +172,7 @@ def _skips(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
 def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     for mark in node.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith("parametrize") and len(mark.args) > 1:
-            values = getattr(mark.args[1], "elts", ())
-            yield from map(ast.unparse, values)
+            yield from map(ast.unparse, getattr(mark.args[1], "elts", ()))
 
 
 def _asserted(function: ast.AST) -> Iterator[str]:

@@ -149,6 +149,26 @@ def test_taking_a_command_away_is_a_finding_and_adding_one_is_told(world):
     assert ("gate-config-changed", "warning") in [(f.rule, f.severity) for f in verdict.findings]
 
 
+def test_a_new_configuration_asks_where_one_of_the_same_tool_is_there_already(tmp_path):
+    lax = '[lint]\nselect = ["E9"]\n'
+    for number, (there, text, name, new, severity) in enumerate(
+        (
+            ("a.py", "", "ruff.toml", lax, "warning"),
+            ("ruff.toml", '[lint]\nselect = ["E", "F"]\n', ".ruff.toml", lax, "error"),
+            ("pyproject.toml", '[tool.ruff.lint]\nselect = ["E", "F"]\n', "ruff.toml", lax, "error"),
+            ("setup.cfg", "[flake8]\nmax-line-length = 80\n", ".flake8", "[flake8]\nmax-line-length = 200\n", "error"),
+            ("pyproject.toml", 'dependencies = ["mypy"]\n', "mypy.ini", "[mypy]\nstrict = true\n", "warning"),
+            ("package.json", '{"jest": {"verbose": true}}', "jest.config.js", "export default {};\n", "error"),
+        )
+    ):
+        project = tmp_path / str(number)
+        project.mkdir()
+        (project / there).write_text(text, "utf-8")
+        with Gate(project) as gate:
+            found = gate.check_contents({name: new}).findings
+        assert [one.severity for one in found if one.rule == "gate-config-changed"] == [severity], (there, name)
+
+
 # -- commands --------------------------------------------------------------------------------------
 
 

@@ -45,8 +45,11 @@ _TOML_PLACE: Final = lazy(r" \(at (?:line (\d+), column (\d+)|end of document)\)
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Parse each file, before and after."""
-    run = CheckRun("data", "", 0, "syntax, duplicate keys, JSON Schemas")
-    return CheckReport.of_files(run, jobs, lambda job: data_outcome(job, context, _check))
+    return CheckReport.of_files(
+        CheckRun("data", "", 0, "syntax, duplicate keys, JSON Schemas"),
+        jobs,
+        lambda job: data_outcome(job, context, _check),
+    )
 
 
 def data_outcome(job: CheckJob, context: CheckContext, check: DataCheck) -> CheckResult:

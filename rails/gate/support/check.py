@@ -71,8 +71,9 @@ class CheckReport(Struct, frozen=True):
         """Return the report of a check on single files; ``run`` gets its time and files here."""
         start = time.perf_counter()
         outcomes = tuple(map(outcome, jobs))
-        spent = round((time.perf_counter() - start) * 1000, 2)
-        return cls(outcomes, (replace(run, duration_ms=spent, files=len(jobs)),))
+        return cls(
+            outcomes, (replace(run, duration_ms=round((time.perf_counter() - start) * 1000, 2), files=len(jobs)),)
+        )
 
 
 class CheckContext(Struct):

@@ -73,9 +73,14 @@ def bandit(python: str) -> CheckCommand:
 def pytest(python: str) -> CheckCommand:
     """Return the tests; running none is a finding."""
     argv = (python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=.rails-junit.xml")
-    codes = frozenset({0, 1, 2, 5})
     return CheckCommand(
-        "pytest", argv, reads="junit", report=".rails-junit.xml", ok_codes=codes, endings=(".py",), measures=True
+        "pytest",
+        argv,
+        reads="junit",
+        report=".rails-junit.xml",
+        ok_codes=frozenset({0, 1, 2, 5}),
+        endings=(".py",),
+        measures=True,
     )
 
 
@@ -95,6 +100,9 @@ def program(name: str, project: Path) -> str:
         return next((str(place) for place in places if os.access(place, os.X_OK)), sys.executable)
     if "/" in name:
         return name
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    safe = [one for one in folders if Path(one).is_absolute() and project not in Path(one, "x").resolve().parents]
+    safe = [
+        one
+        for one in os.environ.get("PATH", os.defpath).split(os.pathsep)
+        if Path(one).is_absolute() and project not in Path(one, "x").resolve().parents
+    ]
     return shutil.which(name, path=os.pathsep.join(safe)) or name

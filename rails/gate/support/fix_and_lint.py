@@ -224,8 +224,16 @@ class FixAndLint(Struct):
         name = self.tools.formatter_name
         lines = lines_of(data)
         first = next(compress(count(1), map(operator.ne, lines, lines_of(wanted))), len(lines))
-        words = f"The file is not formatted as {name} would."
-        found = Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first)
+        found = Finding(
+            self.job.path,
+            first,
+            1,
+            "format",
+            f"The file is not formatted as {name} would.",
+            name,
+            fixable=True,
+            end_line=first,
+        )
         return (replace(found, severity="info", fixable=False) if self.tools.other_format else found,)
 
     # -- tools ------------------------------------------------------------------------------------

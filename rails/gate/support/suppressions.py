@@ -110,8 +110,18 @@ def new_ones(
     ends = sum(count for key, count in known.items() if "enable" in key)
     if ends and any("disable" in comment for _, _, comment in _all(path, after)):
         words = f"Comments that switch a check on again are gone ({ends}); what follows is hidden"
-        remedy = "Put them back, or remove what switches the check off."
-        findings.append(Finding(path, 1, 1, "new-suppression", words, "gate", end_line=1, remedy=remedy))
+        findings.append(
+            Finding(
+                path,
+                1,
+                1,
+                "new-suppression",
+                words,
+                "gate",
+                end_line=1,
+                remedy="Put them back, or remove what switches the check off.",
+            )
+        )
     return findings
 
 

@@ -183,8 +183,9 @@ class BiomeTools(NodeTools):
     def _lint_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> list[Diagnostic]:
         with scratch_folder("biome") as folder:
             self._laid_out(Path(folder), configuration, path, data)
-            flags = ("--reporter=json", "--max-diagnostics=none", "--colors=off")
-            ran = self._run(folder, ("lint", *flags, f"./{path}"))
+            ran = self._run(
+                folder, ("lint", *("--reporter=json", "--max-diagnostics=none", "--colors=off"), f"./{path}")
+            )
         if "No files were processed" in ran.err:
             raise ExcludedError
         try:

@@ -106,8 +106,9 @@ class NodeTools:
         if fence := wrapping_fence(split_lines(text)):
             # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
             words = "The file is wrapped in a Markdown code fence."
-            remedy = "Leave the fence lines out."
-            return Finding(path, fence, 1, RULE, words, self.parser, end_line=fence, remedy=remedy)
+            return Finding(
+                path, fence, 1, RULE, words, self.parser, end_line=fence, remedy="Leave the fence lines out."
+            )
         return self._parsed(path, data, text)
 
     def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
@@ -286,8 +287,17 @@ def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
         return None
     line, column = place
     why, remedy = cause(text, line, "")
-    words = f"The syntax is invalid. {why}".strip()
-    return Finding(path, line, column, RULE, words, "tree-sitter", end_line=line, end_column=column, remedy=remedy)
+    return Finding(
+        path,
+        line,
+        column,
+        RULE,
+        f"The syntax is invalid. {why}".strip(),
+        "tree-sitter",
+        end_line=line,
+        end_column=column,
+        remedy=remedy,
+    )
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
@@ -317,8 +327,7 @@ class _Messages(Struct):
 
 def _diagnostic(found: _Message) -> Diagnostic:
     edits = (FixEdit(found.fix.start, found.fix.end, found.fix.text),) if found.fix else ()
-    words = one_line(found.message, 300)
-    return Diagnostic(found.rule or _NO_RULE, words, found.start, found.end, edits, bool(edits))
+    return Diagnostic(found.rule or _NO_RULE, one_line(found.message, 300), found.start, found.end, edits, bool(edits))
 
 
 def _number(value: Json) -> int:

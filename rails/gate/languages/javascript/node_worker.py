@@ -29,10 +29,9 @@ def tool_folder() -> Path:
 
 def find_node(project: Path) -> str | None:
     """Return Node.js's absolute path from ``PATH``, never inside the project."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     safe = [
         folder
-        for folder in folders
+        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)
         if Path(folder).is_absolute() and project not in Path(folder, "x").resolve().parents
     ]
     found = shutil.which("node", path=os.pathsep.join(safe))

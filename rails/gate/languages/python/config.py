@@ -192,8 +192,9 @@ def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
             if every:
                 targets["*"] = every
             sources = (("src", (*src, more_src)),) if more_src else ()
-            patterns = None if include is None else include + more
-            return RuffSettings(True, sources, "", tuple(seen), tuple(targets.items()), patterns)
+            return RuffSettings(
+                True, sources, "", tuple(seen), tuple(targets.items()), (None if include is None else include + more)
+            )
         file = real_path(file.parent / extended)
         if project not in file.parents:
             words = "which is outside the project or leads through a link or '..'; name it by its plain path inside"

@@ -100,8 +100,7 @@ def own_tool(project: Path, name: str) -> OwnTool | None:
 
 def installed_tools(project: Path) -> tuple[OwnTool, ...]:
     """Return those that can be run."""
-    found = (own_tool(project, name) for name in sorted(_OLDEST))
-    return tuple(own for own in found if own and own.is_installed)
+    return tuple(own for own in (own_tool(project, name) for name in sorted(_OLDEST)) if own and own.is_installed)
 
 
 def agree(project: Path) -> None:

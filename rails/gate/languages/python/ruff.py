@@ -113,8 +113,15 @@ def _diagnostic(item: _Item) -> Diagnostic:
         edits = tuple(FixEdit(_pair(one.location), _pair(one.end_location), one.content) for one in item.fix.edits)
         safe = item.fix.applicability == "safe"
         remedy = item.fix.message or ""
-    rule = item.code or item.name or SYNTAX
-    return Diagnostic(rule, item.message, _pair(item.location), _pair(item.end_location), edits, safe, remedy)
+    return Diagnostic(
+        (item.code or item.name or SYNTAX),
+        item.message,
+        _pair(item.location),
+        _pair(item.end_location),
+        edits,
+        safe,
+        remedy,
+    )
 
 
 def _pair(place: _Place) -> tuple[int, int]:

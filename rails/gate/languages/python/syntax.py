@@ -46,8 +46,11 @@ def _program(data: bytes) -> object:
             node.kind = None  # formatters drop the u of u""
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             node.value.value = re.sub(r"\W", "", str(node.value.value))
-    tokens = tokenize.tokenize(io.BytesIO(data).readline)
-    comments = [token.string.strip("# \t\xa0") for token in tokens if token.type == tokenize.COMMENT]
+    comments = [
+        token.string.strip("# \t\xa0")
+        for token in tokenize.tokenize(io.BytesIO(data).readline)
+        if token.type == tokenize.COMMENT
+    ]
     return ast.dump(tree), comments
 
 

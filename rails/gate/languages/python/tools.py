@@ -65,8 +65,7 @@ class PythonTools:
             self.not_run = f"which cannot be run here: {error}"
             return ours
         self.used.add(own.name)
-        place = str(self.home / own.place / "bin" / own.name)
-        return Tool(own.name, (place,), own.version)
+        return Tool(own.name, (str(self.home / own.place / "bin" / own.name),), own.version)
 
     @cached_property
     def own_pool(self) -> PythonPool:
