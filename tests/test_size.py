@@ -20,7 +20,7 @@ PACKAGES = {
     "agents": 9_591,
     "approval": 27_869,
     "batch": 15_332,
-    "commands": 45_032,
+    "commands": 45_034,
     "config": 5_731,
     "core": 23_432,
     "data_formats": 14_531,

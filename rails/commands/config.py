@@ -76,8 +76,11 @@ def _as_text(found: AllSettings, project: Path) -> Iterator[str]:
 
 
 def _value(one: Setting) -> str:
-    in_words = isinstance(one.value, str) and one.source == "default"
-    shown = str(one.value) if in_words else json.dumps(one.value, ensure_ascii=False)
+    shown = (
+        str(one.value)
+        if (isinstance(one.value, str) and one.source == "default")
+        else json.dumps(one.value, ensure_ascii=False)
+    )
     return one_line(shown, 200)
 
 

@@ -56,8 +56,11 @@ def run(options: argparse.Namespace) -> int:
     else:
         approver = ScriptedApprover(script["approvals"], partial(common.show_question, screen), by="the demo script")
     model = open_model(f"recorded:{example / 'conversation.jsonl'}")
-    tasks = tuple((step["agent"], step["task"]) for step in script["tasks"])
-    job = SessionJob(project, tasks, approve="ask" if options.interactive else "script")
+    job = SessionJob(
+        project,
+        tuple((step["agent"], step["task"]) for step in script["tasks"]),
+        approve="ask" if options.interactive else "script",
+    )
     with SessionLog.create(state_of(project)) as log:
         screen.line(f"AI-Rails demo · session {log.session_id}", "bold")
         screen.line(f"  project   {project} (a fresh copy, in git)")

@@ -183,8 +183,10 @@ class ProgressScreen:
             case OverseerAlert(severity=severity, evidence=evidence, usage=usage):
                 if usage is not None:
                     self._use(record.llm_model_used, usage)
-                style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
-                self.line(f"  overseer: {one_line(record.message, 300)}", style)
+                self.line(
+                    f"  overseer: {one_line(record.message, 300)}",
+                    {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim"),
+                )
                 self.line(f"            {one_line(evidence, 200)}", "dim")
             case HumanSteered(about="follow_up" | "conversation"):
                 pass  # it was just typed

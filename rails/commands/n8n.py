@@ -47,8 +47,7 @@ def _rules(options: argparse.Namespace, words: list[str]) -> int:
     common.refuse_more("n8n rules", words, 0)
     rows = [(rule.id, rule.severity, rule.reason, rule.example) for rule in RULES.values()]
     if options.json:
-        names = ("id", "severity", "reason", "example")
-        common.print_json([dict(zip(names, row, strict=True)) for row in rows])
+        common.print_json([dict(zip(("id", "severity", "reason", "example"), row, strict=True)) for row in rows])
         return EXIT_OK
     for rule, severity, reason, example in rows:
         print(f"{rule}  {severity:7}  {one_line(reason, 160)}\n{'':17} {one_line(example, 160)}")

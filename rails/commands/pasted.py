@@ -207,7 +207,10 @@ class Settling(Struct):
     def _asked(self, line: int, body: str, paths: Sequence[str]) -> str:
         choices = {str(n): (path, path) for n, path in enumerate(paths[:6], 1)}
         choices |= {"f": ("feedback", "f PATH: another file"), "n": (_NONE, "none: leave the block out")}
-        return self._answer(f"Line {line}: which file is this block for? {_begins(body)}", choices)
+        answer = self._answer(f"Line {line}: which file is this block for? {_begins(body)}", choices)
+        if not answer:
+            self.note(f"line {line}: the block is left out, as nothing says which file it is for")
+        return answer
 
     def _answer(self, words: str, choices: Mapping[str, tuple[str, str]]) -> str:
         reply = self.person.answer(UserQuestion("block", (words,), choices, _NONE))

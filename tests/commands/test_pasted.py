@@ -193,7 +193,9 @@ def test_a_block_without_a_name_gets_the_file_that_a_person_names(project):
     assert (asked, "\n`src/dates.py`\n" in text) == ([], True), "its path is in the text above it"
     block = 'A file of its own:\n\n```python\n"""Dates."""\n```\n'
     assert "\n`lib/days.py`\n" in pasted(block, "f lib/days.py")[0]
-    assert "lib" not in pasted(block, "n")[0]
+    text, _, notes = pasted(block, "n")
+    assert "lib" not in text
+    assert notes == ["line 3: the block is left out, as nothing says which file it is for"]
 
 
 def test_a_shortened_body_is_refused_with_the_line_that_stands_for_the_rest(project, capsys):
