@@ -66,14 +66,14 @@ def test_configuration_that_is_deleted_is_a_finding(repository):
 
 def test_the_hook_that_pre_commit_runs_finds_what_is_new(repository):
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    words = shlex.split(hook["entry"])
+    words = [*shlex.split(hook["entry"]), *hook["args"]]
     assert words[:2] == ["ai-rails", "gate"]
     repository.put("old.py", "print(undefined)\n")
     commit(repository)
     repository.put("old.py", "print(undefined)\nx = 1\n")
-    repository.put("new.py", "import os\n")
+    repository.put("-new/new.py", "import os\n")
     repository.git("add", "-A")
-    done = gate(repository.project, *words[2:], "old.py", "new.py")
+    done = gate(repository.project, *words[2:], "old.py", "-new/new.py")
     assert (done.returncode, "F401" in done.stdout, "F821" in done.stdout) == (1, True, False), done.stdout
 
 
