@@ -94,7 +94,7 @@ def answer_name(step: int, agent: str) -> str:
 def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str], difference: str = "") -> str:
     """Return ``receiver``'s input."""
     whole = result.strip()
-    body, left_out = head_and_tail(
+    body, left_out = head_and_tail(  # bare JSON is read as a result; not so below words
         f"```json\n{whole}\n```" if (sender.schema is not None and whole.startswith("{")) else whole,
         limits.HANDOFF_CHARS,
     )
