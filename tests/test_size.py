@@ -34,7 +34,7 @@ PACKAGES = {
     "n8n": 65_054,
     "parsing": 51_506,
     "processes": 1_676,
-    "projections": 10_527,
+    "projections": 10_483,
     "render": 15_220,
     "review": 29_362,
     "sandbox": 18_651,

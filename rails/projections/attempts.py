@@ -192,8 +192,9 @@ def warnings_of(doubts: Iterable[TurnDoubt], undone: Sequence[int], *, ended: bo
     for doubt in doubts:
         steps = sorted(set(undone) & set(doubt.steps))
         if steps:
-            listed = ", ".join(map(str, steps))
-            found.append(f"Turn {doubt.turn}: was approved and written, and undone later (step {listed}).")
+            found.append(
+                f"Turn {doubt.turn}: was approved and written, and undone later (step {', '.join(map(str, steps))})."
+            )
         elif doubt.words and (ended or not doubt.at_end):
             found.append(f"Turn {doubt.turn}: {doubt.words}")
     return tuple(found)

@@ -20,8 +20,9 @@ def failures_in(record: Record) -> Iterator[str]:
         case OutputRefused(refusals=refusals):
             yield from map(_refusal, refusals)
         case GateVerdict(verdict=verdict) if verdict.status == "fail":
-            new = (finding for finding in verdict.findings if finding.new)
-            yield from (f"gate: {finding.path}: {finding.rule} {finding.message}" for finding in new)
+            yield from (
+                f"gate: {finding.path}: {finding.rule} {finding.message}" for finding in verdict.findings if finding.new
+            )
         case HumanDecision(answer="deny", by=by, reason=reason):
             yield f"denied by {by}: {reason or 'without a reason'}"
         case ToolExecutionResult(ok=False, tool=tool, text=text):

@@ -169,8 +169,9 @@ class Live:
     def _judged(self, event: GateVerdict) -> Iterator[tuple[str, _Facts]]:
         new = [finding for finding in event.verdict.findings if finding.new]
         status = event.verdict.status
-        message = _GATE.get(status, counted(len(new), "finding"))
-        yield from self._status(event.ids, "checked" if status == "pass" else "findings", message)
+        yield from self._status(
+            event.ids, "checked" if status == "pass" else "findings", _GATE.get(status, counted(len(new), "finding"))
+        )
         findings: list[Json] = [
             {"path": str(finding.path), "line": finding.line, "rule": finding.rule, "message": finding.message}
             for finding in new[:_FINDINGS]

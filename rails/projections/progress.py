@@ -76,8 +76,7 @@ class PlanFold:
             case AgentEngage() as event if self._finished < _MOST:
                 self._engage(record, event)
             case Escalation(rung=rung):
-                state: StepState = "stopped" if rung == "human" else "working"
-                self._at_work(state=state, rung=rung, failed=0)
+                self._at_work(state=("stopped" if rung == "human" else "working"), rung=rung, failed=0)
             case FeedbackSent(attempt=attempt, limit=limit):
                 self._at_work(failed=attempt, limit=limit)
             case AgentFinished(outcome=outcome) if self._finished < len(self.steps):

@@ -152,8 +152,12 @@ def session_as_json(view: SessionView) -> dict[str, Json]:
 
 def _turn_json(turn: TurnView) -> dict[str, Json]:
     whole = json_object(replace(turn, gates=(), results=()))
-    gates: list[Json] = [_gate_json(gate) for gate in turn.gates]
-    return {**whole, "gates": gates, "results": [_result_json(one) for one in turn.results], "failed": turn.failed}
+    return {
+        **whole,
+        "gates": [_gate_json(gate) for gate in turn.gates],
+        "results": [_result_json(one) for one in turn.results],
+        "failed": turn.failed,
+    }
 
 
 def _gate_json(gate: GateVerdict) -> dict[str, Json]:

@@ -205,8 +205,17 @@ class TurnBuilder:
 
     def _wants_words(self, event: ApprovalOpened, record: Record) -> None:
         lines = tuple(line.strip() for line in event.lines[1:])
-        how = how_to_answer(record.session_id)
-        view = ApprovalView(event.id, event.digest, "question", (), "", (), (), record.timestamp, reason=how)
+        view = ApprovalView(
+            event.id,
+            event.digest,
+            "question",
+            (),
+            "",
+            (),
+            (),
+            record.timestamp,
+            reason=how_to_answer(record.session_id),
+        )
         self._asked(replace(view, question=lines))
 
     def _got_words(self, request_id: str, record: Record) -> None:
