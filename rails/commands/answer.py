@@ -7,15 +7,11 @@ import argparse
 from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project
-from rails.core.builtin_tools import ASK_USER
 from rails.core.errors import EXIT_OK, UsageError
-from rails.core.events.approval import ApprovalClosed, ApprovalOpened
-from rails.core.events.changes import ToolExecutionResult
+from rails.core.events.approval import ApprovalOpened
 from rails.core.text import one_line, printable
 from rails.log.actions import is_of_agent
-from rails.log.writer import SessionLog
 from rails.review.inbox import Inbox
-from rails.session.ask_user import answered
 from rails.session.project import state_of
 
 
@@ -42,15 +38,7 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_OK
     if words in map(str, range(1, len(asked.options))):
         words = asked.options[int(words) - 1].word
-    closed = ApprovalClosed(f"answered: {words}", asked.id, asked.digest, question.number, "answered")
-    told = answered(words, "human")
-    done = ToolExecutionResult(
-        ids=(asked.id,), ok=True, text=told.text, tool=ASK_USER.name, facts=told.facts, duration_ms=0.0
-    )
-    with SessionLog.reopen(state, session_id) as log:
-        log.append(closed, asked.agent)
-        log.append(done, asked.agent)
-    print(f"Saved. The agent goes on with it: ai-rails run --resume {session_id}")
+    print(inbox.answer(question, words, "human").words)
     return EXIT_OK
 
 

@@ -16,6 +16,7 @@ from rails.core.builtin_tools import (
     SEARCH_FILES,
 )
 from rails.core.events.approval import ApprovalOpened
+from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.turn import McpRequestFormulated
 from rails.core.text import counted, one_line
@@ -74,6 +75,14 @@ def question_text(asked: ApprovalOpened) -> str:
 def is_of_agent(asked: ApprovalOpened) -> bool:
     """Whether an agent asks for words (``ask_user``), answerable after its run."""
     return asked.kind == "user" and not asked.id.startswith("user-")
+
+
+def result_of_person(request_id: str, words: str, by: str) -> ToolExecutionResult:
+    """Return the event of an answer to ``ask_user``."""
+    text = f"The user answers: {words}"
+    return ToolExecutionResult(
+        ids=(request_id,), ok=True, text=text, tool=ASK_USER.name, facts={"by": by}, duration_ms=0.0
+    )
 
 
 def how_to_answer(session_id: str) -> str:

@@ -67,8 +67,9 @@ class LiveText:
     def _write(self) -> None:
         self._at = time.monotonic()
         with contextlib.suppress(OSError):
-            name = _file(self._log.state, self._log.session_id)
-            atomic_file.replace_file(name, self._shown().encode(), durable=False)
+            atomic_file.replace_file(
+                _file(self._log.state, self._log.session_id), self._shown().encode(), durable=False
+            )
 
     def _shown(self) -> str:
         """Return the text without secrets or halves of them."""

@@ -294,8 +294,7 @@ class Masker:
         for kind, triggers, shape in _SHAPES:
             where = text.lower() if kind == "header" else text
             if any(map(where.__contains__, triggers)):
-                replaced = partial(self._replace, kind, certain)
-                text = shape.sub(replaced, text)
+                text = shape.sub(partial(self._replace, kind, certain), text)
         return text
 
     def value(self, value: Json) -> Json:

@@ -90,8 +90,7 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
         try:
             masker = _masker(state, secrets)
             with files.folder(state, "sessions", session_id) as own:
-                descriptor = files.open_regular(LOG_NAME, os.O_RDWR | os.O_APPEND, at=own)
-                log = cls(state, session_id, descriptor, masker)
+                log = cls(state, session_id, files.open_regular(LOG_NAME, os.O_RDWR | os.O_APPEND, at=own), masker)
                 with log._closed_on_failure():
                     log._hold(own)
                     log._recover()

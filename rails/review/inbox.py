@@ -15,12 +15,15 @@ from msgspec import Struct
 from rails.approval.answer import PageAnswer
 from rails.approval.pending import PendingAnswers, is_being_written
 from rails.approval.policy.file import read_policy
+from rails.approval.queue import IN_PAGE
 from rails.core import limits
 from rails.core.errors import LogError
-from rails.core.events.approval import ApprovalOpened
+from rails.core.events.approval import ApprovalClosed, ApprovalOpened
 from rails.log import seek
+from rails.log.actions import is_of_agent, result_of_person
 from rails.log.reader import LOG_NAME, LogRow, Tail, full, read_lenient, session_ids, sessions
 from rails.log.scan import tail_from
+from rails.log.writer import SessionLog
 from rails.projections.session import session_view
 from rails.review.questions import ApprovalQuestion, ApprovalQuestions
 from rails.review.reports.dry_run import rule_in_words
@@ -61,9 +64,10 @@ class Inbox:
         return self._questions(session_id).get(number)
 
     def waiting(self) -> Iterator[ApprovalQuestion]:
-        """Yield the waiting questions of running sessions, the newest session first."""
+        """Yield the questions that wait for a person, the newest session first."""
         for session_id in session_ids(self._state)[::-1][:_SESSIONS]:
-            if is_being_written(self._state, session_id) and (question := self.open(session_id)):
+            question = self.open(session_id)
+            if question and (is_being_written(self._state, session_id) or is_of_agent(self.asked(question))):
                 yield question
 
     def listening(self, session_id: str) -> bool:
@@ -75,6 +79,15 @@ class Inbox:
         event = full(question.record, self._state).event
         assert isinstance(event, ApprovalOpened), "a question begins with this event"
         return event
+
+    def answer(self, question: ApprovalQuestion, words: str, by: str) -> AnswerState:
+        """Write words for an agent whose run has stopped. Raises LogError."""
+        role = self.asked(question).agent
+        closed = ApprovalClosed(f"answered: {words}", question.id, question.digest, question.number, "answered")
+        with SessionLog.reopen(self._state, question.session_id) as log:
+            log.append(closed, role)
+            log.append(result_of_person(question.id, words, by), role)
+        return AnswerState("answered", f"Saved. The agent goes on with it: ai-rails run --resume {question.session_id}")
 
     def rule_words(self, asked: ApprovalOpened) -> str:
         """Say what the offered rule would have done in past sessions."""
@@ -98,6 +111,8 @@ class Inbox:
         if question.digest != answer.digest:
             return AnswerState("stale", "The question has changed. Look at it again.")
         if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).listening:
+            if self._key and is_of_agent(self.asked(question)):
+                return self.answer(question, answer.reason if answer.choice == "feedback" else answer.choice, IN_PAGE)
             words = "The run is not running, so nothing was decided. Go on with ai-rails run --resume; it asks again."
             return AnswerState("withdrawn", words)
         if answer.do == "grant" and ((grant := self.asked(question).grant) is None or grant.rule != answer.rule):

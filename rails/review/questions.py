@@ -87,8 +87,9 @@ class ApprovalQuestions:
         match record.event:
             case ApprovalOpened() as asked:
                 self._end("replaced" if asked.replaces else "withdrawn", record)
-                stamp = record.timestamp
-                question = ApprovalQuestion(record.seq, record.session_id, asked.id, asked.digest, stamp, record)
+                question = ApprovalQuestion(
+                    record.seq, record.session_id, asked.id, asked.digest, record.timestamp, record
+                )
                 self._all[record.seq] = question
                 while len(self._all) > _KEPT:
                     del self._all[next(iter(self._all))]

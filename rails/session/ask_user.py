@@ -21,7 +21,6 @@ from rails.core.events.approval import ApprovalOpened, AskedOption
 from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
 from rails.core.text import one_line, printable
-from rails.core.tool_request import ToolResult
 
 About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "block", "question"]
 
@@ -74,11 +73,6 @@ def as_logged(question: UserQuestion) -> ApprovalOpened:
     """Return the event of a question; an agent's has the id of its request."""
     options = tuple(_options(question))
     return user_question(question.about, question.lines, options, question.request_id, question.agent)
-
-
-def answered(words: str, by: str) -> ToolResult:
-    """Return the asking tool's result."""
-    return ToolResult(True, f"The user answers: {words}", facts={"by": by})
 
 
 class Unattended:

@@ -15,6 +15,7 @@ from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.text import one_line, printable
 from rails.core.tool_request import ToolRequest, ToolResult
+from rails.log.actions import result_of_person
 from rails.session import feedback
 from rails.session.ask_approval import (
     approval_request_for,
@@ -96,7 +97,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
 
 def _asked(context: TurnContext, request: ToolRequest) -> ToolResult:
     """Raises UnansweredError; the question stays open in the log until the session resumes."""
-    from rails.session.ask_user import Unattended, UserQuestion, answered, as_logged  # most turns ask nothing
+    from rails.session.ask_user import Unattended, UserQuestion, as_logged  # most turns ask nothing
 
     given = request.parameters
     agent = context.agent.name
@@ -108,7 +109,8 @@ def _asked(context: TurnContext, request: ToolRequest) -> ToolResult:
     reply = (context.contained.human or Unattended()).answer(question)
     if reply.answer:
         said = reply.text or reply.answer
-        return answered(choices.get(said, (said, ""))[0], reply.by)
+        done = result_of_person(request.id, choices.get(said, (said, ""))[0], reply.by)
+        return ToolResult(True, done.text, facts=done.facts or {})
     if (default := given.get("default")) and not reply.by.startswith("human"):
         return ToolResult(True, f"Nobody was there to answer. What you named for that counts: {default}")
     context.publish(as_logged(question))

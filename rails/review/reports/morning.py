@@ -20,7 +20,7 @@ from rails.review.reports.sessions import states
 
 #: What needs a person, the most urgent first, and what they can do about it.
 _NEEDS: Final = {
-    "asks": ("Asks", "ai-rails answer SESSION WORDS; while it runs: ai-rails serve"),
+    "asks": ("Asks", "ai-rails answer SESSION WORDS, or ai-rails serve"),
     "waiting": ("Waits", "answer where it runs or in ai-rails serve; ai-rails run --resume SESSION asks again"),
     "asked": ("Asks you", "ai-rails run --resume SESSION WORDS"),
     "rejected": ("The reviewer rejected it", "ai-rails review SESSION"),

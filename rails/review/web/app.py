@@ -43,6 +43,7 @@ from rails.core.json_text import json_object
 from rails.core.plugins import plugin_of
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.log.actions import is_of_agent
 from rails.log.files import SESSION_ID
 from rails.review.inbox import Inbox
 from rails.review.web.card import question_json
@@ -148,7 +149,7 @@ class ReviewPage:
         question = self._inbox.open(session_id)
         if question is None:
             return _json({"question": 0})
-        if not self._inbox.listening(session_id):
+        if not (self._inbox.listening(session_id) or is_of_agent(self._inbox.asked(question))):
             decides = "not running"
         else:
             decides = "yes" if asked.scope[DECIDES] else "read"

@@ -10,7 +10,10 @@ import time
 import pytest
 
 from rails.approval.terminal.approver import TerminalApprover
+from rails.core.events.base import UnknownEvent
 from rails.core.outcomes import is_good
+from rails.log.writer import SessionLog
+from rails.session.ask_user import UserQuestion, as_logged
 
 from ..running import tool
 from .conftest import late
@@ -468,3 +471,18 @@ def test_the_card_is_readable_and_fits(runs, tabs):
         page.get_by_role("button", name="Deny with this reason").click()
     run.end()
     assert [page.locator(part).count() for part in ("main", "nav.bar-top[aria-label]", "form[role=search]")] == [1] * 3
+
+
+def test_after_a_night_the_first_decision_is_two_keystrokes(tabs, state):
+    lines = ("── coder asks ──────", "  Which port?")
+    options = {"1": ("80", "80"), "2": ("8080", "8080")}
+    with SessionLog.create(state) as log:
+        log.append(UnknownEvent("WORKFLOW_START", "serve it", {"task": "serve it"}), "coder")
+        log.append(as_logged(UserQuestion("question", lines, options, "", free=True, request_id="t1.1")), "coder")
+    page = tabs()
+    page.wait_for_selector("text=Which port?")
+    page.keyboard.press("w")
+    armed(page)
+    page.keyboard.press("2")
+    says(page, "Saved. The agent goes on with it: ai-rails run --resume")
+    page.wait_for_selector("text=8080")
