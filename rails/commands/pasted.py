@@ -74,12 +74,12 @@ def with_definitions(
     names = list[str]()
     pieces = list[str]()
     edits = list[tuple[int, int, str, list[str]]]()
-    for one in _outermost(rows, language):
-        places = [each for each in known if each.name.rpartition(".")[2] == one.name]
+    for one in _outermost(rows, old, language):
+        places = [each for each in known if one.name in (each.name, each.name.rpartition(".")[2])]
         place = choose(places) if len(places) > 1 else next(iter(places), None)
         first = _decorated(rows, one.first)
         text = rows[first - 1 : one.last]
-        if (places and not place) or _is_shortened(text, old):
+        if (places and not place) or placeholder("\n".join(text), old, "x.py"):
             return "", ""
         rows[first - 1 : one.last] = [""] * len(text)
         if place:
@@ -88,7 +88,9 @@ def with_definitions(
             begin = place.first if first == one.first else _decorated(lines, place.first)
             edits.append((begin - 1, place.last, head[: len(head) - len(head.lstrip())], pieces))
             names.append(place.name)
-        pieces.append("\n".join(text))
+        elif one.depth and not names:
+            return "", ""
+        pieces.append(textwrap.dedent("\n".join(text)))
     if pieces and not names:
         edits.append((len(lines), len(lines), "", ["\n" + "\n\n\n".join(pieces)]))
         names.append("nothing" if new else "")
@@ -105,10 +107,20 @@ def with_definitions(
     return "\n".join(lines) if any(names) else "", ", ".join(names)
 
 
-def _outermost(rows: Sequence[str], language: str) -> list[Symbol]:
-    """Return a block's definitions; those of a class without its head are methods of JavaScript."""
+def _outermost(rows: list[str], old: str, language: str) -> list[Symbol]:
+    """Return a block's definitions; of a class with a row for other members, which is emptied, its methods; those of a
+    class without its head are methods of JavaScript.
+    """
     text = "\n".join(rows)
-    found = [one for one in symbols(text, language) if not one.depth]
+    read = symbols(text, language)
+    inner = {at for one in read if one.depth for at in range(one.first - 1, one.last)}
+    short = [""]
+    for one in read:
+        for at in {*range(one.first, len(rows))} - inner:
+            if "class " in one.head and _GAP.match(rows[at]) and rows[at] not in old:
+                rows[at] = ""
+                short.append(one.name)
+    found = [one for one in read if one.name not in short and one.name.rpartition(".")[0] in short]
     return found or [
         Symbol(one.name[2:], one.first - 1, one.last - 1, "")
         for one in symbols(f"class _ {{\n{text}\n}}", language)
@@ -121,11 +133,6 @@ def _decorated(lines: Sequence[str], first: int) -> int:
     while first > 1 and lines[first - 2].lstrip().startswith("@"):
         first -= 1
     return first
-
-
-def _is_shortened(text: Sequence[str], old: str) -> bool:
-    members = text[0].startswith("class ") and any(_GAP.match(row) and row not in old for row in text)
-    return bool(members or placeholder("\n".join(text), old, "x.py"))
 
 
 def with_fence(text: str) -> str:
@@ -201,8 +208,10 @@ class Settling(Struct):
             path: _last(path.rpartition("/")[2], above) for path in paths if language_of(path) == wanted or not wanted
         }
         named = [path for path in said if said[path] >= 0]
-        whole = [path for path in named if _last(path, above) >= 0]
-        return sorted(whole or named or said, key=lambda path: (-said[path], "test" in path, path.count("/"), path))
+        return sorted(
+            [path for path in named if _last(path, above) >= 0] or named or said,
+            key=lambda path: (-said[path], "test" in path, path.count("/"), path),
+        )
 
     def _asked(self, line: int, body: str, paths: Sequence[str]) -> str:
         choices = {str(n): (path, path) for n, path in enumerate(paths[:6], 1)}

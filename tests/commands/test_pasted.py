@@ -146,6 +146,8 @@ def test_a_method_of_two_classes_is_asked_about_and_a_shortened_class_is_not_put
     for gap in ("# ... existing members ...", "..."):
         short = f"class A:\n    {gap}\n\n    def more(self):\n        4\n"
         assert with_definitions(two["a.py"], short, "python") == ("", "")
+        short = short.replace("more", "run")
+        assert with_definitions(two["a.py"], short, "python") == (two["a.py"].replace("1", "4"), "A.run")
 
 
 def test_below_a_line_that_could_only_be_a_name_a_block_goes_where_a_person_says(project):
