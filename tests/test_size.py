@@ -20,7 +20,7 @@ PACKAGES = {
     "agents": 9_591,
     "approval": 27_869,
     "batch": 15_332,
-    "commands": 45_028,
+    "commands": 45_033,
     "config": 5_731,
     "core": 23_432,
     "data_formats": 14_531,

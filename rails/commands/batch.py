@@ -78,9 +78,8 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError("batch run needs --store and --models. Nothing was run.")
     file = Path(options.place)
     store = JobStore(options.store)
-    return run_jobs(
-        options, store, [*jobs_of(read_tasks(file), _variants(options), file.absolute().parent, _same(options, store))]
-    )
+    same = _same(options, store)
+    return run_jobs(options, store, [*jobs_of(read_tasks(file), _variants(options), file.absolute().parent, same)])
 
 
 def run_jobs(options: argparse.Namespace, store: JobStore, specs: Sequence[JobSpec]) -> int:
