@@ -87,6 +87,10 @@ def test_a_pointer_of_git_lfs_is_a_note(repository):
     assert (code, said.count("pointer of Git LFS")) == (0, 2), said
     assert repository.gate("--require")[0] == 3
     assert "Nothing was checked." in said
+    repository.git("init", "-q")
+    repository.commit()
+    repository.write("b.json", "nope\n")
+    assert repository.gate("--diff", "HEAD")[0] == 1, "what a pointer stood for was no broken file"
 
 
 def test_a_large_file_that_has_no_check_is_a_note_and_one_that_has_is_required(repository):

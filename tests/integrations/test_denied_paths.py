@@ -26,7 +26,18 @@ ADD = "*** Add File: {}\n+A=2\n"
 DELETE = "*** Delete File: {}\n"
 LARGE = "x" * 10_000_001
 PATHS = (".env", "alias.txt", "sub/../.env", "linked/x", "secret/x", "{project}/.env", "{outside}/way", ".ENV")
-PATHS = (*PATHS, "~/project/.env", " .env", ".env/", "SECRET/new", "linked/../linked/y", "./secret//z", "up/up/.env")
+PATHS = (
+    *PATHS,
+    "~/project/.env",
+    " .env",
+    ".env/",
+    "SECRET/new",
+    "secret/ lead",
+    "secret/a::b.py",
+    "linked/../linked/y",
+    "./secret//z",
+    "up/up/.env",
+)
 #: Ways into a folder, apart by a line that a shell would not have.
 WAYS = r"""
 cd secret &&

@@ -19,12 +19,12 @@ SECRET = (
     *(".cache/uv/archive-v0/x/token", ".cache/pip/http/token", ".cache/pypoetry/token", "src/q/.git/config"),
     *(".local/share/uv/credentials/token", ".local/share/uv/tools/x/uv-receipt.toml", "src/node_modules/a/index.js"),
     *(".conda/envs/e/etc/token", ".ssh/id", "../elsewhere/lib/python3.11/token", f"{PROJECT}/.rails/masking.key"),
-    f"{PROJECT}/pkg/.rails/history.git/x",
+    *(f"{PROJECT}/pkg/.rails/history.git/x", ".virtualenvs/e/bin/postactivate"),
 )
 #: What lies in folders that are ours to show; it is shown where the project's environment leads there.
 SHOWN = (
     *(".pyenv/versions/3.11/lib/python3.11/os.py", ".pyenv/versions/3.11/include/Python.h"),
-    *(".local/share/uv/python/cpython-3.12/lib/python3.12/os.py", ".virtualenvs/e/bin/tool"),
+    ".local/share/uv/python/cpython-3.12/lib/python3.12/os.py",
     *(".local/share/uv/tools/x/bin/x", ".conda/envs/e/lib/libz.so"),
 )
 PROGRAMS = (

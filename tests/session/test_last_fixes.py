@@ -50,10 +50,8 @@ def test_what_was_unused_before_the_task_stays(coder):
 
 
 def test_an_applied_answer_of_an_import_alone_keeps_it_for_the_next_one(coder):
-    asked = []
-    done = apply_answer(IMPORT, coder.project, approve=lambda request: asked.append(request) or True)
+    done = apply_answer(IMPORT, coder.project, approve=lambda _: True)
     assert (coder.project / "m.py").read_text() == "import os\n\nx = 1\n"
-    assert all(change.before != change.after for change in asked[0].changes.changes)
     assert [finding.rule for finding in done.verdict.findings] == ["F401"]
     apply_answer(USE, coder.project, approve=lambda _: True)
     assert (coder.project / "m.py").read_text() == "import os\n\nx = os.sep\n"
