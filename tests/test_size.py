@@ -38,7 +38,7 @@ PACKAGES = {
     "render": 15_220,
     "review": 29_546,
     "sandbox": 18_651,
-    "session": 51_264,
+    "session": 51_259,
     "testing": 3_782,
     "tools": 28_694,
     "trust": 851,

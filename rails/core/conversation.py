@@ -225,7 +225,7 @@ def _part_from_json(value: Json) -> MessagePart:
         case "tool_use":
             return NativeCall(_text(value, "id"), _text(value, "name"), _text(value, "input_json"))
         case "tool_result":
-            return NativeResult(_text(value, "tool_use_id"), _text(value, "content"), (value.get("is_error") is True))
+            return NativeResult(_text(value, "tool_use_id"), _text(value, "content"), value.get("is_error") is True)
         case "opaque":
             return Opaque(_text(value, "provider"), _text(value, "data"))
     raise ValueError('the "type" of a block must be text, tool_use, tool_result or opaque')

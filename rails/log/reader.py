@@ -201,7 +201,7 @@ def verify(path: Path) -> Verification:
                     marks.append(item.record)
     bad = unexplained(marks, damage)
     recovered = tuple(item for item in damage if item not in bad)
-    return Verification(count, bad, recovered, tail.position, last, (_size(path) - tail.position.offset))
+    return Verification(count, bad, recovered, tail.position, last, _size(path) - tail.position.offset)
 
 
 def unexplained(records: Sequence[Record], damage: Sequence[Damage]) -> tuple[Damage, ...]:

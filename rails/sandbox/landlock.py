@@ -48,7 +48,7 @@ def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: 
     home, temporary = view.layer.temporary / "home", view.layer.temporary
     home.mkdir(exist_ok=True)
     built = contained_environment(view, home=str(home), temporary=str(temporary))
-    return Launch(tuple(argv), built, (view.layer.root / view.folder), _prepare(view, limits, join), supervised=True)
+    return Launch(tuple(argv), built, view.layer.root / view.folder, _prepare(view, limits, join), supervised=True)
 
 
 def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Callable[[], None]:

@@ -76,9 +76,9 @@ _FILE_CHANGE: Final = re.compile(
 _REASON: Final = re.compile(
     r"(?i)\b(?:nothing(?! (?:else|more|further))|unchanged|already|cannot|impossible"
     r"|(?:no|not|never|\w{2,6}n['’]t) (?!(?:other|further|more|additional|longer)\b)(?:[\w-]+ ){0,2}"
-    r"(?:chang|edit|fix|modif|touch|need|necessary|requir|to do\b|add|updat|writ|wrote))|必要|不要|できません"
+    r"(?:chang|edit|fix|modif|touch|need|necessary|requir|to do\b|add|updat|writ|wrote))"
+    r"|必要は?ありません|不要|できません"
 )
-_RUNNING: Final = (RUN_COMMAND.name, RUN_TESTS.name)
 #: The last sentence, or the last but a short one ("Please tell me.").
 _ASKS: Final = re.compile(r"[?？][^?？\n]{0,60}\Z")
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?])){1,1000}+[.!?]*+")
@@ -109,7 +109,7 @@ def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: 
     loose = any(_CODE.match(block[0]) for block in _FENCED.finditer(text))
     if _REASON.search(plain) and not loose:
         return EndJudgement("unchanged")
-    if agent.tools is agent.shown and plain and not loose:  # None: its template names no edits as its work
+    if agent.tools is agent.shown is None and plain and not loose:  # its template names no edits as its work
         return EndJudgement("answered")
     return EndJudgement("gave_up", _NO_REASON)
 
@@ -144,7 +144,7 @@ def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
             (_NO_CHANGE, edits and not deeds.wrote and _said(_CHANGE, sentence)),
             (_NO_FILE, lost),
             (_NO_TESTS, not deeds.tested and _said(_PASSING, sentence)),
-            (_NO_RUN, deeds.ran.isdisjoint(_RUNNING) and _said(_RUN, sentence)),
+            (_NO_RUN, deeds.ran.isdisjoint((RUN_COMMAND.name, RUN_TESTS.name)) and _said(_RUN, sentence)),
         )
         words = repr(" ".join(sentence.split())[:120])
         yield from (told.format(words=words, file=", ".join(lost)) for told, unshown in claims if unshown)

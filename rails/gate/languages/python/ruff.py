@@ -114,7 +114,7 @@ def _diagnostic(item: _Item) -> Diagnostic:
         safe = item.fix.applicability == "safe"
         remedy = item.fix.message or ""
     return Diagnostic(
-        (item.code or item.name or SYNTAX),
+        item.code or item.name or SYNTAX,
         item.message,
         _pair(item.location),
         _pair(item.end_location),
