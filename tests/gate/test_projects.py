@@ -68,6 +68,17 @@ def test_a_project_is_judged_as_it_lies(repository, layout):
         assert (says.removeprefix("!") in printed) != says.startswith("!"), printed
 
 
+def test_a_project_below_a_folder_whose_name_is_no_utf_8_is_compared_with_its_commit(repository):
+    repository.git("init", "-q")
+    odd = os.fsdecode(b"\xff")
+    repository.write(f"{odd}/.rails.toml", "")
+    repository.write(f"{odd}/a.json", "{}")
+    repository.commit()
+    repository.write(f"{odd}/a.json", "nope")
+    code, said = repository.gate("--diff", "HEAD", at=odd)
+    assert (code, "json-syntax" in said) == (1, True), said
+
+
 def test_what_any_level_above_forbids_is_forbidden(repository):
     """The restrictions of each project above hold; a folder below adds to them and takes nothing away."""
     repository.git("init", "-q")

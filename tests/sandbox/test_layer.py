@@ -62,8 +62,11 @@ def test_a_mode_of_a_new_file_is_its_own_and_special_bits_are_left_out(project):
 
 def test_what_no_change_may_hold_is_left_out_in_words(project):
     (project / "outside").mkdir()
-    (project / "linked").symlink_to("src")
+    for name in ("linked", "taken"):
+        (project / name).symlink_to("src")
     with CopyLayer(project) as layer:
+        (layer.root / "taken").unlink()
+        (layer.root / "taken").write_text("a file in its place")
         (layer.root / "link").symlink_to("/etc/passwd")
         os.mkfifo(layer.root / "pipe")
         (layer.root / ".git").mkdir()
@@ -84,8 +87,9 @@ def test_what_no_change_may_hold_is_left_out_in_words(project):
         "linked/a.py was left out: it, or a folder above it, is a link in the project.",
         "linked/deep/er/b.py was left out: it, or a folder above it, is a link in the project.",
         "pipe was left out: it is a pipe.",
+        "taken was left out: it, or a folder above it, is a link in the project.",
     ]
-    assert len(left_out) == 7
+    assert len(left_out) == 8
 
 
 def test_no_more_is_told_as_left_out_than_twenty(project):
