@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from rails.core.tool_request import Json, Repair, json_type
@@ -100,23 +99,15 @@ class Coercion:
         required, named = schema.get("required"), schema.get("properties")
         part = named[name] if isinstance(named, dict) and name in named else schema.get("additionalProperties")
         needed = isinstance(required, list) and name in required
-        return not needed and not _takes_null(part, self._parts.root)
+        return not needed and "null" not in _allowed_types(part, self._parts.root)
 
     def _list(self, value: list[Json], schema: dict[str, Json], place: JsonPlace) -> list[Json]:
         first, rest = self._parts.items_of(schema)
-        if not first and (rest is None or self._is_settled(value, rest)):
+        if not first and rest is None:
             return value
         parts = (first[n] if n < len(first) else rest for n in range(len(value)))
         items = [self.value(item, part, (*place, n)) for n, (item, part) in enumerate(zip(value, parts, strict=True))]
         return items if any(map(operator.is_not, items, value)) else value
-
-    def _is_settled(self, value: list[Json], schema: Json) -> bool:
-        if type(schema) is not dict or set(map(type, value)) != {dict}:
-            return False
-        members, objects = self._parts.members_of(schema), cast("list[dict[str, Json]]", value)
-        if members.others is not None or not members.changing.isdisjoint(chain.from_iterable(objects)):
-            return False
-        return not self._nulls_are_absent or None not in chain.from_iterable(map(dict.values, objects))
 
     def _text(self, text: str, types: frozenset[str], schema: dict[str, Json], place: JsonPlace) -> Json:
         said = text.strip() if self._forgiving else text
@@ -145,7 +136,6 @@ class _Members(NamedTuple):
     """
 
     named: Mapping[str, Json | None]
-    changing: frozenset[str]
     others: Json | None
     schema: Mapping[str, Json]
 
@@ -174,9 +164,8 @@ class SchemaParts:
             properties = known.get("properties")
             parts = properties.items() if isinstance(properties, dict) else ()
             named = {name: self._if_it_changes(part) for name, part in parts}
-            changing = frozenset(name for name, part in named.items() if part is not None)
-            found = _Members(named, changing, self._if_it_changes(known.get("additionalProperties")), known)
-            self._members[id(schema)] = found
+            others = self._if_it_changes(known.get("additionalProperties"))
+            found = self._members[id(schema)] = _Members(named, others, known)
         return found
 
     def items_of(self, schema: dict[str, Json]) -> tuple[list[Json], Json | None]:
@@ -266,18 +255,3 @@ def _branch(schema: Mapping[str, Json], root: SchemaValue, wanted: str, depth: i
             if len(fitting) == 1 and isinstance(fitting[0], dict) and depth < _DEPTH:
                 known = {**_branch(fitting[0], root, wanted, depth + 1), **known}
     return known
-
-
-def _takes_null(schema: Json, root: SchemaValue, depth: int = 0) -> bool:
-    if not isinstance(schema, dict) or depth > _DEPTH:
-        return True
-    for part in _conjuncts(schema, root):
-        types, values = part.get("type", "null"), part.get("enum", [None])
-        branches = part.get("anyOf", part.get("oneOf"))
-        if "null" not in (types if isinstance(types, list) else [types]) or part.get("const") is not None:
-            return False
-        if isinstance(values, list) and None not in values:
-            return False
-        if isinstance(branches, list) and not any(_takes_null(branch, root, depth + 1) for branch in branches):
-            return False
-    return True
