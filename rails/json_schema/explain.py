@@ -6,7 +6,7 @@ A model reads the sentences, so they quote the value and name the nearest allowe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,8 +16,8 @@ from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import did_you_mean, kind_in_words, nearest_name, quoted_json
 
-if TYPE_CHECKING:
-    from jsonschema import ValidationError
+#: A ``jsonschema.ValidationError``, whose own types say that each of its fields may be unset.
+SchemaError: TypeAlias = Any
 
 
 class SchemaFault(Struct, frozen=True):
@@ -42,13 +42,13 @@ def place_in_words(place: JsonPlace) -> str:
     return one_line(text, 120) or "parameters"
 
 
-def explain_schema_error(error: ValidationError, depth: int = 0) -> SchemaFault:
+def explain_schema_error(error: SchemaError, depth: int = 0) -> SchemaFault:
     """Return a validation error as a place, a sentence and advice."""
     expected, received = _expected(error)
     return replace(_in_words(error, depth), expected=expected, received=received)
 
 
-def _expected(error: ValidationError) -> tuple[str, str]:
+def _expected(error: SchemaError) -> tuple[str, str]:
     rule, wanted, found = str(error.validator), error.validator_value, kind_in_words(error.instance)
     if rule == "type":
         return " or ".join(map(str, wanted)) if isinstance(wanted, list) else str(wanted), found
@@ -60,7 +60,7 @@ def _expected(error: ValidationError) -> tuple[str, str]:
     return f"{rule} {quoted_json(wanted, 120)}", found
 
 
-def _in_words(error: ValidationError, depth: int) -> SchemaFault:
+def _in_words(error: SchemaError, depth: int) -> SchemaFault:
     place: JsonPlace = tuple(error.absolute_path)
     maker = _EXPLAINERS.get(str(error.validator))
     if maker is not None:
@@ -82,14 +82,14 @@ def form_in_words(schema: Json) -> str:
     return f"{words}: {one_line(about, 200)}" if isinstance(about, str) and about else words
 
 
-def _explain_required(error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_required(error: SchemaError, place: JsonPlace) -> SchemaFault:
     name = error.message
     form = form_in_words(error.schema.get("properties", {}).get(name))
     hint = f"Add `{name}`" + (f" ({form})." if form else ".")
     return SchemaFault((*place, name), f"`{place_in_words((*place, name))}` is missing", hint, "required")
 
 
-def _explain_additional(error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_additional(error: SchemaError, place: JsonPlace) -> SchemaFault:
     name = error.message
     known = list(error.schema.get("properties", {}))
     near = nearest_name(name, known)
@@ -99,7 +99,7 @@ def _explain_additional(error: ValidationError, place: JsonPlace) -> SchemaFault
     return SchemaFault((*place, name), detail, hint, "additionalProperties")
 
 
-def _explain_type(error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_type(error: SchemaError, place: JsonPlace) -> SchemaFault:
     wanted = error.validator_value
     names = [str(name) for name in wanted] if isinstance(wanted, list) else [str(wanted)]
     need = " or ".join(("an " if name[0] in "aeio" else "a ") + name if name != "null" else name for name in names)
@@ -109,7 +109,7 @@ def _explain_type(error: ValidationError, place: JsonPlace) -> SchemaFault:
     return SchemaFault(place, detail, hint)
 
 
-def _explain_enum(error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_enum(error: SchemaError, place: JsonPlace) -> SchemaFault:
     allowed = error.validator_value if isinstance(error.validator_value, list) else []
     texts = [value for value in allowed if isinstance(value, str)]
     otherwise = f"Allowed: {quoted_json(allowed)}."
@@ -118,14 +118,14 @@ def _explain_enum(error: ValidationError, place: JsonPlace) -> SchemaFault:
     return SchemaFault(place, detail, f"{hint} {otherwise}".strip())
 
 
-def _explain_const(error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_const(error: SchemaError, place: JsonPlace) -> SchemaFault:
     wanted = quoted_json(error.validator_value)
     return SchemaFault(
         place, f"`{place_in_words(place)}` is {quoted_json(error.instance)}; it must be {wanted}", f"Send {wanted}."
     )
 
 
-def _explain_length(error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_length(error: SchemaError, place: JsonPlace) -> SchemaFault:
     units = {"Length": "character", "Items": "item", "Properties": "member"}
     unit = next(word for ending, word in units.items() if str(error.validator).endswith(ending))
     bound, size = int(error.validator_value), len(error.instance)
@@ -144,19 +144,19 @@ _RANGES: Final = {
 }
 
 
-def _explain_range(error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_range(error: SchemaError, place: JsonPlace) -> SchemaFault:
     rule = f"{_RANGES[str(error.validator)]} {error.validator_value}"
     return SchemaFault(place, f"`{place_in_words(place)}` is {quoted_json(error.instance)}; it must be {rule}")
 
 
-def _explain_text(error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_text(error: SchemaError, place: JsonPlace) -> SchemaFault:
     about = error.schema.get("description")
     hint = one_line(about, 200) if isinstance(about, str) else ""
     detail = f"`{place_in_words(place)}` ({quoted_json(error.instance)}) {error.message}"
     return SchemaFault(place, detail, hint, str(error.validator))
 
 
-def _explain_false(_error: ValidationError, place: JsonPlace) -> SchemaFault:
+def _explain_false(_error: SchemaError, place: JsonPlace) -> SchemaFault:
     return SchemaFault(place, f"`{place_in_words(place)}` is not allowed here", "Leave it out.")
 
 
@@ -175,8 +175,8 @@ _EXPLAINERS: Final[Mapping[str, Callable[[Any, JsonPlace], SchemaFault]]] = {
 }
 
 
-def _no_branch(error: ValidationError, place: JsonPlace, depth: int) -> SchemaFault:
-    branches: dict[int, list[ValidationError]] = {}
+def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
+    branches: dict[int, list[SchemaError]] = {}
     for inner in error.context:
         # A branch that is just `false` names no rule, so it has no place among the branches.
         branches.setdefault(int(inner.schema_path[0]) if inner.schema_path else -1, []).append(inner)
@@ -187,7 +187,7 @@ def _no_branch(error: ValidationError, place: JsonPlace, depth: int) -> SchemaFa
     return SchemaFault(nearest_fault.place, detail, nearest_fault.hint)
 
 
-def _badness(errors: Sequence[ValidationError]) -> tuple[int, int]:
+def _badness(errors: Sequence[SchemaError]) -> tuple[int, int]:
     """Return a sort key: a wrong type at the top is worst."""
     return sum(error.validator == "type" and not error.path for error in errors), len(errors)
 
