@@ -113,23 +113,23 @@ def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, st
 
 def _by_pattern(view: View, wanted: EditRequest) -> Match | Miss:
     try:
-        found = pattern_matches(view, wanted)
-    except SearchPatternError as error:
-        return Miss("format", str(error), "Correct the pattern, or send old_string as plain text.", 1)
+        found = _pattern_matches(view, wanted)
+    except RegexError as error:
+        message = f"The regular expression cannot be used: {error}."
+        return Miss("format", message, "Correct the pattern, or send old_string as plain text.", 1)
     if not found:
         return Miss("not_found", "old_string matches nothing in the file.", "Read the file again.", 1)
-    places_of = TextPlaces(1, tuple(hit.start for hit in found), "", "")
-    chosen = _choose(view, wanted, places_of)
+    chosen = _choose(view, wanted, TextPlaces(1, tuple(start for start, _, _ in found), "", ""))
     if isinstance(chosen, Miss):
         return chosen
     spans = []
     meant = set(chosen)
     _ = view.starts
-    for hit in (hit for hit in found if hit.start in meant):
-        first = view.line_of(hit.start)
-        text = hit.text.replace("\n", view.eol)
-        last = first + view.flat.count("\n", hit.start, hit.end)
-        spans.append(Replacement(view.real(hit.start), view.real(hit.end), text, first, last))
+    for start, end, text in found:
+        if start in meant:
+            first = view.line_of(start)
+            last = first + view.flat.count("\n", start, end)
+            spans.append(Replacement(view.real(start), view.real(end), text.replace("\n", view.eol), first, last))
     return Match(
         1, tuple(spans), (f"{counted(len(spans), 'place')} matched {'a pattern' if wanted.regex else 'without case'}",)
     )
@@ -225,8 +225,7 @@ def _ambiguous(view: View, wanted: EditRequest, found: FoundPlaces, message: str
     listed = []
     for place in found.at[:_LISTED]:
         first, last = lines_at(view, found, place)
-        context = " / ".join(line.strip() for line in view.lines[max(0, first - 3) : first - 1] if line.strip())
-        listed.append(Candidate(_handle(view, wanted, found, place), first, last, 1.0, context=context[:160]))
+        listed.append(Candidate(_handle(view, wanted, found, place), first, last, 1.0))
     where = ", ".join(f"line {item.first_line}" for item in listed)
     more = len(found.at) - len(listed)
     hint = (
@@ -295,20 +294,8 @@ def _not_found(view: View, wanted: EditRequest) -> Miss:
 _MATCHES: Final = 10_000
 
 
-class SearchPatternError(Exception):
-    """A pattern that cannot be used; the text says why."""
-
-
-class PatternMatch(Struct, frozen=True):
-    """One match: flat offsets and the replacement."""
-
-    start: int
-    end: int
-    text: str
-
-
-def pattern_matches(view: View, wanted: EditRequest) -> list[PatternMatch]:
-    """Return every non-empty match in file order. Raises SearchPatternError.
+def _pattern_matches(view: View, wanted: EditRequest) -> list[tuple[int, int, str]]:
+    """Return every non-empty match in file order: flat offsets, and what replaces it. Raises RegexError.
 
     RE2's dialect, in linear time (:mod:`rails.data_formats.regex`); its replacement knows ``$1`` to ``$99``, ``$&``,
     ``$$``; without ``regex`` it is literal.
@@ -316,12 +303,8 @@ def pattern_matches(view: View, wanted: EditRequest) -> list[PatternMatch]:
     old = flatten(wanted.old)
     new = flatten(wanted.new)
     if not wanted.regex:
-        flags = re.IGNORECASE if wanted.ignore_case else 0
-        return [PatternMatch(*match.span(), new) for match in re.finditer(re.escape(old), view.flat, flags)]
-    try:
-        found = find_all(old, view.flat, ignore_case=wanted.ignore_case, most=_MATCHES)
-    except RegexError as error:
-        raise SearchPatternError(f"The regular expression cannot be used: {error}.") from error
+        return [(*match.span(), new) for match in re.finditer(re.escape(old), view.flat, re.IGNORECASE)]
+    found = find_all(old, view.flat, ignore_case=wanted.ignore_case, most=_MATCHES)
     if len(found) >= _MATCHES:
-        raise SearchPatternError(f"The regular expression matches {_MATCHES} times or more.")
-    return [PatternMatch(start, end, fill_in(new, view.flat[start:end], groups)) for start, end, groups in found]
+        raise RegexError(f"it matches {_MATCHES} times or more")
+    return [(start, end, fill_in(new, view.flat[start:end], groups)) for start, end, groups in found]

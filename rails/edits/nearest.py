@@ -39,7 +39,6 @@ class Candidate(Struct, frozen=True):
     column: int = 0
     wanted: str = ""
     found: str = ""
-    context: str = ""
 
 
 def handle_for(view: View, first_line: int, last_line: int, old: str, new: str) -> str:
