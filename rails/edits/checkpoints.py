@@ -46,21 +46,12 @@ class _Side(Struct, frozen=True):
     new_mode: int
 
 
-class History:
-    """The steps of one project."""
+class History(CheckpointStore):
+    """The steps of one project, and the ways back and forth over ``disk``."""
 
     def __init__(self, project: Path, disk: Disk = DISK) -> None:
-        self.project = project
+        super().__init__(project)
         self.disk = disk
-        self.store = CheckpointStore(project)
-
-    def steps(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        """Return a session's steps, or all, in order."""
-        return self.store.steps(session)
-
-    def restore_point(self, step: Checkpoint) -> ChangeSet:
-        """Return a step's change set, with all bytes."""
-        return self.store.restore_point(step)
 
     def undo(self, session: str | None = None, step: int | None = None) -> Undone:
         """Undo a step, by default the last in effect, of ``session`` or of all.
