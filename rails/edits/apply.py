@@ -29,9 +29,9 @@ from rails.edits import journal as journals
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.journal import Entry, Journal, close_journal, mark_applied
 from rails.edits.project_lock import JOURNAL, STATE, locked, state_folder
-from rails.edits.rollback import clear, file_states, is_complete, left_alone, roll_back, tidy
+from rails.edits.rollback import clear, file_states, is_complete, left_alone, roll_back
 from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened, write_new
-from rails.edits.swap import AFTER, BEFORE, GONE, OTHER, PART, State, put_forward, write_slot
+from rails.edits.swap import AFTER, BEFORE, GONE, OTHER, PART, State, put_forward, tidy, write_slot
 
 #: A journal holds the bytes of every file before and after, and its own facts.
 _JOURNAL_BYTES: Final = 3 * limits.CHANGE_BYTES
@@ -339,7 +339,8 @@ def _recover(workspace: Workspace) -> list[str]:
 
 
 def _settle(workspace: Workspace, journal: Journal) -> list[str]:
-    tidy(workspace, journal)
+    for entry in journal.entries:
+        tidy(workspace, entry)
     found = file_states(workspace, journal)
     if not (journal.applied or is_complete(found)):
         said, kept = roll_back(workspace, journal)

@@ -9,8 +9,7 @@ is missing. Ids rise. Format, version 3:
 
 The object has ``entries`` (``path``, ``mode`` and ``before_mode``, ``before`` and ``after`` hash or null, ``length``
 and ``after_length`` of the bytes), ``folders`` (to be made), ``empty`` (to be removed if empty) and ``step``
-(``session``, ``title``, ``kind``, ``undoes``, or null). Version 1, still read, had no bytes after, ``before_mode``,
-``empty`` or ``step``. Under a journal shorter than it says, nothing was changed.
+(``session``, ``title``, ``kind``, ``undoes``, or null). Under a journal shorter than it says, nothing was changed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.project_lock import JOURNAL
 from rails.edits.safe_files import Workspace
 
-_MAGIC: Final = {2: b"AI-RAILS-JOURNAL 2 ", 3: b"AI-RAILS-JOURNAL 3 "}
+_MAGIC: Final = b"AI-RAILS-JOURNAL 3 "
 _Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 SUFFIX: Final = ".journal"
 APPLIED: Final = ".applied"
@@ -65,7 +64,6 @@ class Journal(msgspec.Struct, frozen=True):
     step: StepFacts | None = None
     empty: tuple[tuple[str, ...], ...] = ()
     applied: bool = False
-    version: int = 3
 
     @property
     def changes(self) -> ChangeSet:
@@ -142,26 +140,21 @@ def encode_journal(journal: Journal) -> bytes:
     folders, empty = (["/".join(parts) for parts in some] for some in (journal.folders, journal.empty))
     head = msgspec.json.encode(_Head(entries, folders, empty, journal.step))
     rest = head + b"\n" + b"".join((e.before or b"") + (e.after or b"") for e in journal.entries)
-    return _MAGIC[3] + f"{len(rest)} {sha256(_MAGIC[3] + rest)}\n".encode() + rest
+    return _MAGIC + f"{len(rest)} {sha256(_MAGIC + rest)}\n".encode() + rest
 
 
 def decode_journal(file_name: str, data: bytes) -> Journal | None:
     """Read a journal file. Return None if it was never complete, or is not ours."""
     identity, _, suffix = file_name.rpartition(".")
     first, _, rest = data.partition(b"\n")
-    version = next((number for number, magic in _MAGIC.items() if first.startswith(magic)), 0)
-    if not version:
-        return None
-    length, _, digest = first[len(_MAGIC[version]) :].decode("ascii", "replace").partition(" ")
-    covered = rest if version == 2 else _MAGIC[version] + rest
-    if length != str(len(rest)) or digest != sha256(covered):
+    if first != f"{_MAGIC.decode()}{len(rest)} {sha256(_MAGIC + rest)}".encode():
         return None
     head, _, body = rest.partition(b"\n")
     try:
         journal = _read(identity, msgspec.json.decode(head, type=_Head), body)
     except ValueError:
         return None
-    return replace(journal, applied=f".{suffix}" == APPLIED, version=version)
+    return replace(journal, applied=f".{suffix}" == APPLIED)
 
 
 def _read(identity: str, head: _Head, body: bytes) -> Journal:

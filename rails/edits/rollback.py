@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from rails.edits import swap
 from rails.edits.journal import Journal
 from rails.edits.safe_files import UnsafeFileError, Workspace
 from rails.edits.swap import AFTER, BEFORE, OTHER, State, keep, look, put_back
@@ -25,15 +24,6 @@ def is_complete(found: Sequence[State]) -> bool:
     ours = [state for state in found if state.now == AFTER and state.slot != OTHER]
     later = [state for state in found if state.was_after]
     return len(ours) + len(later) == len(found) and (bool(ours) or any(state.slot for state in later) or not found)
-
-
-def tidy(workspace: Workspace, journal: Journal) -> None:
-    """Finish what was interrupted between two calls. Raises OSError."""
-    for entry in journal.entries:
-        swap.tidy(workspace, entry)
-        state = look(workspace, entry)
-        if journal.version < 3 and state.folder is not None and (state.now, state.slot) == (BEFORE, OTHER):
-            workspace.disk.unlink(entry.slot, state.folder)  # half written: nothing was exchanged yet
 
 
 def roll_back(workspace: Workspace, journal: Journal) -> tuple[list[str], list[str]]:

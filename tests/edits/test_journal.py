@@ -34,11 +34,10 @@ def journal(changes=CHANGES, modes=None, step=STEP, folders=(("x",),), empty=(("
     return replace(for_changes(ID, changes, modes or {at("a.txt"): 0o4755}, folders), step=step, empty=empty)
 
 
-def encoded(facts, body=b"", version=3, digest=None):
+def encoded(facts, body=b"", digest=None):
     rest = json.dumps(facts).encode() + b"\n" + body
-    magic = f"AI-RAILS-JOURNAL {version} ".encode()
-    covered = rest if version == 2 else magic + rest
-    return magic + f"{len(rest)} {digest or hashlib.sha256(covered).hexdigest()}\n".encode() + rest
+    magic = b"AI-RAILS-JOURNAL 3 "
+    return magic + f"{len(rest)} {digest or hashlib.sha256(magic + rest).hexdigest()}\n".encode() + rest
 
 
 def facts(**more):
@@ -127,14 +126,6 @@ def test_a_journal_with_a_right_digest_and_a_wrong_fact_changes_nothing(tmp_path
 @pytest.mark.parametrize("start", [b"AI-RAILS-JOURNAL 1 ", b"AI-RAILS-JOURNAL 4 ", b"AI-RAILS-JOURNAL ", b""])
 def test_a_file_of_no_known_version_is_not_read(start):
     assert decode_journal(f"{ID}.journal", encoded(facts(), b"oldnew").replace(b"AI-RAILS-JOURNAL 3 ", start)) is None
-
-
-def test_what_is_half_written_in_a_slot_of_version_2_is_removed_and_no_save_of_somebody(tmp_path):
-    save(tmp_path, "a.txt", "old")
-    save(tmp_path, f".ai-rails-{ID}-0", "ne")
-    save(tmp_path, f".rails/journal/{ID}.journal", encoded(facts(), b"oldnew", version=2))
-    assert recover(tmp_path) == ()
-    assert tree(tmp_path) == {"a.txt": (b"old", 0o644)}
 
 
 @pytest.mark.parametrize(
@@ -243,10 +234,6 @@ def test_what_is_taken_back_is_as_it_was_and_what_is_somebody_elses_stays(tmp_pa
         assert foreign is any("changed by someone else" in sentence for sentence in said), STATES[number]
         if now == after != "" and before:
             assert found["d/a.txt"][1] == (0o640 if slot in ("", "a") else 0o600), "the mode of before"
-
-
-OURS = ("a", "b")
-OLD = ("b", "a")
 
 
 @pytest.mark.parametrize(("now", "mode"), [(0o755, 0o640), (0o640, 0o640), (0o600, 0o600)])
