@@ -30,7 +30,7 @@ from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.journal import Entry, Journal, close_journal, mark_applied
 from rails.edits.project_lock import JOURNAL, STATE, locked, state_folder
 from rails.edits.rollback import clear, file_states, is_complete, left_alone, roll_back
-from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened, write_new
+from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, write_new
 from rails.edits.swap import AFTER, BEFORE, GONE, OTHER, PART, State, put_forward, tidy, write_slot
 
 #: A journal holds the bytes of every file before and after, and its own facts.
@@ -87,7 +87,7 @@ def write(
 @contextmanager
 def sole_writer(project: Path, disk: Disk = DISK) -> Iterator[Workspace]:
     """Hold the project as its only writer, after :func:`recover`."""
-    with _told(), opened(project, disk) as workspace, locked(workspace):
+    with _told(), Workspace(project, disk) as workspace, locked(workspace):
         _recover(workspace)
         yield workspace
 
@@ -140,14 +140,14 @@ def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:
 
 def read_file(project: Path, path: WorkspacePath) -> bytes | None:
     """Return a file's bytes, or None if it does not exist. Raises WorkspaceError for a link."""
-    with _told(), opened(project) as workspace:
+    with _told(), Workspace(project) as workspace:
         found = workspace.read(path)
     return None if found is None else found.data
 
 
 def recover(project: Path, *, disk: Disk = DISK) -> tuple[str, ...]:
     """Complete or roll back interrupted changes. Return what was done, in sentences."""
-    with _told(), opened(project, disk) as workspace:
+    with _told(), Workspace(project, disk) as workspace:
         for parts in (STATE, (*STATE, "blobs")):
             _remove_unfinished(workspace, parts)
         if set(workspace.names(JOURNAL)) <= {"lock"}:

@@ -19,7 +19,7 @@ from rails.core.text import one_line
 from rails.edits.checkpoint_commits import FORMAT, Checkpoint, import_stream, in_order, parse_checkpoint, ref_name
 from rails.edits.journal import Journal
 from rails.edits.project_lock import state_folder
-from rails.edits.safe_files import Workspace, opened
+from rails.edits.safe_files import Workspace
 from rails.git.program import CLEAN, run_git
 from rails.git.revisions import read_objects
 
@@ -141,7 +141,7 @@ class CheckpointStore:
 
     def _own(self) -> None:
         """Set ours: the repository may have come with the project."""
-        with opened(self.project) as workspace:
+        with Workspace(self.project) as workspace:
             for parts in _FOLDERS:
                 workspace.folder((".rails", "history.git", *parts))  # raises for a link
         for name, text in (("HEAD", "ref: refs/rails/none\n"), ("config", _CONFIG)):

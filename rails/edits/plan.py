@@ -45,7 +45,7 @@ from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
 from rails.edits.placeholders import lost_lines
 from rails.edits.plan_result import EditError, Plan
-from rails.edits.safe_files import UnsafeFileError, Workspace, opened
+from rails.edits.safe_files import UnsafeFileError, Workspace
 from rails.edits.stale import KnownFiles, kept_note
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | 
     else the request is stale.
     """
     restrictions = Restrictions.of(project)
-    with opened(project) as workspace:
+    with Workspace(project) as workspace:
         rest = [part for request in requests for part in _parts(request)]
         left_out: list[EditResult] = []
         while True:

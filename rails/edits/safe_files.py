@@ -10,8 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -221,13 +221,6 @@ class Workspace:
         """Return a folder's names; none if it does not exist."""
         folder = self.folder(parts)
         return [] if folder is None else os.listdir(folder)  # noqa: PTH208 - by descriptor
-
-
-@contextmanager
-def opened(project: Path, disk: Disk = DISK) -> Iterator[Workspace]:
-    """Hold the project folder open."""
-    with Workspace(project, disk) as workspace:
-        yield workspace
 
 
 def _open_folder(parts: tuple[str, ...], parent: int) -> int | None:

@@ -16,7 +16,7 @@ from rails.core.paths import WorkspacePath
 from rails.edits.apply import apply, read_file, record_written, recover, write
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
-from rails.edits.safe_files import Disk, UnsafeFileError, opened, write_new
+from rails.edits.safe_files import Disk, UnsafeFileError, Workspace, write_new
 
 from .disks import WriteFreeDisk
 from .helpers import approved, at, change, save, step, tree
@@ -319,7 +319,7 @@ def test_a_folder_that_was_moved_while_we_work_is_noticed(tmp_path):
 
 def test_what_is_held_is_compared_with_what_the_name_leads_to_now(tmp_path):
     save(tmp_path, "x/y/a.txt", "")
-    with opened(tmp_path) as workspace:
+    with Workspace(tmp_path) as workspace:
         workspace.folder(("x", "y"))
         assert workspace.still_there(("x", "y"))
         assert workspace.still_there(())
@@ -351,7 +351,7 @@ def test_what_is_not_a_plain_file_within_the_bound_is_not_read(tmp_path, monkeyp
     save(tmp_path, "six", "123456")
     (tmp_path / "x/folder").mkdir(parents=True)
     (tmp_path / "x/deep").symlink_to("folder")
-    with opened(tmp_path) as workspace:
+    with Workspace(tmp_path) as workspace:
         root = workspace.folder(())
         assert workspace.read_name("file", root, most=5).data == b"12345"
         if name == "six":
@@ -366,7 +366,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_up_to_the_bound_only(tmp_pat
     save(tmp_path, "a.txt", "12345")
     real = os.read
     monkeypatch.setattr("rails.edits.safe_files.os.read", lambda file, size: real(file, 2) or b"x")
-    with opened(tmp_path) as workspace, pytest.raises(UnsafeFileError, match=r"a\.txt grew beyond 5 bytes"):
+    with Workspace(tmp_path) as workspace, pytest.raises(UnsafeFileError, match=r"a\.txt grew beyond 5 bytes"):
         workspace.read_name("a.txt", workspace.folder(()), most=5)
 
 
@@ -389,7 +389,7 @@ def test_no_descriptor_stays_open(tmp_path):
         with pytest.raises(WorkspaceError):
             apply(approved([change("x/y/a.txt", b"other", b"new")]), tmp_path)
         recover(tmp_path)
-        with opened(tmp_path) as workspace:
+        with Workspace(tmp_path) as workspace:
             workspace.folder(("x", "y"))
             workspace.still_there(("x", "y"))
             write_new(workspace.disk, "c.txt", workspace.folder(()), b"")
@@ -424,7 +424,7 @@ def test_what_is_taken_back_is_the_very_file_that_was_there(tmp_path):
 
 def test_a_folder_that_was_removed_and_made_again_is_the_new_one(tmp_path):
     (tmp_path / "x/y").mkdir(parents=True)
-    with opened(tmp_path) as workspace:
+    with Workspace(tmp_path) as workspace:
         workspace.folder(("x", "y"))
         workspace.remove_folder(("x", "y"))
         assert not (tmp_path / "x/y").exists()
@@ -484,7 +484,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_none_of_another_folder(tmp_path
     save(tmp_path, "here/b.txt", "not the project's")
     monkeypatch.chdir(tmp_path / "here")
     assert read_file(tmp_path, at("no/b.txt")) is None
-    with opened(tmp_path) as workspace:
+    with Workspace(tmp_path) as workspace:
         assert workspace.names(("no",)) == []
 
 
@@ -494,6 +494,6 @@ def test_a_folder_that_vanishes_while_it_is_made_is_named(tmp_path):
             if name != "y":
                 super().make_folder(name, folder)
 
-    with opened(tmp_path, Forgetful()) as workspace, pytest.raises(UnsafeFileError) as raised:
+    with Workspace(tmp_path, Forgetful()) as workspace, pytest.raises(UnsafeFileError) as raised:
         workspace.make_folder(("x", "y"))
     assert str(raised.value) == "x/y vanished while it was being made."

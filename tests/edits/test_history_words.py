@@ -10,7 +10,7 @@ from rails.edits import checkpoint_store
 from rails.edits.checkpoint_commits import ref_name
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.checkpoints import History
-from rails.edits.safe_files import opened
+from rails.edits.safe_files import Workspace
 
 from .helpers import change, save, step, tree
 
@@ -29,7 +29,7 @@ def test_sessions_are_forgotten_with_every_byte_that_no_other_has(tmp_path):
     assert [one.session for one in store.steps()] == ["s2"]
     assert [one.after for one in store.restore_point(step_of["s2"]).changes] == [b"only in s2"]
     for name in ("s1", "s3"):
-        with opened(tmp_path), pytest.raises(WorkspaceError):
+        with Workspace(tmp_path), pytest.raises(WorkspaceError):
             store._git(["cat-file", "-e", step_of[name].commit])
 
 

@@ -19,7 +19,7 @@ from rails.edits.journal import (
     for_changes,
     next_id,
 )
-from rails.edits.safe_files import opened
+from rails.edits.safe_files import Workspace
 from rails.log import blobs
 from rails.log.blobs import store_blob
 
@@ -240,7 +240,7 @@ def test_what_is_taken_back_is_as_it_was_and_what_is_somebody_elses_stays(tmp_pa
 def test_a_mode_that_was_changed_alone_is_taken_back_with_the_bytes_as_they_are(tmp_path, quick_disk, now, mode):
     planned = for_changes(ID, ChangeSet((change("a.txt", b"b", b"b", 0o755),)), {at("a.txt"): 0o640}, ())
     save(tmp_path, "a.txt", "b").chmod(now)
-    with opened(tmp_path) as workspace:
+    with Workspace(tmp_path) as workspace:
         said, _ = rollback.roll_back(workspace, planned)
     assert tree(tmp_path) == {"a.txt": (b"b", mode)}
     assert said == ["An interrupted change was taken back: a.txt."] * (now == 0o755)
@@ -251,7 +251,7 @@ def test_a_folder_that_became_a_link_is_not_gone_through_when_a_change_is_taken_
     save(tmp_path, "elsewhere/a.txt", "a")
     save(tmp_path, "e.txt", "a")
     (tmp_path / "d").symlink_to("elsewhere")
-    with opened(tmp_path) as workspace:
+    with Workspace(tmp_path) as workspace:
         said, _ = rollback.roll_back(workspace, planned)
     assert tree(tmp_path) == {"elsewhere/a.txt": (b"a", 0o644), "e.txt": (b"b", 0o644)}
     left = "d/a.txt was changed by someone else meanwhile and was not touched."
