@@ -1,15 +1,12 @@
 """The write-ahead journal: what is about to change and how it was, synced before it changes.
 
 One file per change set, ``.rails/journal/<id>.journal``, renamed to ``<id>.applied`` once only its step in the history
-is missing. Ids rise. Format, version 3:
+is missing. Ids rise. Format, version 4:
 
-    AI-RAILS-JOURNAL 3 <length of the rest> <SHA-256 of this line's beginning and the rest> LF
-    <JSON object on one line> LF
-    <the bytes before and after of every file, one after the other>
+    AI-RAILS-JOURNAL 4 <SHA-256 of this line's beginning and the rest> LF
+    <MessagePack of :class:`Journal`, with the bytes before and after of every file>
 
-The object has ``entries`` (``path``, ``mode`` and ``before_mode``, ``before`` and ``after`` hash or null, ``length``
-and ``after_length`` of the bytes), ``folders`` (to be made), ``empty`` (to be removed if empty) and ``step``
-(``session``, ``title``, ``kind``, ``undoes``, or null). Under a journal shorter than it says, nothing was changed.
+Under a journal that is not as its hash says, nothing was changed.
 """
 
 from __future__ import annotations
@@ -30,8 +27,8 @@ from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.project_lock import JOURNAL
 from rails.edits.safe_files import Workspace
 
-_MAGIC: Final = b"AI-RAILS-JOURNAL 3 "
-_Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+_MAGIC: Final = b"AI-RAILS-JOURNAL 4 "
+_Mode: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0o777)]
 SUFFIX: Final = ".journal"
 APPLIED: Final = ".applied"
 
@@ -40,13 +37,13 @@ class Entry(msgspec.Struct, frozen=True):
     """A file's bytes before and after, hashes and modes (None: absent)."""
 
     path: WorkspacePath
-    mode: int
+    mode: _Mode
     before: bytes | None
     before_sha256: str | None
     after_sha256: str | None
     #: The name beside the file under which new or displaced bytes wait.
     slot: str
-    before_mode: int
+    before_mode: _Mode
     after: bytes | None = None
 
     @property
@@ -106,95 +103,43 @@ def for_changes(
     return Journal(identity, tuple(entries), tuple(folders))
 
 
-class _File(msgspec.Struct):
-    path: str
-    mode: _Number
-    before_mode: _Number
-    before: str | None
-    after: str | None
-    length: _Number
-    after_length: _Number
-
-
-class _Head(msgspec.Struct):
-    entries: list[_File]
-    folders: list[str]
-    empty: list[str]
-    step: StepFacts | None
-
-
 def encode_journal(journal: Journal) -> bytes:
     """Return the journal file's bytes."""
-    entries = [
-        _File(
-            str(entry.path),
-            entry.mode,
-            entry.before_mode,
-            entry.before_sha256,
-            entry.after_sha256,
-            len(entry.before or b""),
-            len(entry.after or b""),
-        )
-        for entry in journal.entries
-    ]
-    folders, empty = (["/".join(parts) for parts in some] for some in (journal.folders, journal.empty))
-    head = msgspec.json.encode(_Head(entries, folders, empty, journal.step))
-    rest = head + b"\n" + b"".join((e.before or b"") + (e.after or b"") for e in journal.entries)
-    return _MAGIC + f"{len(rest)} {sha256(_MAGIC + rest)}\n".encode() + rest
+    rest = msgspec.msgpack.encode(journal)
+    return _first_line(rest) + rest
+
+
+def _first_line(rest: bytes) -> bytes:
+    return _MAGIC + sha256(_MAGIC + rest).encode() + b"\n"
 
 
 def decode_journal(file_name: str, data: bytes) -> Journal | None:
     """Read a journal file. Return None if it was never complete, or is not ours."""
     identity, _, suffix = file_name.rpartition(".")
-    first, _, rest = data.partition(b"\n")
-    if first != f"{_MAGIC.decode()}{len(rest)} {sha256(_MAGIC + rest)}".encode():
+    first, end, rest = data.partition(b"\n")
+    if first + end != _first_line(rest):
         return None
-    head, _, body = rest.partition(b"\n")
     try:
-        journal = _read(identity, msgspec.json.decode(head, type=_Head), body)
+        journal = msgspec.msgpack.decode(rest, type=Journal)
     except ValueError:
         return None
-    return replace(journal, applied=f".{suffix}" == APPLIED)
+    return replace(journal, applied=f".{suffix}" == APPLIED) if _is_sound(journal, identity) else None
 
 
-def _read(identity: str, head: _Head, body: bytes) -> Journal:
-    """Return the journal. Raises ValueError for an invalid byte or path."""
-    entries = []
-    offset = 0
-    for number, file in enumerate(head.entries):
-        middle = offset + file.length
-        before = body[offset:middle]
-        after = body[middle : middle + file.after_length]
-        offset = middle + file.after_length
-        entries.append(
-            Entry(
-                _path(file.path),
-                file.mode & 0o777,
-                _checked(before, file.before),
-                file.before,
-                file.after,
-                _slot(identity, number),
-                file.before_mode & 0o777,
-                _checked(after, file.after),
-            )
-        )
-    folders, empty = (tuple(_path(name).parts for name in names) for names in (head.folders, head.empty))
-    return Journal(identity, tuple(entries), folders, head.step, empty)
+def _is_sound(journal: Journal, identity: str) -> bool:
+    slots = [_slot(identity, number) for number in range(len(journal.entries))]
+    if journal.id != identity or [entry.slot for entry in journal.entries] != slots:
+        return False
+    hashed = [(change.before_sha256, change.after_sha256) for change in journal.changes.changes]
+    if hashed != [(entry.before_sha256, entry.after_sha256) for entry in journal.entries]:
+        return False
+    parts = [entry.path.parts for entry in journal.entries]
+    return all(map(_is_allowed, (*parts, *journal.folders, *journal.empty)))
 
 
-def _checked(data: bytes, digest: str | None) -> bytes | None:
-    if digest is None:
-        return None
-    if sha256(data) != digest:
-        raise ValueError
-    return data
-
-
-def _path(raw: str) -> WorkspacePath:
-    path = paths.parse_path(raw)
-    if not isinstance(path, WorkspacePath) or paths.forbidden(path):
-        raise ValueError
-    return path
+def _is_allowed(parts: tuple[str, ...]) -> bool:
+    path = paths.parse_path("/".join(parts))
+    return isinstance(path, WorkspacePath) and path.parts == parts and not paths.forbidden(path)
 
 
 def _slot(identity: str, number: int) -> str:

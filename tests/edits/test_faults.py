@@ -8,8 +8,11 @@ from functools import partial
 
 import pytest
 
+from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import WorkspaceError
+from rails.core.paths import WorkspacePath
 from rails.edits.apply import apply, recover
+from rails.edits.journal import encode_journal, for_changes
 
 from .disks import CountingDisk, DyingDisk, FailingDisk, WriteFreeDisk
 from .helpers import approved, change, save, tree
@@ -212,18 +215,11 @@ def test_a_journal_that_was_never_complete_is_dropped(tmp_path, junk):
 
 @pytest.mark.parametrize("path", ["../outside.txt", "/etc/x", ".git/hooks/pre-commit", ".rails/history.git/config"])
 def test_a_journal_that_came_with_a_hostile_project_writes_nothing_outside(tmp_path, path):
-    import hashlib
-    import json
-
     project = tmp_path / "project"
     save(project, "a.txt", "stays")
-    evil = b"evil"
-    entry = {"path": path, "mode": 0o777, "before": hashlib.sha256(evil).hexdigest(), "after": None, "length": 4}
-    entry |= {"before_mode": 0o777, "after_length": 0}
-    rest = json.dumps({"entries": [entry], "folders": [], "empty": [], "step": None}).encode() + b"\n" + evil
-    digest = hashlib.sha256(b"AI-RAILS-JOURNAL 3 " + rest).hexdigest()
-    head = f"AI-RAILS-JOURNAL 3 {len(rest)} {digest}\n".encode()
-    save(project, ".rails/journal/0123456789abcdef.journal", head + rest)
+    hostile = ChangeSet((FileChange(WorkspacePath(path), b"evil", None, 0o777),))
+    forged = for_changes("0123456789abcdef", hostile, {}, ())
+    save(project, f".rails/journal/{forged.file_name}", encode_journal(forged))
     recover(project)
     found = {name for name in names(tmp_path) if not name.startswith("project/.rails/journal")}
     assert found == {"project", "project/.rails", "project/.rails/.gitignore", "project/a.txt"}
