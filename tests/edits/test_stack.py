@@ -1,11 +1,5 @@
-"""One stack over all sessions: the order is a number, modes and folders come back, old forms are read."""
+"""One stack over all sessions: the order is a number, modes and folders come back."""
 
-import json
-
-import pytest
-
-from rails.core.errors import WorkspaceError
-from rails.edits import checkpoint_store
 from rails.edits.checkpoints import History
 
 from .helpers import change, save, step, tree
@@ -63,32 +57,3 @@ def test_what_somebody_put_back_by_hand_is_not_written_again_by_redo(tmp_path):
     assert [str(c.path) for c in history.undo().changes.changes] == ["b.txt"]
     history.redo()
     assert tree(tmp_path) == {"a.txt": (b"old", 0o644), "b.txt": (b"b", 0o644)}
-
-
-def test_steps_of_an_old_version_come_before_all_others_and_can_be_undone(tmp_path, monkeypatch):
-    def as_before(stream, *arguments):
-        data = real(stream, *arguments)
-        head, _, rest = data.partition(b"\ndata ")
-        length, _, body = rest.partition(b"\n")
-        message = body[: int(length)]
-        tail = body[int(length) :]
-        title, _, facts = message.decode().partition("\n\n")
-        old = {k: v for k, v in json.loads(facts).items() if k not in ("seq", "journal")} | {"v": 1}
-        old["files"] = [{k: v for k, v in file.items() if k != "before_mode"} for file in old["files"]]
-        message = f"{title}\n\n{json.dumps(old)}\n".encode()
-        return b"%s\ndata %d\n%s%s" % (head, len(message), message, tail)
-
-    real = checkpoint_store.import_stream
-    save(tmp_path, "a.txt", "0")
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint_store, "import_stream", as_before)
-        step(tmp_path, change("a.txt", b"0", b"1"))
-        step(tmp_path, change("a.txt", b"1", b"2"))
-    step(tmp_path, change("a.txt", b"2", b"3"), session="s0")
-    history = History(tmp_path)
-    assert [(s.session, s.step, s.seq) for s in history.steps()] == [("s1", 1, -1), ("s1", 2, 0), ("s0", 1, 1)]
-    for left in (b"2", b"1", b"0"):
-        history.undo()
-        assert tree(tmp_path)["a.txt"][0] == left
-    with pytest.raises(WorkspaceError, match="nothing to undo in this project"):
-        history.undo()
