@@ -39,13 +39,12 @@ _UNFINISHED: Final = lazy(r"\..+\.[0-9a-f]{12}")
 
 
 class Applied(Struct, frozen=True):
-    """What is on disk now, synced and read back, and the folders made.
+    """What is on disk now, synced and read back.
 
     ``step``: its number in the session's history; 0 if not asked for, or ``unrecorded`` says why.
     """
 
     changes: ChangeSet
-    folders: tuple[str, ...] = ()
     step: int = 0
     unrecorded: str = ""
 
@@ -107,9 +106,7 @@ def write_held(
     _check_bounds(changes, workspace.project)
     transaction = _Transaction(workspace, changes, step, empty)
     transaction.run(on_intent)
-    number, problem = _finish(workspace, transaction.journal)
-    folders = tuple("/".join(parts) for parts in transaction.journal.folders)
-    return Applied(changes, folders, number, problem)
+    return Applied(changes, *_finish(workspace, transaction.journal))
 
 
 def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: Disk = DISK) -> Applied:
@@ -126,8 +123,7 @@ def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: 
         journal = replace(planned, step=step)
         folder = state_folder(workspace)
         write_new(disk, journal.file_name, folder, journals.encode_journal(journal))
-        number, problem = _finish(workspace, journal)
-    return Applied(changes, (), number, problem)
+        return Applied(changes, *_finish(workspace, journal))
 
 
 def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:

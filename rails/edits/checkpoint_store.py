@@ -90,8 +90,6 @@ class CheckpointStore:
         return step, last.commit if last else ""
 
     def _tips(self) -> list[Checkpoint]:
-        if not any((self.folder / "refs/rails").rglob("*")) and not (self.folder / "packed-refs").exists():
-            return []  # the first step of all
         out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
         parts = out.decode("utf-8", "replace").split("\0")
         items = (f"{commit.strip()}\n0\n{text}" for commit, text in zip(parts[::2], parts[1::2], strict=False))
@@ -101,13 +99,10 @@ class CheckpointStore:
         """Return a session's steps, or all, in order."""
         if not (self.folder / "HEAD").is_file():
             return ()
-        name = "refs/rails/" + (ref_name(session) if session is not None else "")
-        refs = self._git(["for-each-ref", "--format=%(refname)", name]).decode().split()
-        if not refs:
-            return ()
-        raw = self._git(["log", "--date-order", "--reverse", "-z", FORMAT, "--stdin"], "\n".join(refs).encode())
+        raw = self._git(["log", "--date-order", "--reverse", "-z", FORMAT, "--glob=refs/rails/*"])
         items = raw.decode("utf-8", "replace").split("\0")
-        return in_order(step for item in items if (step := parse_checkpoint(item)))
+        found = in_order(step for item in items if (step := parse_checkpoint(item)))
+        return tuple(step for step in found if session in (None, step.session))
 
     def forget(self, sessions: Sequence[str], keep: Sequence[int]) -> None:
         """Remove sessions' steps, with every byte that no other step has. Raises WorkspaceError."""
@@ -121,17 +116,15 @@ class CheckpointStore:
     def restore_point(self, step: Checkpoint) -> ChangeSet:
         """Return a step's change set, with all bytes."""
         sides = [f"{step.commit}:{side}/{path}" for path in step.files for side in ("before", "after")]
-        blobs = self._blobs(sides) if sides else []
+        data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in sides).encode())
+        blobs = read_objects(data, len(sides))
         pairs = zip(step.files, step.modes, blobs[::2], blobs[1::2], strict=True)
         return ChangeSet(tuple(FileChange(path, before, after, mode) for path, mode, before, after in pairs))
 
-    def _blobs(self, names: Sequence[str]) -> list[bytes | None]:
-        data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
-        return read_objects(data, len(names))
-
     def _open(self, workspace: Workspace) -> None:
         state_folder(workspace)
-        workspace.make_folders((".rails", "history.git", *parts) for parts in _FOLDERS)
+        for parts in _FOLDERS:
+            workspace.make_folder((".rails", "history.git", *parts))
         self._own()
         for folder, (beginnings, ends) in _LEFT.items():
             for file in (self.folder / folder).iterdir():

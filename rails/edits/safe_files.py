@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -40,7 +39,7 @@ class Snapshot(Struct, frozen=True):
     mode: int
     links: int
     owner: tuple[int, int]
-    identity: tuple[int, int, int, int]  # device, inode, size, modification time in ns
+    identity: tuple[int, int]  # device, inode
 
 
 class Disk:
@@ -155,24 +154,13 @@ class Workspace:
 
     def make_folder(self, parts: tuple[str, ...]) -> int:
         """Return a folder's descriptor; make what is missing. Raises OSError."""
-        return self.make_folders((parts,))[0]
-
-    def make_folders(self, every: Iterable[tuple[str, ...]]) -> list[int]:
-        """Make folders as ``make_folder`` does, syncing each parent once."""
-        parents: dict[int, None] = {}
-        made = [self._made(parts, parents) for parts in every]
-        for parent in parents:
-            self.disk.sync(parent)
-        return made
-
-    def _made(self, parts: tuple[str, ...], parents: dict[int, None]) -> int:
         found = self.folder(parts)
         if found is not None:
             return found
-        parent = self._made(parts[:-1], parents)
+        parent = self.make_folder(parts[:-1])
         with suppress(FileExistsError):
             self.disk.make_folder(parts[-1], parent)
-            parents[parent] = None
+            self.disk.sync(parent)
         made = self.folder(parts)
         if made is None:
             raise UnsafeFileError(f"{'/'.join(parts)} vanished while it was being made.")
@@ -251,17 +239,14 @@ def _read_open(descriptor: int, shown: str, most: int) -> Snapshot:
         raise UnsafeFileError(f"{shown} is not a plain file.")
     if facts.st_size > most:
         raise UnsafeFileError(f"{shown} has {facts.st_size} bytes; {most} are allowed.")
-    chunks = []
-    size = 0
-    while chunk := os.read(descriptor, _CHUNK):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > most:
-            raise UnsafeFileError(f"{shown} grew beyond {most} bytes while it was read.")
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise UnsafeFileError(f"{shown} grew beyond {most} bytes while it was read.")
     return Snapshot(
-        b"".join(chunks),
+        data,
         stat.S_IMODE(facts.st_mode) & 0o777,
         facts.st_nlink,
         (facts.st_uid, facts.st_gid),
-        (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns),
+        (facts.st_dev, facts.st_ino),
     )

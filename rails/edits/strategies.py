@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
@@ -136,19 +137,11 @@ def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
     return replace(found, strategy=7) if found else None
 
 
-def _fold_line(line: str) -> str:
-    return folded_line(line).rstrip()
-
-
-def _fold_strip(line: str) -> str:
-    return folded_line(line).strip()
-
-
 _KEYS: Final[tuple[tuple[int, Callable[[str], Hashable]], ...]] = (
     (3, str.rstrip),
-    (4, _fold_line),
+    (4, lambda line: folded_line(line).rstrip()),
     (5, str.strip),
-    (5, _fold_strip),
+    (5, lambda line: folded_line(line).strip()),
     (6, without_spaces),
 )
 
@@ -157,18 +150,9 @@ def _token_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]
     wanted = [tokens(line) for line in block.old]
     if sum(len(line) for line in wanted) < _MIN_TOKENS:
         return []
-    seen: dict[tuple[int, str], bool] = {}
-
-    def equal(start: int) -> bool:
-        for offset, line_tokens in enumerate(wanted):
-            key = (offset, view.lines[start + offset])
-            if key not in seen:
-                seen[key] = tokens(key[1]) == line_tokens
-            if not seen[key]:
-                return False
-        return True
-
-    return _mapped_places(view, block, [start for start in at if equal(start)])
+    found = cache(tokens)
+    equal = [start for start in at if all(found(view.lines[start + n]) == line for n, line in enumerate(wanted))]
+    return _mapped_places(view, block, equal)
 
 
 def _mapped_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]:

@@ -68,7 +68,7 @@ def look(workspace: Workspace, entry: Entry) -> State:
     slot, waiting = _held(workspace, entry, entry.slot, folder)
     if slot == GONE:
         slot = EMPTY
-    elif file and waiting and file.identity[:2] == waiting.identity[:2]:
+    elif file and waiting and file.identity == waiting.identity:
         slot = TWIN
     mode = waiting.mode if waiting else 0
     return State(entry, folder, _at_the_name(entry, now), slot, mode, now != GONE)

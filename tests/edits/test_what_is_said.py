@@ -101,7 +101,7 @@ def test_why_a_step_waits_is_said_in_a_bounded_line(tmp_path, monkeypatch, error
 
 def test_a_journal_may_be_as_large_as_a_change_set_with_its_facts():
     assert applying._JOURNAL_BYTES == 3 * limits.CHANGE_BYTES
-    assert Applied(ChangeSet(())) == Applied(ChangeSet(()), (), 0, "")
+    assert Applied(ChangeSet(())) == Applied(ChangeSet(()), 0, "")
 
 
 SAID = "Step 1 of session s1 was not {}: {}; {}. Nothing was changed. "
