@@ -48,8 +48,6 @@ class IndentMap(Struct, frozen=True):
     def _translated(self, blanks: str, *, first: bool) -> str | None:
         if first and not blanks and self.bare is not None:
             return self.bare
-        if blanks in self.known:
-            return self.known[blanks]
         if self.bare is not None and not blanks.startswith((self.bare, *self.known)):
             return None  # as deep as the first line, or where it stands?
         if shorter := [known for known in self.known if blanks.startswith(known)]:
@@ -66,8 +64,6 @@ class IndentMap(Struct, frozen=True):
     def _convert(self, blanks: str) -> str | None:
         if self.shifted and set(blanks) <= set(self.file_blanks):
             return blanks if self._is_level(blanks) else None
-        if self.shifted:  # a file of tabs, shown at one depth: the request's own levels are the file's
-            return _scale(blanks, self.search_unit, self.file_unit) if self.search_unit and self.file_unit else None
         steps = self._steps()
         if blanks in steps:
             return steps[blanks]
@@ -239,8 +235,6 @@ def _is_scale(known: dict[str, str], search_unit: str, file_unit: str) -> bool:
 
 def _scale(blanks: str, step: str, result: str) -> str | None:
     """Return ``result`` as often as ``step`` is in ``blanks``; None if uneven."""
-    if step == result and blanks == step * (len(blanks) // len(step)):
-        return blanks
     if len(set(blanks)) != 1 or set(blanks) != set(step) or len(set(result)) != 1:
         return None
     levels, rest = divmod(len(blanks), len(step))
