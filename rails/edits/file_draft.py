@@ -133,8 +133,6 @@ class Draft:
         self._check_writable()
         self._check_base(base)
         data, notes = self._encode_whole(content, keep=keep)
-        if len(data) > limits.FILE_BYTES:
-            raise EditError("limit", f"The file would have {len(data)} bytes; {limits.FILE_BYTES} are allowed.")
         if data == self._start:
             raise EditError("no_change", "No changes made (content identical after replacement).", "Leave it out.")
         self._data = data
@@ -157,17 +155,13 @@ class Draft:
         return ()
 
     def _check_whole(self, content: str) -> None:
-        have, want = (text.removesuffix("\n").split("\n") for text in (self.text_so_far(), flatten(content)))
-        if self._data and not self.text_so_far():
+        have = self.text_so_far()
+        if self._data and not have:
             raise EditError("format", "The file is not text, so it cannot be compared.", "Leave old_content out.")
-        if have != want:
-            at = next(
-                (n for n, (a, b) in enumerate(zip(have, want, strict=False)) if a != b), min(len(have), len(want))
-            )
-            shown = [f"'{one_line(side[at], 60)}'" if at < len(side) else "not there" for side in (have, want)]
+        if have.removesuffix("\n") != flatten(content).removesuffix("\n"):
             raise EditError(
                 "not_found",
-                f"The file is another than is to be deleted: its line {at + 1} is {shown[0]}, in your text {shown[1]}.",
+                "The file has another text than the one that is to be deleted.",
                 "Read it again; to delete it as it is, send delete_file with file_path alone.",
             )
 

@@ -131,8 +131,6 @@ def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
         last = next((n for n, line in enumerate(reversed(new)) if line.strip()), 0)
         new = new[min(head, first) : len(new) - min(tail, last)]
     bare = LinePlaces(7, (), lines[head : len(lines) - tail], new)
-    if at := line_places(bare.old, view.lines, str, PLACES):
-        return replace(bare, at=tuple(at))
     found = _climb_lines(view, bare)
     return replace(found, strategy=7) if found else None
 
