@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -136,22 +137,24 @@ def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = Fal
 
     ``unique``: there are none, so the pass may end early.
     """
+    wanted = frozenset(paths)
     found: dict[JsonPlace, JsonSpan] = {}
-    for path, span in _Scan(_tree(paths)).run(text):
-        found[path] = span
-        if unique and len(found) == len(paths):
-            break
+    for path, span in _scan(text, deepest=max(map(len, wanted), default=0)):
+        if path in wanted:
+            found[path] = span
+            if unique and len(found) == len(wanted):
+                break
     return found
 
 
 def every_value(text: str) -> Iterator[tuple[JsonPlace, JsonSpan]]:
     """Yield path and span of every value, in order of their ends."""
-    return _Scan(_EVERYTHING).run(text)
+    return _scan(text)
 
 
 def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:
     """Yield every repeated key in order, until JSON ends."""
-    for path, span in _Scan(None).run(text, start):
+    for path, span in _scan(text, start, repeated=True):
         yield RepeatedKey(path, span.start, span.end, span.key_start)
 
 
@@ -167,98 +170,50 @@ def offset_inside(text: str, span: JsonSpan, index: int) -> int:
     return max(span.end - 1, offset)
 
 
-class _Wanted:
-    __slots__ = ("children", "path")
-
-    def __init__(self) -> None:
-        self.children: dict[str | int, _Wanted] = {}
-        self.path: JsonPlace | None = None
-
-
-_EVERYTHING: Final = _Wanted()
-
-
-def _tree(paths: Iterable[JsonPlace]) -> _Wanted:
-    root = _Wanted()
-    for path in paths:
-        here = root
-        for segment in path:
-            here = here.children.setdefault(segment, _Wanted())
-        here.path = path
-    return root
-
-
 class _Open:
-    __slots__ = ("is_object", "key", "key_end", "key_start", "seen", "start", "wanted")
+    __slots__ = ("is_object", "key", "key_end", "key_start", "seen", "start")
 
-    def __init__(self, wanted: _Wanted | None, start: int, *, is_object: bool) -> None:
-        self.wanted = wanted
+    def __init__(self, start: int, *, is_object: bool) -> None:
         self.start = start
         self.is_object = is_object
         self.key: str | int = 0
         self.key_start = self.key_end = -1
-        self.seen: dict[str, int] = {}
+        self.seen: dict[str | int, int] = {}
 
 
-class _Scan:
-    def __init__(self, wanted: _Wanted | None) -> None:
-        self._root = wanted
-        self._stack: list[_Open] = []
-
-    def run(self, text: str, at: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-        stack = self._stack
-        key_next = False
-        for match in _TOKEN.finditer(text, at):
-            word = match[0]
-            first = word[0]
-            if match.lastindex or (first in ",}]" and not stack):
-                return
-            if first == ",":
-                top = stack[-1]
-                key_next = top.is_object
-                if type(top.key) is int:
-                    top.key += 1
-            elif first == ":":
-                key_next = False
-            elif key_next and first == '"':
-                first_at = self._key(word, match.start(), match.end())
-                if first_at >= 0:
-                    path = tuple([item.key for item in stack])
-                    yield path, JsonSpan(match.start(), match.end(), first_at, first_at)
-            elif first in "{[":
-                stack.append(_Open(self._here(), match.start(), is_object=first == "{"))
-                key_next = first == "{"
-            elif first in "}]":
-                closed = stack.pop()
-                key_next = False
-                if closed.wanted is not None:
-                    yield from self._value(closed.wanted, closed.start, match.end())
-            elif (wanted := self._here()) is not None:
-                yield from self._value(wanted, match.start(), match.end())
-
-    def _here(self) -> _Wanted | None:
-        if not self._stack or self._root is _EVERYTHING:
-            return self._root
-        top = self._stack[-1]
-        return top.wanted.children.get(top.key) if top.wanted else None
-
-    def _key(self, word: str, start: int, end: int) -> int:
-        top = self._stack[-1]
-        top.key = key = word[1:-1] if "\\" not in word else str(json.loads(word, strict=False))
-        top.key_start = start
-        top.key_end = end
-        first = top.seen.get(key, -1)
-        if self._root is None and first < 0:
-            top.seen[key] = start
-        return first
-
-    def _value(self, wanted: _Wanted, start: int, end: int) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-        stack = self._stack
-        path = tuple([item.key for item in stack]) if wanted is _EVERYTHING else wanted.path
-        if path is None:
+def _scan(
+    text: str, at: int = 0, *, deepest: int = sys.maxsize, repeated: bool = False
+) -> Iterator[tuple[JsonPlace, JsonSpan]]:
+    """Yield the values with at most ``deepest`` keys, or the ``repeated`` keys with the place of the first."""
+    stack: list[_Open] = []
+    key_next = False
+    for match in _TOKEN.finditer(text, at):
+        first = match[0][0]
+        start, end = match.span()
+        if match.lastindex or (first in ",}]" and not stack):
             return
-        top = stack[-1] if stack else None
-        if top is not None and top.is_object:
-            yield path, JsonSpan(start, end, top.key_start, top.key_end)
+        if first == ",":
+            top = stack[-1]
+            key_next = top.is_object
+            if type(top.key) is int:
+                top.key += 1
+        elif first == ":":
+            key_next = False
+        elif key_next and first == '"':
+            top = stack[-1]
+            top.key = str(json.loads(match[0], strict=False)) if "\\" in match[0] else match[0][1:-1]
+            top.key_start = start
+            top.key_end = end
+            if repeated and (earlier := top.seen.setdefault(top.key, start)) != start:
+                yield tuple([item.key for item in stack]), JsonSpan(start, end, earlier, earlier)
+        elif first in "{[":
+            stack.append(_Open(start, is_object=first == "{"))
+            key_next = first == "{"
         else:
-            yield path, JsonSpan(start, end, start, end)
+            if first in "}]":
+                start = stack.pop().start
+                key_next = False
+            if len(stack) <= deepest and not repeated:
+                inside = bool(stack) and stack[-1].is_object
+                keys = (stack[-1].key_start, stack[-1].key_end) if inside else (start, end)
+                yield tuple([item.key for item in stack]), JsonSpan(start, end, *keys)
