@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from operator import countOf
 from typing import Final, NamedTuple, NoReturn
@@ -138,7 +138,6 @@ class _Members:
 _SHORT: Final = 4_000
 #: Kinds of values about which nothing more can be asked, and those that are easily asked.
 _SOUND: Final = frozenset({str, bool, type(None)})
-_OBJECTS: Final = frozenset({dict})
 _EASY: Final = frozenset({*_SOUND, dict, list, int})
 _LARGEST: Final = 10**limits.NUMBER_CHARS
 _SURROGATE_ESCAPE: Final = lazy(r"\\u[dD][89a-fA-F]")
@@ -203,24 +202,15 @@ def _quickly(text: str) -> Json:
 
 
 def _is_sound(value: Json) -> bool:
-    level: Iterable[Json] = value.values() if type(value) is dict else (value,)
-    for _ in range(limits.JSON_DEPTH):
-        items = list(level)
-        kinds = set(map(type, items))
+    level = [value]
+    for _ in range(limits.JSON_DEPTH + 1):
+        kinds = set(map(type, level))
         if kinds <= _SOUND:
             return True
-        if kinds == _OBJECTS:
-            level = chain.from_iterable(map(dict.values, items))  # type: ignore[arg-type]
-        elif not kinds <= _EASY or (int in kinds and not _are_short(items)):
+        if not kinds <= _EASY or any(type(item) is int and abs(item) >= _LARGEST for item in level):
             return False
-        else:
-            level = _inside([item for item in items if type(item) is dict or type(item) is list])
+        level = list(_inside([item for item in level if type(item) is dict or type(item) is list]))
     return False
-
-
-def _are_short(items: list[Json]) -> bool:
-    numbers = [item for item in items if type(item) is int]
-    return bool(max(numbers) < _LARGEST and min(numbers) > -_LARGEST)
 
 
 def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: int = 0, end: int = -1) -> bool:
