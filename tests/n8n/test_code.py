@@ -26,6 +26,7 @@ def test_javascript_that_runs_is_no_error():
         "const re = /[\"'`]/g; return [{json: {a: `x${1}`}}]",
         "",
         "// $('Gone')\nreturn []",
+        "const a = $json.b\n\u00a0? 1 : 2;\nreturn [{json: {a}}]",
         "class A { #x = 1; static { } get y() { return this.#x } }\nreturn [{json: {a: new A().y}}]",
     ]:
         assert errors(with_code(code)) == [], code

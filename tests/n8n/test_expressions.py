@@ -135,12 +135,21 @@ def test_fields_that_resolve_expressions_themselves_need_no_sign():
         ("query", "n8n-nodes-base.postgres"),
         ("jsonOutput", "n8n-nodes-base.set"),
         ("jsCode", "x"),
+        ("workflowJson", "n8n-nodes-base.executeWorkflow"),
     ]:
         assert "N8N063" not in rules(with_value("{{ $json.name }}", name, type)), name
 
 
 def test_a_whole_value_that_is_code_is_a_warning():
-    for text in ["$json.a + 1", "$now", "${$json.x}", "=({ $json.x })", "$json.a.slice(0, 5)"]:
+    for text in [
+        "$json.a + 1",
+        "$now",
+        "${$json.x}",
+        "=({ $json.x })",
+        "$json.a.slice(0, 5)",
+        "{{ new Date() }}",
+        "a ${$json.b}",
+    ]:
         assert the_one(with_value(text), "N8N063").severity == "warning", text
 
 

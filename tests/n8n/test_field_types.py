@@ -3,7 +3,7 @@
 The verdicts are those of n8n-workflow 2.41.0.
 """
 
-from rails.n8n.rules.required import _type_fault
+from rails.n8n.rules.required import type_fault
 
 VALID = {
     "object": ["null", " null ", "{}", '{"a":1}', "{a:1}", "{'a':1}", {}, {"a": 1}, None],
@@ -22,8 +22,8 @@ INVALID = {
 
 
 def test_a_value_that_n8n_takes_is_no_fault():
-    assert [(kind, one) for kind, values in VALID.items() for one in values if _type_fault(one, kind, ())] == []
+    assert [(kind, one) for kind, values in VALID.items() for one in values if type_fault(one, kind, ())] == []
 
 
 def test_a_value_that_n8n_refuses_is_a_fault():
-    assert [(kind, one) for kind, values in INVALID.items() for one in values if not _type_fault(one, kind, ())] == []
+    assert [(kind, one) for kind, values in INVALID.items() for one in values if not type_fault(one, kind, ())] == []

@@ -121,7 +121,7 @@ def webhook(name, **parameters):
         ({"path": "=a"}, {"path": "=a"}, False),
         ({"path": "a/:id"}, {"path": "a/:id"}, False),
         (
-            {"path": "a", "multipleMethods": True, "httpMethod": ["GET", "POST"]},
+            {"path": "a", "multipleMethods": True},
             {"path": "a", "httpMethod": "POST"},
             True,
         ),

@@ -89,6 +89,7 @@ def test_python_is_judged_alike():
     for code, each, severities in [
         ("return ['a']", False, ["error"]),
         ("return 'a'", False, ["error"]),
+        ("return 1.5", False, ["error"]),
         ("return f'a'", False, ["error"]),
         ("return [{'json': 'a'}]", False, ["error"]),
         ("return [{'json': {}, 'name': 1}]", False, ["error"]),

@@ -174,7 +174,8 @@ def test_a_text_with_expressions_that_can_be_no_json_is_a_warning():
     ("type", "value", "is_sound"),
     [("number", "abc", False), ("number", "-1.5e3", True), ("boolean", "yes", False), ("boolean", "False", True),
      ("array", "a,b", False), ("array", "['a']", True), ("object", "x", False), ("object", "{a: 1}", True),
-     ("string", "x", True), ("number", "={{ $json.a }}", True), ("number", "", True)],
+     ("string", "x", True), ("number", "={{ $json.a }}", True), ("number", "", True),
+     ("array", 5, False), ("number", True, True), ("array", "[a]", False)],
 )  # fmt: skip
 def test_an_assignment_has_a_value_of_its_type(type, value, is_sound):
     """As ``validateFieldType`` of n8n-workflow 2.41 has it; with ``ignoreConversionErrors`` nothing fails."""

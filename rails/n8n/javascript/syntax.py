@@ -20,6 +20,8 @@ _MAX_CHARS: Final = 400_000
 #: How far up a look for what encloses a piece of code goes.
 _MOST_PARENTS: Final = 200
 _CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d]")
+#: White space to the language, of which the grammar is not sure where a line begins with it.
+_SPACES: Final = re.compile("[\ufeff\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 #: What does not hold whenever its code runs: a part of an operator or statement that a condition decides on.
 _BRANCHES: Final[Mapping[str, tuple[str, ...]]] = {
     "ternary_expression": ("consequence", "alternative"),
@@ -155,7 +157,7 @@ def parse_javascript(code: str) -> ParsedScript | None:
     """Parse ``code``; ``None`` if too long or not encodable."""
     if len(code) > _MAX_CHARS:
         return None
-    code = code.replace("\ufeff", " ")  # white space to the language, and none to the grammar
+    code = _SPACES.sub(" ", code)
     try:
         data = code.encode()
     except UnicodeEncodeError:

@@ -15,8 +15,11 @@ from rails.n8n.javascript.syntax import JavaScriptFault
 from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, issue, reachable
 from rails.n8n.rules import parameters
 
-#: ``{{ $json… }}`` in a text that does not start with "=".
-_LITERAL: Final = re.compile(r"\{\{\s*\$[A-Za-z_(]")
+#: ``{{ $json… }}`` in a text that does not start with "=", and JavaScript's ``${$json… }``.
+_LITERAL: Final = re.compile(
+    r"""\{\{\s*(?:\$[A-Za-z_(]|(?:new Date|DateTime\.\w+|JSON\.\w+|Object\.\w+|Math\.\w+|Number|String)\()"""
+    r"""|\$\{\s*\$(?:json\b|input\.|\(['"])"""
+)
 #: A whole value that reads as an expression and is none: ``$json.a``, ``=$json.a``, ``={ $json.a }``.
 _BARE: Final = re.compile(
     r"""=?\s*+\$?\(?\{?\s*+(?:\$(?:now|today|itemIndex|runIndex)|(?:\$(?=\()|\$(?:json|binary|input|items?|node|now|today|vars|env|"""
@@ -29,7 +32,9 @@ _REFERS: Final = re.compile(
 )
 _REFERS_INSIDE: Final = re.compile(r"""=(?!=).*?\$(?:json\.[A-Za-z_]|json\[['"]|\(['"][^'"]+['"]\)\.)""", re.DOTALL)
 #: Nodes and fields that replace ``{{ … }}`` themselves, with or without "=".
-_RESOLVES_ITSELF: Final = frozenset({"html", "query", "jsCode", "pythonCode", "functionCode", "jsonOutput", "code"})
+_RESOLVES_ITSELF: Final = frozenset(
+    {"html", "query", "jsCode", "pythonCode", "functionCode", "jsonOutput", "code", "workflowJson"}
+)
 #: Fields that hold code: n8n takes a leading "=" off them and evaluates nothing.
 _CODE_FIELDS: Final = frozenset({"jsCode", "pythonCode", "functionCode"})
 _RESOLVING_TYPES: Final = re.compile(r"(?i)\.(?:html|form|formTrigger|ldap|merge|postgres|mySql|microsoftSql|snowflake|"

@@ -197,7 +197,8 @@ def routes(node: Node) -> Iterator[tuple[str, str]]:
     if not isinstance(path, str) or path.startswith("=") or ":" in path or not path.strip("/"):
         return
     if node.type == "n8n-nodes-base.webhook":
-        methods = node.parameters.get("httpMethod", "GET")
+        usual = ["GET", "POST"] if node.parameters.get("multipleMethods") is True else "GET"
+        methods = node.parameters.get("httpMethod", usual)
         for method in methods if isinstance(methods, list) else [methods]:
             if isinstance(method, str) and not method.startswith("="):
                 yield method.upper(), path.strip("/")

@@ -73,7 +73,7 @@ class _Checker:
         elif item.type == "resourceMapper":
             yield from _mapper(item, value, place) if shown else ()
         elif item.type != "filter" and item.raw.get("validate"):
-            said = _type_fault(value, item.raw["validate"], item.raw.get("values", ()))
+            said = type_fault(value, item.raw["validate"], item.raw.get("values", ()))
             if said:
                 yield Lack("form", place, said)
 
@@ -157,12 +157,12 @@ def _mapper(item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa
             allowed = (
                 [one.get("value") for one in options if isinstance(one, dict)] if isinstance(options, list) else []
             )
-            said = _type_fault(found, field["type"], allowed)
+            said = type_fault(found, field["type"], allowed)
             if said:
                 yield Lack("form", (*place, "value", field["id"]), said)
 
 
-def _type_fault(value: Any, kind: str, allowed: Any) -> str | None:  # noqa: ANN401
+def type_fault(value: Any, kind: str, allowed: Any = ()) -> str | None:  # noqa: ANN401
     """Return why n8n's ``validateFieldType`` refuses a value; most dates pass."""
     if value is UNDEFINED or value is None or to_text(value).startswith("="):
         return None

@@ -57,7 +57,7 @@ def _fault(shape: _Shape, *, each: bool) -> str:
         return faults[0] if all(faults) else ""
     if isinstance(shape, list) and each:
         return "a list is given back, and in this mode n8n takes one item"
-    if isinstance(shape, str | int):
+    if isinstance(shape, str | int | float):
         return "what is given back is no object and no list, and n8n takes items"
     items = shape if isinstance(shape, list) else [shape]
     if isinstance(shape, list) and any(_is_no_object(item, _UNKNOWN) for item in items):
@@ -204,7 +204,7 @@ def _python(code: str) -> Iterator[tuple[_Shape, int, int, bool]]:
 
 def _python_shape(node: ast.expr | None) -> _Shape:
     match node:
-        case ast.Constant(value=str() | int() | None as value):
+        case ast.Constant(value=str() | int() | float() | None as value):
             return value
         case ast.JoinedStr():
             return "text"

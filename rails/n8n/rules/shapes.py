@@ -5,7 +5,6 @@ Anchor: the nodes' own code in n8n-nodes-base 2.41.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from rails.n8n.facts import FACTS
 from rails.n8n.model import SETTINGS_OF_NODES, Issue, JsonPath, Node, is_expression, json_kind, parameter_issue
 from rails.n8n.nodes.catalogue import Description
 from rails.n8n.rules import filters, json_texts, schedules
+from rails.n8n.rules.required import type_fault
 
 #: Settings that few nodes have among their parameters, at any level.
 _RARELY_PARAMETERS: Final = {*SETTINGS_OF_NODES} - {"credentials", "disabled", "executeOnce", "notes"}
@@ -22,13 +22,6 @@ _RARELY_PARAMETERS: Final = {*SETTINGS_OF_NODES} - {"credentials", "disabled", "
 _OWN_PARAMETERS: Final[Mapping[str, list[str]]] = FACTS["parameters_named_as_settings"]
 #: Nodes that name a workflow, and the first version that reads the ``value`` of a locator.
 _WORKFLOW_LOCATORS: Final[Mapping[str, float]] = FACTS["workflow_locators"]
-#: What a text of a type looks like in an assignment. n8n repairs a text that is nearly JSON.
-_TYPES: Final = {
-    "number": re.compile(r"[+-]?(\d++(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?|0[xob][\da-fA-F]+").fullmatch,
-    "boolean": re.compile(r"(?i)true|false|[01]").fullmatch,
-    "array": re.compile(r"(?s)\[.*\]").fullmatch,
-    "object": re.compile(r"(?s)\{.*\}").fullmatch,
-}
 
 
 def check(node: Node, kept: Mapping[str, Any] | None, description: Description | None) -> Iterator[Issue]:
@@ -77,17 +70,8 @@ def _assignments(node: Node) -> Iterator[Issue]:
         place = ("assignments", "assignments", index)
         if not isinstance(row, dict) or not isinstance(row.get("name"), str):
             yield parameter_issue(node, "N8N055f", place, index=index, kind=json_kind(row))
-        elif _is_of_other_type(row) and not options.get("ignoreConversionErrors"):
+        elif type_fault(row.get("value"), str(row.get("type"))) and not options.get("ignoreConversionErrors"):
             yield parameter_issue(node, "N8N055g", (*place, "value"), index=index, row=row)
-
-
-def _is_of_other_type(row: Mapping[str, Json]) -> bool:
-    """Say whether n8n reads no value of the given type (``validateFieldType``)."""
-    value = row.get("value")
-    fits = _TYPES.get(str(row.get("type")))
-    if fits is None or not isinstance(value, str) or not value.strip() or value.startswith("="):
-        return False
-    return fits(value.strip()) is None
 
 
 def has_bare_workflow(node: Node, parameters: Mapping[str, Json]) -> bool:
