@@ -118,7 +118,7 @@ def _as_before(data: bytes, value: Json) -> bytes | None:
 
 def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> dict[str, Json]:
     workflow = model.build(value)
-    places = layout.missing(workflow)
+    places = layout.placed(workflow)
     changed: dict[int, dict[str, Json]] = {}
     given = [node.raw.get("id") for node in workflow.nodes]
     taken = {one for one in given if isinstance(one, str)}
@@ -135,7 +135,7 @@ def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> 
             added["webhookId"] = _free_id(taken, path, node.name, "webhook")
             counts["missing webhookId"] += 1
         if "position" not in node.raw:
-            added["position"] = [*places.get(node.index, (0, 0))]
+            added["position"] = [*places[node.index]]
             counts["missing position"] += 1
         changed[node.index] = {**node.raw, **added}
     nodes = value.get("nodes")

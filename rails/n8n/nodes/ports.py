@@ -20,8 +20,6 @@ _TABLE: Final = json.loads(Path(__file__).with_name("ports.json").read_text("utf
 _PORTS: Final = {name: read_port(raw) for name, raw in _TABLE["ports"].items()}
 #: More ports than any node has: a number from a parameter is not trusted further.
 _MOST: Final = 200
-#: AI inputs: what n8n writes below them, in its order.
-AI_PORTS: Final[Mapping[str, str]] = _TABLE["labels"]
 #: Sub-nodes that one would take for a required input, before any other.
 USUAL_SUB_NODES: Final[Mapping[str, str]] = _TABLE["usual"]
 
