@@ -24,16 +24,15 @@ _Path = tuple[str | int, ...]
 _TOLD_APART: Final = frozenset({"name", "position", "id", "webhookId"})
 #: Keys of a workflow that are reported otherwise, or that n8n writes by itself.
 _NOT_TOLD: Final = frozenset({"nodes", "connections", "versionId", "updatedAt", "createdAt", "id", "meta"})
-_MISSING: Final = object()
 
 
 class Detail(Struct, frozen=True):
-    """A value that differs; ``path``: from its node or workflow."""
+    """A value that differs, as JSON (``None``: it is not there); ``path``: from its node or workflow."""
 
     kind: DifferenceKind
     path: _Path
-    before: Json = None
-    after: Json = None
+    before: str | None
+    after: str | None
 
 
 class NodeChange(Struct, frozen=True):
@@ -96,7 +95,7 @@ def compare_workflows(before: Json, after: Json) -> WorkflowComparison:
     gone = {id(then) for then, _ in pairs}
     nodes += [NodeChange("remove", node, None) for node in old.nodes if id(node) not in gone]
     renamed = {then.name: now.name for then, now in pairs}
-    around = tuple(_values(_own(old.raw), _own(new.raw), ())) if isinstance(before, dict) else ()
+    around = tuple(_values(_own(old.raw), _own(new.raw))) if isinstance(before, dict) else ()
     return WorkflowComparison(
         tuple(nodes), tuple(_wires(old, new, renamed)), around, not isinstance(before, dict), old, new
     )
@@ -163,50 +162,33 @@ _KEYS: Final[tuple[Callable[[Node], Hashable], ...]] = (
 
 def _node_change(then: Node | None, now: Node) -> NodeChange:
     if then is None:
-        return NodeChange("add", None, now)
+        return NodeChange("add", None, now, tuple(_values({}, {"parameters": dict(now.parameters)})))
     old, new = ({k: v for k, v in node.raw.items() if k not in _TOLD_APART} for node in (then, now))
-    details = tuple(_values(old, new, ()))
+    details = tuple(_values(old, new))
     kind: DifferenceKind = "change" if details or then.name != now.name else "same"
     return NodeChange(kind, then, now, details, then.raw.get("position") != now.raw.get("position"))
 
 
-def _values(old: Json, new: Json, path: _Path) -> Iterator[Detail]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in dict.fromkeys((*old, *new)):
-            yield from _member(old.get(key, _MISSING), new.get(key, _MISSING), (*path, key))
-    elif isinstance(old, list) and isinstance(new, list):
-        yield from _lists(old, new, path)
-    elif not _equal(old, new):
-        yield Detail("change", path, old, new)
+def _values(old: Json, new: Json) -> Iterator[Detail]:
+    """Yield what differs, value by value; entries of lists by their number."""
+    before, after = dict(_leaves(old, ())), dict(_leaves(new, ()))
+    paths = dict.fromkeys((*before, *after))
+    filled = {path[:length] for path in paths for length in range(len(path))}
+    for path in paths:
+        then, now = before.get(path), after.get(path)
+        was_empty = path in filled and (then or now) in ("{}", "[]")
+        if then != now and not was_empty:
+            kind: DifferenceKind = "add" if then is None else "remove" if now is None else "change"
+            yield Detail(kind, path, then, now)
 
 
-def _member(old: object, new: object, path: _Path) -> Iterator[Detail]:
-    if old is _MISSING:
-        yield Detail("add", path, None, new)  # type: ignore[arg-type]
-    elif new is _MISSING:
-        yield Detail("remove", path, old, None)  # type: ignore[arg-type]
-    else:
-        yield from _values(old, new, path)  # type: ignore[arg-type]
-
-
-def _lists(old: list[Json], new: list[Json], path: _Path) -> Iterator[Detail]:
-    shortest = min(len(old), len(new))
-    head = next((n for n in range(shortest) if not _equal(old[n], new[n])), shortest)
-    tail = next((n for n in range(shortest - head) if not _equal(old[-1 - n], new[-1 - n])), shortest - head)
-    both = shortest - head - tail
-    for n in range(head, head + both):
-        yield from _values(old[n], new[n], (*path, n))
-    for n in range(head + both, len(old) - tail):
-        yield Detail("remove", (*path, n), old[n], None)
-    for n in range(head + both, len(new) - tail):
-        yield Detail("add", (*path, n), None, new[n])
-
-
-def _equal(one: Json, other: Json) -> bool:
-    """Say whether they are the same JSON; in Python ``True == 1``."""
-    if one != other or isinstance(one, str) or one is None:
-        return one == other
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True) or isinstance(one, float)
+def _leaves(value: Json, path: _Path) -> Iterator[tuple[_Path, str]]:
+    """Yield each value that holds no other, as JSON."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not items:
+        yield path, json.dumps(value, ensure_ascii=False)
+    for key, one in items:
+        yield from _leaves(one, (*path, key))
 
 
 def _wires(old: Workflow, new: Workflow, renamed: Mapping[str, str]) -> Iterator[WireChange]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from rails.core.change_summary import ChangeSummary, SummaryLine, SummaryStyle
@@ -29,7 +30,6 @@ from rails.n8n.recognise import looks_like_workflow
 #: Lines of one outline, and of one node's details.
 MOST_LINES: Final = 400
 _MOST_DETAILS: Final = 40
-_MOST_ADDED: Final = 12
 _MOST_TEXT_LINES: Final = 24
 #: Characters of one value, and of it before the place where it differs.
 _VALUE_CHARS: Final = 160
@@ -123,69 +123,52 @@ def _node(change: NodeChange, is_new: bool) -> Iterator[SummaryLine]:
     if change.renamed and change.before is not None:
         words = f"node {_short(change.before.name)} is now called {_short(node.name)}"
     yield SummaryLine(_STYLES[change.kind], f"{words} ({node.type}{version}{off})")
-    if change.kind == "add" and not is_new:
-        given = [Detail("add", (name,), None, value) for name, value in node.parameters.items()]
-        yield from _details(given, _MOST_ADDED)
-    elif change.kind == "change":
+    if not is_new:
         yield from _details(change.details)
 
 
-def _details(details: Sequence[Detail], most: int = _MOST_DETAILS) -> Iterator[SummaryLine]:
-    for detail in details[:most]:
+def _details(details: Sequence[Detail]) -> Iterator[SummaryLine]:
+    for detail in details[:_MOST_DETAILS]:
         yield from _detail(detail)
-    if len(details) > most:
-        yield SummaryLine("note", f"and {len(details) - most} more values", 1)
+    if len(details) > _MOST_DETAILS:
+        yield SummaryLine("note", f"and {len(details) - _MOST_DETAILS} more values", 1)
 
 
 def _detail(detail: Detail) -> Iterator[SummaryLine]:
     style = _STYLES[detail.kind]
-    name = f"{_MARKS[detail.kind]}{_path(detail.path)}"
-    before = detail.before
-    after = detail.after
-    texts = [value for value in (before, after) if isinstance(value, str)]
-    if any("\n" in text for text in texts) and len(texts) == (2 if detail.kind == "change" else 1):
+    path = detail.path[1:] if detail.path[:1] == ("parameters",) else detail.path
+    name = f"{_MARKS[detail.kind]}{format_path(path)}"
+    sides = detail.before or "", detail.after or ""
+    if any("\\n" in side for side in sides):
         yield SummaryLine(style, f"{name}:", 1)
-        yield from _text_diff(*("" if value is None else str(value) for value in (before, after)))
-    elif detail.kind == "change":
-        old, new = _around(_json(before), _json(after))
-        yield SummaryLine(style, f"{name}: {old} → {new}", 1)
+        yield from _text_diff(*sides)
     else:
-        yield SummaryLine(style, f"{name}: {_cut(_json(after if detail.kind == 'add' else before))}", 1)
+        shown = " → ".join(_cut(side, _start(*sides)) for side in sides if side)
+        yield SummaryLine(style, f"{name}: {shown}", 1)
 
 
-def _path(path: tuple[str | int, ...]) -> str:
-    if path[0] == "parameters" and len(path) > 1:
-        return format_path(path[1:])
-    return format_path(path)
+def _start(old: str, new: str) -> int:
+    """Return where two long values begin to differ, with some of what is before."""
+    if max(len(old), len(new)) <= _VALUE_CHARS:
+        return 0
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))
+    return max(0, len(list(same)) - _BEFORE_CHARS)
+
+
+def _cut(text: str, start: int) -> str:
+    end = start + _VALUE_CHARS
+    more = f"… (+{len(text) - end} characters)" if len(text) > end else ""
+    return f"{'…' if start else ''}{text[start:end]}{more}"
 
 
 def _text_diff(old: str, new: str) -> Iterator[SummaryLine]:
-    before, after = (text.encode("utf-8", "backslashreplace") for text in (old, new))
+    texts = (json.loads(side) if side else "" for side in (old, new))
+    before, after = (str(text).encode("utf-8", "backslashreplace") for text in texts)
     rows = [row for row in unified_diff(before, after, "", 1)[2:] if not row.startswith("@@")]
     for row in rows[:_MOST_TEXT_LINES]:
         yield SummaryLine(_ROWS.get(row[:1], "note"), row[: _VALUE_CHARS + 1], 2)
     if len(rows) > _MOST_TEXT_LINES:
         yield SummaryLine("note", f"and {len(rows) - _MOST_TEXT_LINES} more lines of it", 2)
-
-
-def _around(old: str, new: str) -> tuple[str, str]:
-    if max(len(old), len(new)) <= _VALUE_CHARS:
-        return old, new
-    shortest = min(len(old), len(new))
-    head = next((n for n in range(shortest) if old[n] != new[n]), shortest)
-    start = max(0, head - _BEFORE_CHARS)
-    return _cut(old[start:], start), _cut(new[start:], start)
-
-
-def _cut(text: str, start: int = 0) -> str:
-    mark = "…" if start else ""
-    return f"{mark}{text[:_VALUE_CHARS]}" + (
-        f"… (+{len(text) - _VALUE_CHARS} characters)" if len(text) > _VALUE_CHARS else ""
-    )
-
-
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _short(name: str) -> str:

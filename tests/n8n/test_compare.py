@@ -67,7 +67,7 @@ def test_parameters_are_told_one_by_one_with_old_and_new():
         'change   url: "a" → "b"',
         "remove   - gone: 1",
         "change   rows[1].k: 2 → 3",
-        'add   + rows[2]: {"k": 4}',
+        "add   + rows[2].k: 4",
         "add   + made: true",
         "add   + disabled: true",
     ]
