@@ -1,12 +1,14 @@
 """Structural edits: nodes and connections by operation."""
 
 import copy
+import json
 import re
+from pathlib import Path
 
 from n8n_workflows import chain, errors, node, to
 
 from rails.core.errors import Refusal
-from rails.n8n.edit.operations import apply_operations, renamed
+from rails.n8n.edit.operations import _OPERATIONS, apply_operations, renamed
 from tests.rows import walked
 
 
@@ -20,6 +22,12 @@ def refused(value, *operations):
     made = apply_operations(value, operations)
     assert isinstance(made, Refusal)
     return made
+
+
+def test_the_tool_offers_the_operations_that_there_are():
+    file = Path(__file__).parents[2] / "mcp_definitions" / "edit_workflow.json"
+    operations = json.loads(file.read_text("utf-8"))["request_schema"]["properties"]["operations"]
+    assert operations["items"]["properties"]["op"]["enum"] == [*_OPERATIONS]
 
 
 def test_a_node_is_added_beside_the_last_one_and_connected():
