@@ -56,8 +56,6 @@ def test_the_shape_of_filters_and_their_operators_are_shown():
     at = lines.index("shapes:")
     assert any('  when: {"combinator": "and", "conditions": [' in line for line in lines[at:])
     assert "  operations of boolean: exists, notExists, empty, notEmpty, equals, notEquals, true, false" in lines[at:]
-    assert '  pages: {"page": [{"title": "…", "body": "…"}]}' in lines[at:]
-    assert '  seal: {"wax": {"colour": "…", "motto": "…"}}' in lines[at:]
 
 
 def test_the_shape_of_the_nodes_of_every_workflow_is_known_without_a_full_catalogue():

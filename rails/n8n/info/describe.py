@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rails.core.text import head_and_tail
 from rails.core.tool_request import Json
+from rails.n8n.facts import FACTS
 from rails.n8n.model import Names, listed, shown_value
 from rails.n8n.nodes import catalogue, ports
 from rails.n8n.nodes.catalogue import Catalogue, Description, Port
@@ -19,34 +20,10 @@ _MOST_CHARS: Final = 8_000
 _MOST_FOUND: Final = 20
 #: Shorter words say nothing of a type: "a", "to", "the".
 _WORD: Final = 4
-_FILTER: Final = (
-    '{"combinator": "and", "conditions": [{"leftValue": "={{ $json.amount }}", "rightValue": 10, '
-    '"operator": {"type": "number", "operation": "gt"}}]}; combinator "and" or "or"'
-)
-_ASSIGNMENTS: Final = (
-    '{"assignments": [{"name": "total", "type": "number", "value": "={{ $json.a + 1 }}"}]}; '
-    "type string, number, boolean, array, object or binary"
-)
-_MAPPER: Final = (
-    '{"mappingMode": "defineBelow", "value": {"COLUMN": "={{ $json.a }}"}, "matchingColumns": ["COLUMN"], '
-    '"schema": [{"id": "COLUMN", "displayName": "COLUMN", "type": "string", "required": false, "display": true, '
-    '"canBeUsedToMatch": true}]}; or {"mappingMode": "autoMapInputData", "value": {}, "schema": []}'
-)
+#: The shapes of values that are more than a text, by the type of the parameter.
+_VALUES: Final[Mapping[str, str]] = FACTS["shapes_of_values"]
 #: Where there is no full catalogue: which shape the parameters of the nodes have that every workflow uses.
-_KNOWN: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
-    "n8n-nodes-base.filter": (("conditions", "filter"),),
-    "n8n-nodes-base.if": (("conditions", "filter"),),
-    "n8n-nodes-base.set": (("assignments", "assignmentCollection"),),
-    "n8n-nodes-base.switch": (("rules.values[].conditions", "filter"),),
-}
-_VALUES: Final[Mapping[str, str]] = {"assignmentCollection": _ASSIGNMENTS, "filter": _FILTER, "resourceMapper": _MAPPER}
-_STAND_INS: Final[Mapping[str, object]] = {
-    "number": 0,
-    "boolean": False,
-    "multiOptions": [],
-    "collection": {},
-    "filter": {},
-}
+_KNOWN: Final[Mapping[str, Mapping[str, str]]] = FACTS["shapes_of_parameters"]
 
 
 def answer(parameters: Mapping[str, Json]) -> str:
@@ -109,12 +86,14 @@ def _described(description: Description, version: float, parameters: dict[str, A
         yield f"credentials: {listed(item.name for item in description.credentials)}"
     if level is None:
         yield "Parameters are not known: there is no full catalogue of nodes here."
-        yield from known_shapes(description.type)
+        yield from _shapes(_KNOWN.get(description.type, {}))
         return
     yield "parameters (those that show with what is given; * is required):"
     yield from _level(level, values, values, context, "  ")
-    formed = list(shapes([item for item in level.properties if _shows(item, values, values, context)]))
-    yield from ["shapes:", *formed] if formed else ()
+    visible = [item for item in level.properties if _shows(item, values, values, context)]
+    inside = [one for item in visible for below in item.levels for one in below.walk()]
+    kinds = {item.type: item.name for item in (*inside, *visible) if item.type in _VALUES}
+    yield from ["shapes:", *_shapes(kinds)] if kinds else ()
 
 
 def _ports(found: tuple[Port, ...] | None) -> str:
@@ -153,47 +132,12 @@ def _kind(item: Property) -> str:
 # -- the shape of values that are more than a text --------------------------------------------------
 
 
-def known_shapes(node_type: str) -> Iterator[str]:
-    """Yield the shapes and operators of an undescribed type."""
-    for name, kind in _KNOWN.get(node_type, ()):
+def _shapes(kinds: Mapping[str, str]) -> Iterator[str]:
+    """Yield the shape of each kind of parameter, by the name of one; operators of filters."""
+    for kind, name in kinds.items():
         yield f"  {name}: {_VALUES[kind]}"
-        yield from _operators(kind)
-
-
-def shapes(visible: list[Property]) -> Iterator[str]:
-    """Yield each parameter with its own shape; filter operators once."""
-    for item in visible:
-        value = _VALUES.get(item.type) or (_groups(item) if item.groups else "")
-        if value:
-            yield f"  {item.name}: {value}"
-    kinds = {below.type for item in visible for level in item.levels for below in level.walk()}
-    kinds |= {item.type for item in visible}
-    for kind in ("filter", "assignmentCollection"):
-        if kind in kinds and all(item.type != kind for item in visible):
-            yield f"  {kind}: {_VALUES[kind]}"
-    yield from _operators("filter" if "filter" in kinds else "")
-
-
-def _operators(kind: str) -> Iterator[str]:
-    if kind != "filter":
+    if "filter" not in kinds:
         return
     for name, operations in FILTER_OPERATIONS.items():
         yield f"  operations of {name}: {', '.join(operations)}"
     yield f'  add "singleValue": true to the operator for {", ".join(sorted(ONE_SIDED))}'
-
-
-def _groups(item: Property) -> str:
-    made = {name: [_entry(level)] if item.multiple else _entry(level) for name, level in list(item.groups.items())[:4]}
-    return json.dumps(made, ensure_ascii=False)
-
-
-def _entry(level: Level) -> dict[str, object]:
-    always = [one for one in level.properties if one.display is None and one.type not in {"notice", "callout"}]
-    return {one.name: _example(one) for one in always[:6]}
-
-
-def _example(item: Property) -> object:
-    values = item.raw.get("values")
-    if item.default not in (None, "", {}, []):
-        return item.default
-    return values[0] if values and item.type == "options" else _STAND_INS.get(item.type, "…")
