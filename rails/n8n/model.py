@@ -71,13 +71,14 @@ def issue(
     end: int = -1,
     **words: object,
 ) -> Issue:
-    """Return a rule's issue, ``words`` filled in.
+    """Return a rule's issue, ``words`` filled in, and the path's end as ``last``.
 
     ``text``: the rule's id, and a letter if it has several (``texts.json``). ``severity``: by default the rule's on
     import.
     """
     rule = text[:6]
-    message, remedy = (_FORMATTER.vformat(one, (), words) for one in RULE_TEXTS[text])
+    told = {"last": path[-1] if path else "", **words}
+    message, remedy = (_FORMATTER.vformat(one, (), told) for one in RULE_TEXTS[text])
     return Issue(rule, path, message, remedy, severity or RULES[rule].severity, code, on_key, start, end)
 
 

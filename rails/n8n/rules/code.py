@@ -95,8 +95,7 @@ def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
             rule = "N8N070b"
         line = code.text.count("\n", 0, fault.start) + 1
         end = max(fault.end, fault.start + 1)
-        last = code.path[-1]
-        yield issue(rule, code.path, start=fault.start, end=end, node=node, last=last, line=line, fault=fault)
+        yield issue(rule, code.path, start=fault.start, end=end, node=node, line=line, fault=fault)
 
 
 def _result(node: Node, code: _Code) -> Iterator[Issue]:
@@ -107,17 +106,15 @@ def _result(node: Node, code: _Code) -> Iterator[Issue]:
     example = f"return {wrapped}" if each else f"return [{wrapped}]"
     found = list(returns(code.text, code.language, each=each))
     if not found and not _ENDS_BY_ERROR.search(code.text):
-        yield issue("N8N073", code.path, node=node, last=code.path[-1], example=example)
+        yield issue("N8N073", code.path, node=node, example=example)
     for one in found:
         if one.said:
             how: Severity = "error" if one.is_sure else "warning"
-            last = code.path[-1]
             yield issue(
                 "N8N074",
                 code.path,
                 severity=how,
                 node=node,
-                last=last,
                 found=one,
                 example=example,
                 start=one.start,

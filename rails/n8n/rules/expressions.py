@@ -97,19 +97,19 @@ class _Checker:
         self._upstream = upstream
 
     def text(self, path: JsonPath, text: str) -> Iterator[Issue]:
-        if "{{" not in text and (_BARE.fullmatch(text) or _is_code(text)) and not self._resolves(path):
-            is_bare = _BARE.fullmatch(text) is not None
+        is_bare = _BARE.fullmatch(text) is not None
+        if "{{" not in text and (is_bare or _is_code(text)) and not self._resolves(path):
             rule = "N8N063c" if text.startswith("=") and not is_bare else "N8N063"
-            code = text.strip("=(){} ") if is_bare else text
-            code = code.removeprefix("${")
-            title = self._node.title
-            yield issue(rule, path, start=0, end=len(text), title=title, last=path[-1], text=text, meant=code)
-            return
-        if not text.startswith("="):
-            yield from self._missing_sign(path, text)
-            return
-        if path[-1] in _CODE_FIELDS:
-            return
+            meant = text.strip("=(){} ").removeprefix("${") if is_bare else text
+            yield self._issue(rule, path, 0, len(text), text=text, meant=meant)
+        elif not text.startswith("="):
+            found = _LITERAL.search(text)
+            if found and not self._resolves(path):
+                yield self._issue("N8N063b", path, found.start(), len(text), value="=" + text[:50])
+        elif path[-1] not in _CODE_FIELDS:
+            yield from self._expression(path, text)
+
+    def _expression(self, path: JsonPath, text: str) -> Iterator[Issue]:
         if fault := expressions.constructor_fault(text):
             yield self._fault(path, fault, 0, "Use another name, or a Code node.")
             return
@@ -117,37 +117,17 @@ class _Checker:
         for segment in expressions.segments(text) if "{{" in text else ():
             yield from self._segment(path, segment, alone=alone and segment.start == 3 and segment.end == len(text) - 2)
 
-    def _missing_sign(self, path: JsonPath, text: str) -> Iterator[Issue]:
-        found = _LITERAL.search(text)
-        if not found or self._resolves(path):
-            return
-        yield issue(
-            "N8N063b",
-            path,
-            start=found.start(),
-            end=len(text),
-            title=self._node.title,
-            last=path[-1],
-            value="=" + text[:50],
-        )
-
     def _resolves(self, path: JsonPath) -> bool:
         return path[-1] in _RESOLVES_ITSELF or _RESOLVING_TYPES.search(self._node.type) is not None
+
+    def _issue(self, text: str, path: JsonPath, start: int, end: int, /, **words: Any) -> Issue:  # noqa: ANN401 - as ``issue``
+        return issue(text, path, start=start, end=end, node=self._node, **words)
 
     def _fault(self, path: JsonPath, fault: JavaScriptFault, shift: int, remedy: str) -> Issue:
         what = f"the expression in `{path[-1]}`"
         said = f"{what} is not valid JavaScript" if fault.is_syntax else f"n8n refuses {what}"
-        end = max(fault.end, fault.start + 1)
-        return issue(
-            "N8N060",
-            path,
-            start=shift + fault.start,
-            end=shift + end,
-            title=self._node.title,
-            said=said,
-            fault=fault,
-            remedy=remedy,
-        )
+        start, end = shift + fault.start, shift + max(fault.end, fault.start + 1)
+        return self._issue("N8N060", path, start, end, said=said, fault=fault, remedy=remedy)
 
     def _segment(self, path: JsonPath, segment: Segment, *, alone: bool) -> Iterator[Issue]:
         fault = expressions.syntax_fault(segment.code, alone=alone)
@@ -155,46 +135,24 @@ class _Checker:
             yield self._fault(path, fault, segment.start, _remedy(segment))
             return
         if not segment.closed:
-            yield issue("N8N064", path, start=segment.start - 2, title=self._node.title, last=path[-1])
+            yield self._issue("N8N064", path, segment.start - 2, -1)
         for reference in expressions.node_references(segment.code):
-            yield from self.reference(path, reference, segment.start)
+            yield from self._reference(path, reference, segment.start)
         for found in FROM_AI.finditer(segment.code) if not is_tool(self._node, self._workflow) else ():
             yield outside_tool(self._node, path, segment.start + found.start())
         for variable in expressions.unknown_variables(segment.code) if "$" in segment.code else ():
-            yield self._variable(path, variable, segment.start)
+            remedy = Names(sorted(expressions.VARIABLES)).hint(variable.name, "variables")
+            start, end = segment.start + variable.start, segment.start + variable.end
+            yield self._issue("N8N065", path, start, end, found=variable, remedy=remedy)
 
-    def reference(self, path: JsonPath, found: Reference, shift: int) -> Iterator[Issue]:
-        start = shift + found.start
-        end = shift + found.end
-        severity: Severity = "warning" if found.may_not_fail else "error"
+    def _reference(self, path: JsonPath, found: Reference, shift: int) -> Iterator[Issue]:
+        start, end = shift + found.start, shift + found.end
         if found.name not in self._workflow.by_name:
+            severity: Severity = "warning" if found.may_not_fail else "error"
             remedy = self._names.hint(found.name, "nodes")
-            yield issue(
-                "N8N061",
-                path,
-                severity=severity,
-                start=start,
-                end=end,
-                title=self._node.title,
-                last=path[-1],
-                found=found,
-                remedy=remedy,
-            )
+            yield self._issue("N8N061", path, start, end, severity=severity, found=found, remedy=remedy)
         elif self._upstream is not None and found.name not in self._upstream(self._node.name):
-            yield issue("N8N062", path, start=start, end=end, title=self._node.title, last=path[-1], found=found)
-
-    def _variable(self, path: JsonPath, found: Reference, shift: int) -> Issue:
-        remedy = Names(sorted(expressions.VARIABLES)).hint(found.name, "variables")
-        return issue(
-            "N8N065",
-            path,
-            start=shift + found.start,
-            end=shift + found.end,
-            title=self._node.title,
-            found=found,
-            last=path[-1],
-            remedy=remedy,
-        )
+            yield self._issue("N8N062", path, start, end, found=found)
 
 
 def is_tool(node: Node, workflow: Workflow) -> bool:
@@ -206,7 +164,7 @@ def is_tool(node: Node, workflow: Workflow) -> bool:
 
 def outside_tool(node: Node, path: JsonPath, start: int) -> Issue:
     """Return the issue of a ``$fromAI`` that no model fills in."""
-    return issue("N8N067", path, start=start, end=start + 7, node=node, last=path[-1])
+    return issue("N8N067", path, start=start, end=start + 7, node=node)
 
 
 def _is_code(text: str) -> bool:

@@ -64,7 +64,7 @@ def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, 
 
 def _malformed(node: Node, fault: Malformed) -> Issue:
     path = (*node.path, "parameters", *fault.path)
-    return issue("N8N055", path, node=node, last=fault.path[-1])
+    return issue("N8N055", path, node=node)
 
 
 def _lack(node: Node, lack: Lack) -> Issue:

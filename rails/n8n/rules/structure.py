@@ -208,6 +208,6 @@ def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issu
             (*path, "node"),
             code="unknown_connection_target",
             node=node,
-            last=path[1],
+            source=path[1],
             remedy=graph.remedy(node),
         )

@@ -80,7 +80,7 @@ def _responses(running: list[Node]) -> Iterator[Issue]:
     triggers = [node for node in running if is_trigger(node)]
     open_ended = any(str(node.parameters.get("responseMode", "")).startswith("=") for node in webhooks)
     if answers and webhooks and not waiting and not open_ended and len(triggers) == len(webhooks):
-        yield issue("N8N083b", answers[0].path, title=answers[0].title, value=(node.name for node in webhooks))
+        yield issue("N8N083b", answers[0].path, node=answers[0], value=(node.name for node in webhooks))
 
 
 def _severity(workflow: Workflow, node: Node, description: Description) -> Severity:
