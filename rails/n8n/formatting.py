@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -78,12 +79,10 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     Node and webhook ids (from path and names: stable, unique to the file), positions, ``settings``. Values stay, even
     wrong ones; of nodes with one id, which n8n refuses, all but the first get another.
     """
-    counts = dict.fromkeys(
-        ("missing id", "missing webhookId", "missing position", "missing settings", "id given twice"), 0
-    )
+    counts = Counter[str]()
     number = itertools.count()
     whole = _each(_workflows_in(data), lambda workflow: _completed(workflow, counts, f"{path} {next(number)}"))
-    fixed = tuple(Fixed(path, name, "n8n", count) for name, count in counts.items() if count)
+    fixed = tuple(Fixed(path, name, "n8n", count) for name, count in counts.items())
     made = _as_before(data, whole) if fixed else None
     return (data, ()) if made is None else (made, fixed)
 
@@ -116,35 +115,33 @@ def _as_before(data: bytes, value: Json) -> bytes | None:
     return decoded.encode(whole.replace("\n", decoded.eol) if decoded.eol == "\r\n" else whole)
 
 
-def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> dict[str, Json]:
+def _completed(value: Mapping[str, Json], counts: Counter[str], path: str) -> dict[str, Json]:
     workflow = model.build(value)
     places = layout.placed(workflow)
-    changed: dict[int, dict[str, Json]] = {}
-    given = [node.raw.get("id") for node in workflow.nodes]
-    taken = {one for one in given if isinstance(one, str)}
-    seen = set[str]()
-    for node in workflow.nodes:
-        added: dict[str, Json] = {}
-        own = node.raw.get("id")
-        twice = isinstance(own, str) and own in seen
-        if twice or "id" not in node.raw:
-            own = added["id"] = _free_id(taken, path, node.name)
-            counts["id given twice" if twice else "missing id"] += 1
-        seen.update((own,) if isinstance(own, str) else ())
-        if node.type in _WITH_WEBHOOK and "webhookId" not in node.raw:
-            added["webhookId"] = _free_id(taken, path, node.name, "webhook")
-            counts["missing webhookId"] += 1
-        if "position" not in node.raw:
-            added["position"] = [*places[node.index]]
-            counts["missing position"] += 1
-        changed[node.index] = {**node.raw, **added}
+    taken = {one for node in workflow.nodes if isinstance(one := node.raw.get("id"), str)}
+    seen = set[object]()
     nodes = value.get("nodes")
     made: dict[str, Json] = dict(value)
+    whole = list(nodes) if isinstance(nodes, list) else []
+    for node in workflow.nodes:
+        raw = dict(node.raw)
+        own = raw.get("id")
+        if "id" not in raw or (isinstance(own, str) and own in seen):
+            counts["id given twice" if "id" in raw else "missing id"] += 1
+            own = raw["id"] = _free_id(taken, path, node.name)
+        seen.update((own,) if isinstance(own, str) else ())
+        if node.type in _WITH_WEBHOOK and "webhookId" not in raw:
+            counts["missing webhookId"] += 1
+            raw["webhookId"] = _free_id(taken, path, node.name, "webhook")
+        if "position" not in raw:
+            counts["missing position"] += 1
+            raw["position"] = [*places[node.index]]
+        whole[node.index] = raw
     if isinstance(nodes, list):
-        made["nodes"] = [changed.get(n, node) for n, node in enumerate(nodes)]
-    if "settings" not in made and isinstance(nodes, list):
-        made["settings"] = {}
-        counts["missing settings"] += 1
+        made["nodes"] = whole
+        if "settings" not in made:
+            counts["missing settings"] += 1
+            made["settings"] = {}
     return made
 
 

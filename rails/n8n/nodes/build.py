@@ -36,16 +36,18 @@ class CatalogueInfo(Struct, frozen=True):
 def catalogue_info() -> CatalogueInfo:
     """Say which catalogue is in force."""
     found = catalogue.current()
-    file = catalogue.cache_file() if found.is_full else Path()
-    return _info(found, str(file) if found.is_full else "")
+    file = str(catalogue.cache_file()) if found.is_full else ""
+    versions = sum(map(len, found.versions.values()))
+    packages = tuple(sorted(found.packages))
+    return CatalogueInfo(found.n8n, file, found.source, len(found.versions), versions, found.is_full, packages)
 
 
 def build_catalogue(source: Path) -> CatalogueInfo:
     """Build the full catalogue into the user's cache. Raises UsageError if ``source`` describes no node."""
     compacted = compact(packages_with_nodes(source), str(source))
-    file = catalogue.cache_file()
-    _write(file, compacted)
-    return _info(catalogue.catalogue_from_json(compacted), str(file))
+    data = json.dumps(compacted, separators=(",", ":"), ensure_ascii=False).encode()
+    atomic_file.replace_file(catalogue.cache_file(), gzip.compress(data, mtime=0), durable=False)
+    return catalogue_info()
 
 
 def packages_with_nodes(source: Path) -> list[Package]:
@@ -57,17 +59,6 @@ def packages_with_nodes(source: Path) -> list[Package]:
             "a folder with the npm packages n8n-nodes-base and @n8n/n8n-nodes-langchain, or their .tgz files."
         )
     return packages
-
-
-def _info(found: catalogue.Catalogue, file: str) -> CatalogueInfo:
-    versions = sum(len(numbers) for numbers in found.versions.values())
-    packages = tuple(sorted(found.packages))
-    return CatalogueInfo(found.n8n, file, found.source, len(found.versions), versions, found.is_full, packages)
-
-
-def _write(file: Path, compacted: Mapping[str, Any]) -> None:
-    data = json.dumps(compacted, separators=(",", ":"), ensure_ascii=False).encode()
-    atomic_file.replace_file(file, gzip.compress(data, mtime=0), durable=False)
 
 
 # -- reducing to facts -----------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -15,12 +14,6 @@ from msgspec import Struct
 from rails.core.errors import UsageError
 
 _NODES_FILE: Final = "dist/types/nodes.json"
-
-
-#: How deep below a given folder a package may lie: node_modules in node_modules, and pnpm's store.
-_SEARCH_DEPTH: Final = 9
-
-
 _MAX_BYTES: Final = 200_000_000
 
 
@@ -46,24 +39,10 @@ def _in_folder(folder: Path) -> Iterator[Package]:
     """Yield each package's first copy."""
     seen: set[str] = set()
     archived = (package for archive in sorted(folder.glob("*.tgz")) for package in _in_archive(archive))
-    for package in chain(map(_from_file, _nodes_files(folder)), archived):
+    for package in chain(map(_from_file, sorted(folder.rglob(_NODES_FILE))), archived):
         if package.name not in seen:
             seen.add(package.name)
             yield package
-
-
-def _nodes_files(folder: Path) -> Iterator[Path]:
-    depth = len(folder.parts)
-    for where, folders, _ in os.walk(folder):
-        here = Path(where)
-        file = here / _NODES_FILE
-        if file.is_file():
-            folders.clear()
-            yield file
-        elif len(here.parts) - depth >= _SEARCH_DEPTH:
-            folders.clear()
-        else:
-            folders.sort()
 
 
 def _from_file(file: Path) -> Package:
