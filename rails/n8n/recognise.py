@@ -27,19 +27,13 @@ def looks_like_workflow(value: object, path: str = "") -> bool:
     if not isinstance(value, dict) or not ("nodes" in value or "connections" in value):
         return False
     nodes = value.get("nodes")
-    if not nodes and not any(key in value for key in _OTHER_WIRES):
-        if "nodes" in value and "connections" in value and not value["connections"]:
-            return True
-        if "nodes" in value and _FLOW_PATH.search(path):
-            return True
-    looked_at = list(nodes.values() if isinstance(nodes, dict) else nodes if isinstance(nodes, list) else ())
-    objects = [node for node in looked_at[:_NODES_LOOKED_AT] if isinstance(node, dict)]
-    if any(_names_n8n(node.get("type")) for node in objects):
+    has_both = "nodes" in value and "connections" in value
+    is_empty = "nodes" in value and not nodes and not any(key in value for key in _OTHER_WIRES)
+    if is_empty and ((has_both and not value["connections"]) or _FLOW_PATH.search(path)):
         return True
-    if "nodes" not in value or "connections" not in value:
-        return False
-    return any(key in value for key in _TELLTALE_KEYS) or any(len(_NODE_KEYS & node.keys()) > 2 for node in objects)
-
-
-def _names_n8n(node_type: object) -> bool:
-    return isinstance(node_type, str) and "n8n" in node_type.partition(".")[0]
+    listed = [*nodes.values()] if isinstance(nodes, dict) else nodes if isinstance(nodes, list) else []
+    objects = [node for node in listed[:_NODES_LOOKED_AT] if isinstance(node, dict)]
+    if any("n8n" in str(node.get("type")).partition(".")[0] for node in objects):
+        return True
+    is_alike = any(key in value for key in _TELLTALE_KEYS) or any(len(_NODE_KEYS & node.keys()) > 2 for node in objects)
+    return has_both and is_alike

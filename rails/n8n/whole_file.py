@@ -11,31 +11,23 @@ from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 from rails.n8n.edit.operations import apply_operations
 from rails.n8n.formatting import complete
+from rails.n8n.json_file import WorkflowFile, read_workflow_file
 
 
 def workflow_edit(
     path: WorkspacePath, data: bytes | None, steps: Sequence[Mapping[str, Json]]
 ) -> tuple[str, str] | Refusal:
     """Return the text before and after ``steps``, or a refusal."""
-    workflow = None if data is None else _workflow(data)
-    if data is None or workflow is None:
+    read = read_workflow_file(data) if data is not None else None
+    if not isinstance(read, WorkflowFile) or not isinstance(read.value, dict):
         what = "does not exist" if data is None else "is not a workflow in JSON"
         return Refusal("workflow", f"{path} {what}.", "Create the whole file with write_file.")
-    made = apply_operations(workflow, steps)
+    made = apply_operations(read.value, steps)
     if isinstance(made, Refusal):
         return made
     text = json.dumps(made, ensure_ascii=False, indent=2)
     after, _ = complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
-    before = decode_text(data)
     new = decode_text(after)
-    if before is None or before.encoding != "utf-8" or new is None:
+    if new is None:
         return Refusal("workflow", f"{path} is not UTF-8 text.", "Save it as UTF-8.", path=one_line(str(path)))
-    return before.text, new.text
-
-
-def _workflow(data: bytes) -> dict[str, Json] | None:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    return read.text, new.text
