@@ -184,10 +184,10 @@ def _values(old: Json, new: Json) -> Iterator[Detail]:
 
 def _leaves(value: Json, path: _Path) -> Iterator[tuple[_Path, str]]:
     """Yield each value that holds no other, as JSON."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    if not items:
+    if not isinstance(value, dict | list) or not value:
         yield path, json.dumps(value, ensure_ascii=False)
-    for key, one in items:
+        return
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
         yield from _leaves(one, (*path, key))
 
 

@@ -58,7 +58,7 @@ def test_parameters_are_told_one_by_one_with_old_and_new():
 
     def work(flow):
         del flow["nodes"][1]["parameters"]["gone"]
-        flow["nodes"][1]["parameters"] |= {"url": "b", "rows": [{"k": 1}, {"k": 3}, {"k": 4}], "made": True}
+        flow["nodes"][1]["parameters"] |= {"url": "b", "rows": [{"k": 1}, {"k": 3}, {"k": 4}], "made": []}
         flow["nodes"][1] |= {"typeVersion": 2, "disabled": True}
 
     assert told(old, changed(old, work)) == [
@@ -68,7 +68,7 @@ def test_parameters_are_told_one_by_one_with_old_and_new():
         "remove   - gone: 1",
         "change   rows[1].k: 2 → 3",
         "add   + rows[2].k: 4",
-        "add   + made: true",
+        "add   + made: []",
         "add   + disabled: true",
     ]
 

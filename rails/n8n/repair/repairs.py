@@ -39,30 +39,24 @@ def repaired(
     made = list[WorkflowRepair]()
     if not isinstance(nodes, list):
         return dict(workflow), made
-    changed: dict[int, dict[str, Json]] = {}
+    whole = list(nodes)
     for node in model.build(workflow).nodes:
-        if node.disabled:
-            continue
-        lifted, settings = _lifted(node, known)
-        sound, done = _mended(lifted, known)
-        done = settings + done
-        if done:
-            made += done
-            changed[node.index] = dict(sound.raw)
-    return {**workflow, "nodes": [changed.get(index, node) for index, node in enumerate(nodes)]}, made
+        if not node.disabled:
+            sound, done = _mended(node, known)
+            whole[node.index] = dict(sound.raw)
+            made += [WorkflowRepair(node.name, what) for what in done]
+    return {**workflow, "nodes": whole}, made
 
 
-def _lifted(node: Node, known: Catalogue) -> tuple[Node, list[WorkflowRepair]]:
+def _lifted(node: Node, known: Catalogue) -> tuple[Node, list[str]]:
     possible = misplaced_settings(node, known.describe(node.type, node.version))
     versions = known.known_versions(node.type) or ()
     found = {name: node.parameters[name] for name in possible if name not in node.raw}
     found = {name: value for name, value in found.items() if _is_setting(name, value, versions)}
-    if not found:
-        return node, []
     rest = {name: value for name, value in node.parameters.items() if name not in found}
-    done = [WorkflowRepair(node.name, f"`{name}` beside the parameters") for name in found]
     (sound,) = model.build({"nodes": [{**node.raw, "parameters": rest, **found}]}).nodes
-    return replace(sound, index=node.index), done
+    lifted = replace(sound, index=node.index) if found else node
+    return lifted, [f"`{name}` beside the parameters" for name in found]
 
 
 def _is_setting(name: str, value: Json, versions: tuple[float, ...]) -> bool:
@@ -76,30 +70,20 @@ def _is_setting(name: str, value: Json, versions: tuple[float, ...]) -> bool:
     return True
 
 
-def _mended(node: Node, known: Catalogue) -> tuple[Node, list[WorkflowRepair]]:
-    """Return a node after all repairs: one may show the next's faults."""
-    sound, made = _stepped(node, known, strict=False)
-    if made and _faults(sound, known) > _faults(node, known):
-        return _stepped(node, known, strict=True)
-    return sound, made
-
-
-def _stepped(node: Node, known: Catalogue, *, strict: bool) -> tuple[Node, list[WorkflowRepair]]:
-    made: list[WorkflowRepair] = []
-    seen = [node.raw]
-    faults = _faults(node, known)
+def _mended(node: Node, known: Catalogue) -> tuple[Node, list[str]]:
+    """Return a node after all repairs (one may show the next's faults), or lifted settings if more is wrong then."""
+    lifted, done = _lifted(node, known)
+    sound = lifted
+    made: list[str] = []
+    seen = [sound.raw]
     for _ in range(_MOST):
-        for sound, what in _repairs(node, known):
-            left = _faults(sound, known)
-            if sound.raw not in seen and (not strict or left <= faults):
-                node = sound
-                faults = left
-                seen.append(sound.raw)
-                made.append(WorkflowRepair(node.name, what))
-                break
-        else:
+        new = ((one, what) for one, what in _repairs(sound, known) if one.raw not in seen)
+        sound, what = next(new, (sound, ""))
+        if not what:
             break
-    return node, made
+        seen.append(sound.raw)
+        made.append(what)
+    return (lifted, done) if _faults(sound, known) > _faults(lifted, known) else (sound, done + made)
 
 
 def _repairs(node: Node, known: Catalogue) -> Iterator[tuple[Node, str]]:

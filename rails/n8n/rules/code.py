@@ -20,13 +20,14 @@ from rails.n8n.rules.returns import returns
 CodeLanguage = Literal["javaScript", "python"]
 
 _LANGUAGES: Final = ("javaScript", "pythonNative", "python")
-#: Types with a `language` parameter and a field for each language.
+#: Types with a `language` parameter, and the field of each language.
 _CODE_TYPES: Final = frozenset({"n8n-nodes-base.code", "n8n-nodes-base.codeTool", "@n8n/n8n-nodes-langchain.toolCode"})
+_FIELDS: Final = {"javaScript": "jsCode", "python": "pythonCode", "pythonNative": "pythonCode"}
 #: Types whose code is always JavaScript, and where it is.
 _SCRIPT_FIELDS: Final = {
-    "n8n-nodes-base.function": ("functionCode",),
-    "n8n-nodes-base.functionItem": ("functionCode",),
-    "n8n-nodes-base.aiTransform": ("jsCode",),
+    "n8n-nodes-base.function": "functionCode",
+    "n8n-nodes-base.functionItem": "functionCode",
+    "n8n-nodes-base.aiTransform": "jsCode",
 }
 _LONGEST: Final = 400_000
 #: Code that ends so gives back nothing, on purpose.
@@ -47,30 +48,27 @@ def check(workflow: Workflow) -> Iterator[Issue]:
         if node.disabled:
             continue
         yield from _language(node)
-        for code in _codes(node):
-            faults = list(_syntax(node, code))
-            yield from faults or _result(node, code)
-            if code.language == "javaScript":
-                yield from _references(node, code, workflow, names)
-                found = FROM_AI.search(code.text)
-                if found and not is_tool(node, workflow):
-                    yield outside_tool(node, code.path, found.start())
+        code = _code(node)
+        if code is None:
+            continue
+        faults = list(_syntax(node, code))
+        yield from faults or _result(node, code)
+        if code.language == "javaScript":
+            yield from _references(node, code, workflow, names)
+            found = FROM_AI.search(code.text)
+            if found and not is_tool(node, workflow):
+                yield outside_tool(node, code.path, found.start())
 
 
-def _codes(node: Node) -> Iterator[_Code]:
-    path = (*node.path, "parameters")
-    fields: tuple[str, ...] = _SCRIPT_FIELDS.get(node.type, ())
-    language: CodeLanguage = "javaScript"
+def _code(node: Node) -> _Code | None:
+    field = _SCRIPT_FIELDS.get(node.type, "")
     if node.type in _CODE_TYPES:
-        chosen = node.parameters.get("language", "javaScript")
-        if chosen in ("python", "pythonNative"):
-            language, fields = "python", ("pythonCode",)
-        elif chosen == "javaScript":
-            fields = ("jsCode",)
-    for field in fields:
-        text = node.parameters.get(field)
-        if isinstance(text, str) and len(text) <= _LONGEST:
-            yield _Code(language, (*path, field), text)
+        field = _FIELDS.get(str(node.parameters.get("language", "javaScript")), "")
+    text = node.parameters.get(field)
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        return None
+    language: CodeLanguage = "python" if field == "pythonCode" else "javaScript"
+    return _Code(language, (*node.path, "parameters", field), text)
 
 
 def _language(node: Node) -> Iterator[Issue]:

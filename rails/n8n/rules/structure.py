@@ -7,44 +7,19 @@ verdicts are n8n's, words ours. Unlike n8n, graph faults come beside wrong shape
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from rails.core.tool_request import Json
+from rails.n8n.facts import FACTS
 from rails.n8n.model import STICKY, Issue, JsonPath, Names, issue, json_kind, shown_value
 
 _TARGET: Final = '{"node": "Next node", "type": "main", "index": 0}'
 _BUCKETS: Final = f"a list of outputs, each a list of targets: [[{_TARGET}]]"
 
 
-class _Member(NamedTuple):
-    """An object's member: its wanted type, and the remedy."""
-
-    rule: str
-    name: str
-    wanted: str
-    remedy: str
-    required: bool = True
-
-
-_WORKFLOW: Final = (
-    _Member("N8N002", "nodes", "array", "List the nodes: [{…}, {…}]."),
-    _Member("N8N002", "connections", "object", f'Write {{"Node name": {{"main": [[{_TARGET}]]}}}}, or {{}}.'),
-)
-_POSITION: Final = "Write two numbers: [250, 300]."
-_NODE: Final = (
-    _Member("N8N011", "name", "string", "Give the node a unique name."),
-    _Member("N8N012", "type", "string", 'Write the full type: "n8n-nodes-base.httpRequest".'),
-    _Member("N8N013", "position", "array", _POSITION),
-    _Member("N8N014", "parameters", "object", "Write an object, {} when there are none.", False),
-    _Member("N8N015", "id", "string", "Write the id in double quotes, or leave it out: n8n makes one.", False),
-    _Member("N8N016", "typeVersion", "number", "Write a number without quotes: 1 or 2.1.", False),
-    _Member("N8N017", "disabled", "boolean", "Write true or false without quotes, or leave it out.", False),
-)
-_ENDS: Final = (
-    _Member("N8N022", "node", "string", f"Write {_TARGET}."),
-    _Member("N8N022", "type", "string", f"Write {_TARGET}."),
-    _Member("N8N023", "index", "number", "Write the input's number without quotes; the first input is 0."),
-)
+#: Of the workflow, a node and a target: their members, each with its rule, type, remedy, and whether it must be there.
+_MEMBERS: Final[Mapping[str, list[tuple[str, str, str, str, bool]]]] = FACTS["members"]
+_POSITION: Final = _MEMBERS["node"][2][3]
 #: Texts that may not be empty.
 _NOT_EMPTY: Final = frozenset({"N8N011", "N8N012", "N8N022"})
 
@@ -55,7 +30,7 @@ def validate_structure(value: Json) -> Iterator[Issue]:
         remedy = 'A workflow is {"nodes": […], "connections": {…}}.'
         yield _wrong_type("N8N002", (), ("The document", remedy), "object", value)
         return
-    yield from _members(value, (), "the workflow", _WORKFLOW)
+    yield from _members(value, (), "the workflow", "workflow")
     nodes = value.get("nodes")
     connections = value.get("connections")
     node_list = nodes if isinstance(nodes, list) else []
@@ -65,8 +40,8 @@ def validate_structure(value: Json) -> Iterator[Issue]:
         yield from _source(source, outputs, graph)
 
 
-def _members(owner: Mapping[str, Json], path: JsonPath, name: str, members: tuple[_Member, ...]) -> Iterator[Issue]:
-    for rule, member, wanted, remedy, required in members:
+def _members(owner: Mapping[str, Json], path: JsonPath, name: str, kind: str) -> Iterator[Issue]:
+    for rule, member, wanted, remedy, required in _MEMBERS[kind]:
         place = (*path, member)
         if member not in owner:
             if required:
@@ -94,7 +69,7 @@ def _nodes(nodes: list[Json]) -> Iterator[Issue]:
             continue
         given = node.get("name")
         name = f"Node {shown_value(given)}" if isinstance(given, str) and given else f"Node {index}"
-        yield from _members(node, path, name, _NODE)
+        yield from _members(node, path, name, "node")
         yield from _position(node.get("position"), path, name)
         for field in ("id", "name"):
             value = node.get(field)
@@ -187,7 +162,7 @@ def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issu
     if not isinstance(target, dict):
         yield _wrong_type("N8N022", path, (f"A{name[1:]}", f"Write {_TARGET}."), "object", target)
         return
-    yield from _members(target, path, name, _ENDS)
+    yield from _members(target, path, name, "target")
     index = target.get("index")
     node = target.get("node")
     if isinstance(index, int | float) and not isinstance(index, bool) and (index != index // 1 or index < 0):
@@ -200,7 +175,7 @@ def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issu
             name=name,
             value="0 or more" if is_whole else "a whole number",
             index=index,
-            remedy=_ENDS[2].remedy,
+            remedy=_MEMBERS["target"][2][3],
         )
     if graph is not None and isinstance(node, str) and node and node not in graph.names:
         yield issue(
