@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from rails.batch.job_spec import JobResult
-from rails.batch.statistics import ALPHA, mcnemar, mean_interval, pass_at
+from rails.batch.statistics import ALPHA, mcnemar, pass_at
 from rails.core.json_text import json_object
 from rails.core.tool_request import Json
 from rails.projections.share import Share
@@ -50,7 +50,7 @@ class SettingRow(Struct, frozen=True):
 class Comparison(Struct, frozen=True):
     """Two settings on shared runs: passes with one only, and how often chance does that.
 
-    ``cost``, ``turns``: mean differences (second minus first) with 95 % interval.
+    ``cost``, ``turns``: mean differences (second minus first).
     """
 
     first: JobSetting
@@ -60,8 +60,8 @@ class Comparison(Struct, frozen=True):
     only_first: int
     only_second: int
     chance: float
-    cost: tuple[float, float, float] | None
-    turns: tuple[float, float, float]
+    cost: float | None
+    turns: float
 
     @property
     def distinguishable(self) -> bool:
@@ -80,7 +80,7 @@ class BatchReport(Struct, frozen=True):
         """The figures as JSON."""
         rows: list[Json] = [_with_more(row) for row in self.rows]
         pairs: list[Json] = [{**json_object(one), "distinguishable": one.distinguishable} for one in self.comparisons]
-        return {"v": 1, "settings": rows, "comparisons": pairs}
+        return {"v": 2, "settings": rows, "comparisons": pairs}
 
 
 def _with_more(row: SettingRow) -> Json:
@@ -127,8 +127,7 @@ def _pass_at(counted: Sequence[JobResult]) -> tuple[tuple[int, float], ...]:
     """Return pass@k, the mean over tasks, for each k with enough runs."""
     runs = [[one.passed for one in found] for _, found in groupby(counted, lambda one: one.task)]
     most = min((len(found) for found in runs), default=0)
-    estimates = ((k, [pass_at(k, len(found), sum(found)) for found in runs]) for k in range(1, most + 1))
-    return tuple((k, fmean(one for one in found if one is not None)) for k, found in estimates)
+    return tuple((k, fmean(pass_at(k, len(found), sum(found)) for found in runs)) for k in range(1, most + 1))
 
 
 def _compared(first: JobSetting, second: JobSetting, a: Sequence[JobResult], b: Sequence[JobResult]) -> Comparison:
@@ -145,8 +144,8 @@ def _compared(first: JobSetting, second: JobSetting, a: Sequence[JobResult], b: 
         only_first,
         only_second,
         mcnemar(only_first, only_second),
-        mean_interval(costs) if costs and len(costs) == len(pairs) else None,
-        mean_interval([float(y.turns - x.turns) for x, y in pairs]),
+        fmean(costs) if costs and len(costs) == len(pairs) else None,
+        fmean(y.turns - x.turns for x, y in pairs) if pairs else 0.0,
     )
 
 
@@ -206,8 +205,8 @@ def _pairs_table(report: BatchReport) -> Table:
             one.only_first,
             one.only_second,
             f"{one.chance:.3f}",
-            _difference(one.turns),
-            _difference(one.cost) if one.cost else "",
+            f"{one.turns:+.3g}",
+            "" if one.cost is None else f"{one.cost:+.3g}",
             _verdict(one),
         )
         for one in report.comparisons
@@ -215,7 +214,7 @@ def _pairs_table(report: BatchReport) -> Table:
     notes = (
         "Pairs are the same task and repeat. Chance is McNemar's exact test: how often luck alone makes such a "
         f"difference; from {ALPHA:g} on they are not distinguishable. Turns and cost are the second less the first, "
-        "with 95 % intervals.",
+        "on average.",
     )
     return Table(
         "Compared on the same tasks", columns, drawn, frozenset(range(2, 9)), frozenset({0, 1, 9}), notes=notes
@@ -246,8 +245,3 @@ def _interval(share: Share) -> str:
 
 def _money(cost: float | None) -> str:
     return "" if cost is None else f"{cost:.4g}"
-
-
-def _difference(found: tuple[float, float, float]) -> str:
-    mean, low, high = found
-    return f"{mean:+.3g} ({low:+.3g} to {high:+.3g})"

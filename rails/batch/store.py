@@ -2,7 +2,7 @@
 
 ``jobs/NAME/spec.json`` and ``result.json``; in a folder, ``sessions/NAME`` has the log. A ``claim`` file (not in a
 bucket) keeps others from the job; claims of ended processes, or not renewed, are taken over. If two run a job, either
-complete result is kept. ``index.jsonl`` (figures) and ``results.jsonl`` (all) are regenerated.
+complete result is kept. ``index.jsonl`` (their figures) is regenerated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ LEASE_SECONDS: Final = 180.0
 _LOCK_SECONDS: Final = 60.0
 T = TypeVar("T", JobSpec, JobResult)
 _INDEX: Final = "index.jsonl"
-_RESULTS: Final = "results.jsonl"
 
 
 class IndexRow(msgspec.Struct, frozen=True):
@@ -205,24 +204,20 @@ class JobStore:
     # -- what was found ------------------------------------------------------------------------------
 
     def rows(self) -> list[JobResult]:
-        """Return the results without texts, by name; update ``index.jsonl`` and ``results.jsonl``.
+        """Return the results without texts, by name; update ``index.jsonl``.
 
         Unreadable results are left out; :meth:`result` says why.
         """
         with self._sole() as may_write:
             stamps, known = self.files.results(), self._known()
             rows = {name: row for name, row in known.items() if stamps.get(name) == row.stamp}
-            fresh: dict[str, bytes] = {}
             for name in sorted(stamps.keys() - rows.keys()):
-                data = self.files.read(f"jobs/{name}/result.json") or b""
-                with contextlib.suppress(msgspec.MsgspecError):
-                    result = msgspec.json.decode(data, type=JobResult)
-                    rows[name] = IndexRow(
-                        stamps[name], msgspec.structs.replace(result, diff="", findings=(), checks=())
-                    )
-                    fresh[name] = data
-            if may_write and (fresh or rows.keys() != known.keys()):
-                self._write(rows, fresh, anew=bool(known.keys() - rows.keys() or known.keys() & fresh.keys()))
+                with contextlib.suppress(RailsError):
+                    if result := self.result(name):
+                        short = msgspec.structs.replace(result, diff="", findings=(), checks=())
+                        rows[name] = IndexRow(stamps[name], short)
+            if may_write and rows != known:
+                self.files.put(_INDEX, b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
         return [row.result for _, row in sorted(rows.items())]
 
     def _known(self) -> dict[str, IndexRow]:
@@ -233,15 +228,6 @@ class JobStore:
                 row = decode(line)
                 found[row.result.name] = row
         return found
-
-    def _write(self, rows: Mapping[str, IndexRow], fresh: Mapping[str, bytes], *, anew: bool) -> None:
-        self.files.put(_INDEX, b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
-        if anew:
-            whole: Mapping[str, bytes] = {name: self.files.read(f"jobs/{name}/result.json") or b"" for name in rows}
-            before = b""
-        else:
-            whole, before = fresh, self.files.read(_RESULTS) or b""
-        self.files.put(_RESULTS, before + b"".join(data + b"\n" for data in whole.values() if data))
 
     @contextlib.contextmanager
     def _sole(self) -> Iterator[bool]:

@@ -77,8 +77,8 @@ def test_what_has_a_result_is_skipped_and_errors_are_tried_again_when_asked(tmp_
     run_set(JobStore(str(tmp_path)), third, specs, retry=["errors"])
     assert third.begun == ["t1"]
     assert not any(row.error for row in JobStore(str(tmp_path)).rows())
-    lines = (tmp_path / "results.jsonl").read_bytes().splitlines()
-    assert sorted(json.loads(line)["task"] for line in lines) == ["t0", "t1", "t2", "t3"]
+    lines = (tmp_path / "index.jsonl").read_bytes().splitlines()
+    assert sorted(json.loads(line)["result"]["task"] for line in lines) == ["t0", "t1", "t2", "t3"]
 
 
 def test_a_set_stops_when_its_money_is_spent(tmp_path):
@@ -174,7 +174,7 @@ def test_a_claim_is_another_s_until_its_process_has_ended_or_it_is_not_renewed(t
     assert mine.claim("job") == ""
 
 
-def test_results_and_index_are_made_again_from_the_folders(tmp_path):
+def test_the_index_is_made_again_from_the_folders(tmp_path):
     store = JobStore(str(tmp_path))
     specs = specs_of(5)
     for spec in specs:
@@ -182,12 +182,10 @@ def test_results_and_index_are_made_again_from_the_folders(tmp_path):
     first = store.rows()
     assert [row.diff for row in first] == [""] * 5
     (tmp_path / "index.jsonl").write_bytes(b"broken\n")
-    (tmp_path / "results.jsonl").unlink()
     assert JobStore(str(tmp_path)).rows() == first
-    assert json.loads((tmp_path / "results.jsonl").read_bytes().splitlines()[0])["diff"] == "-a\n+b\n"
     (tmp_path / "jobs" / specs[0].name / "result.json").write_bytes(b"{half")
     assert len(store.rows()) == 4
-    assert len((tmp_path / "results.jsonl").read_bytes().splitlines()) == 4
+    assert len((tmp_path / "index.jsonl").read_bytes().splitlines()) == 4
     with pytest.raises(RailsError, match="cannot be read"):
         store.result(specs[0].name)
 
