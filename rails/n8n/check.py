@@ -5,8 +5,7 @@ n8n's own structural validator comes first, then ``rules`` judge the sound part 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -38,7 +37,6 @@ from rails.n8n.rules import (
 from rails.n8n.rules.destination import PROFILES
 
 TOOL: Final = "n8n"
-_SEVERITIES: Final = ("error", "warning", "info")
 
 _Span = tuple[int, int, int, int]
 
@@ -124,27 +122,16 @@ def check_workflow(
     ``profile``: one or several of ``PROFILES``, with commas; the strictest wins. ``known``: the catalogue (default: the
     user's, else what ships). Lines and columns count from 1, in characters. Raises UsageError for an unknown profile.
     """
-    profiles = tuple(dict.fromkeys(profile.split(",")))
-    if unknown := next((one for one in profiles if one not in PROFILES), None):
+    profiles = frozenset(profile.split(","))
+    for unknown in profiles.difference(PROFILES):
         raise UsageError(f"Unknown n8n profile {unknown!r}: use one of {', '.join(PROFILES)}.")
     read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable):
         return [at_offset(read, path)]
     known = known or catalogue.current()
-    issues = _joined([destination.weigh(_issues(read.value, one, known), one) for one in profiles])
+    issues = dict.fromkeys(destination.weigh(_issues(read.value, profiles, known), profiles))
     placed = placed_findings(read, path, issues)
     return sorted(placed, key=lambda finding: (finding.line, finding.column))
-
-
-def _joined(judged: list[Iterator[Issue]]) -> list[Issue]:
-    """Return all profiles' issues, each once, at its highest severity."""
-    worst: dict[tuple[str, JsonPath, str, int], Issue] = {}
-    for issue in chain.from_iterable(judged):
-        key = (issue.rule, issue.path, issue.message, issue.start)
-        known = worst.get(key)
-        if known is None or _SEVERITIES.index(issue.severity) < _SEVERITIES.index(known.severity):
-            worst[key] = issue
-    return list(worst.values())
 
 
 def version() -> str:
@@ -160,31 +147,31 @@ def unjudged() -> tuple[str, ...]:
     return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
 
 
-def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
+def _issues(value: Json, profiles: Set[str], known: Catalogue) -> Iterator[Issue]:
     if not isinstance(value, list):
-        yield from _workflow_issues(value, profile, known)
+        yield from _workflow_issues(value, profiles, known)
         return
     if not value:
         yield from structure.validate_structure(value)
     for index, item in enumerate(value):
-        for issue in _workflow_issues(item, profile, known):
+        for issue in _workflow_issues(item, profiles, known):
             yield replace(issue, path=(index, *issue.path))
 
 
-def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
+def _workflow_issues(value: Json, profiles: Set[str], known: Catalogue) -> Iterator[Issue]:
     broken = list(structure.validate_structure(value))
     yield from broken
     if not isinstance(value, dict):
         return
-    yield from destination.check(value, profile)
+    yield from destination.check(value, profiles)
     workflow = model.build(value)
-    stuck: Severity = "error" if profile == "publish" and not triggers.has_webhook(workflow, known) else "warning"
+    stuck: Severity = "error" if "publish" in profiles and not triggers.has_webhook(workflow, known) else "warning"
     yield from graph.check(workflow, whole=not broken, stuck=stuck)
     yield from node_types.check(workflow, known)
     held, issues = _parameters(workflow, known)
     yield from issues
     yield from connections.check(workflow, known, held)
-    yield from triggers.check(workflow, known, held, profile)
+    yield from triggers.check(workflow, known, held, publishes=not profiles.isdisjoint({"publish", "strict"}))
     run = [*expressions.check(workflow, held, whole=not broken), *code.check(workflow)]
     yield from _as_they_run(run, graph.never_runs(workflow) if not broken else set())
     for node in workflow.nodes:

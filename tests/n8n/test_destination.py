@@ -231,7 +231,7 @@ def test_a_profile_raises_the_warnings_that_stop_it_and_no_others():
         for rule in ("N8N081", "N8N092", "N8N090")
         for severity in ("warning", "info")
     ]
-    weighed = {profile: [issue.severity for issue in weigh(issues, profile)] for profile in PROFILES}
+    weighed = {profile: [issue.severity for issue in weigh(issues, {profile})] for profile in PROFILES}
     assert weighed["import"] == weighed["api"] == ["warning", "info"] * 3
     assert weighed["publish"] == ["error", "info", "error", "info", "warning", "info"]
     assert weighed["strict"] == ["error", "info"] * 3
@@ -241,6 +241,6 @@ def test_a_profile_raises_the_warnings_that_stop_it_and_no_others():
 @walked("profile", PROFILES)
 def test_what_is_no_list_of_nodes_is_said_once_and_looked_at_no_further(nodes, profile):
     value = {"name": "x", "nodes": nodes, "connections": {}, "settings": {}, "pinData": {"A": []}}
-    assert [one.rule for one in check(value, profile)] == ["N8N104"]
+    assert [one.rule for one in check(value, {profile})] == ["N8N104"]
     value["onError"] = 1
-    assert [one.path for one in check(value, profile)][1:] == ([("onError",)] if profile == "api" else [])
+    assert [one.path for one in check(value, {profile})][1:] == ([("onError",)] if profile == "api" else [])

@@ -207,7 +207,8 @@ def test_nodes_without_any_node_are_a_workflow_in_a_file_that_says_so():
 
 def test_the_table_lists_exactly_the_rules_that_the_code_uses():
     package = Path(structure.__file__).parents[1]
-    used = {rule for file in package.rglob("*.py") for rule in re.findall('"(N8N[0-9]{3})"', file.read_text("utf-8"))}
+    files = [*package.rglob("*.py"), package / "facts.json"]
+    used = {rule for file in files for rule in re.findall('"(N8N[0-9]{3})"', file.read_text("utf-8"))}
     assert used == RULES.keys()
 
 

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import Final
 
 from msgspec.structs import replace
@@ -31,18 +31,18 @@ _SETTING_VALUES: Final[Mapping[str, list[str]]] = FACTS["api_setting_values"]
 _STOPS_PUBLISHING: Final = frozenset({"N8N081", "N8N084", "N8N092"})
 
 
-def weigh(issues: Iterable[Issue], profile: str) -> Iterator[Issue]:
-    """Give each issue its severity at ``profile``."""
+def weigh(issues: Iterable[Issue], profiles: Set[str]) -> Iterator[Issue]:
+    """Give each issue its severity at the strictest of ``profiles``."""
     for one in issues:
-        raised = profile == "strict" or (profile == "publish" and one.rule in _STOPS_PUBLISHING)
+        raised = "strict" in profiles or ("publish" in profiles and one.rule in _STOPS_PUBLISHING)
         yield replace(one, severity="error") if raised and one.severity == "warning" else one
 
 
-def check(workflow: Mapping[str, Json], profile: str) -> Iterator[Issue]:
+def check(workflow: Mapping[str, Json], profiles: Set[str]) -> Iterator[Issue]:
     """Yield what is missing or forbidden around nodes and connections."""
-    yield from _name(workflow, "error" if profile == "api" else "info")
+    yield from _name(workflow, "error" if "api" in profiles else "info")
     yield from _around(workflow)
-    if profile != "api":
+    if "api" not in profiles:
         return
     yield from _unknown(workflow, (), _WORKFLOW_KEYS, "the workflow")
     nodes = workflow.get("nodes")

@@ -173,7 +173,7 @@ class _Walker:
             return
         if (self._node.type, item.name) in _STILL_RUN or value in (None, "", "__CUSTOM_API_CALL__"):
             return
-        allowed = [choice for one in (same if len(same) < 2 else [item]) for choice in one.raw["values"]]
+        allowed = item.raw["values"]
         chosen = value if item.type == "multiOptions" and isinstance(value, list) else [value]
         for one in chosen:
             if is_expression(one) or one in allowed:

@@ -23,14 +23,10 @@ _HAS_WEBHOOK: Final = frozenset(FACTS["types_with_webhook"])
 
 
 def check(
-    workflow: Workflow,
-    known: Catalogue,
-    held: Mapping[int, Mapping[str, Any]],
-    profile: str,
+    workflow: Workflow, known: Catalogue, held: Mapping[int, Mapping[str, Any]], *, publishes: bool
 ) -> Iterator[Issue]:
     """Yield the issues of triggers and responses, and of known credentials."""
     running = [node for node in workflow.nodes if not node.disabled]
-    publishes = profile in {"publish", "strict"}
     if publishes:
         yield from _publishable(running, waits=has_webhook(workflow, known))
     yield from _responses(running)
