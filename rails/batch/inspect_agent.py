@@ -14,10 +14,9 @@ faults are the sample's error.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import contextvars
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -102,29 +101,17 @@ class _InspectModel(Model, Struct, frozen=True):
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         asked = [_chat.ChatMessageSystem(content=system), *(part for one in messages for part in _shown(one))]
         offered = [_offered(tool) for tool in tools]
+
+        async def told() -> Any:  # noqa: ANN401 - a ModelOutput
+            return await _chat.get_model().generate(asked, tools=offered)
+
         try:
-            output = self._waited(lambda: _chat.get_model().generate(asked, tools=offered))
+            output = self.context.copy().run(asyncio.run_coroutine_threadsafe, told(), self.loop).result()
         except Exception as error:
             raise ModelError(f"Inspect's model failed: {error}") from error
         answer = _answer(output, self.name)
         yield TextDelta(answer.message.text)
         yield answer
-
-    def _waited(self, ask: Callable[[], Coroutine[Any, Any, Any]]) -> Any:  # noqa: ANN401 - a ModelOutput
-        done: concurrent.futures.Future[Any] = concurrent.futures.Future()
-
-        async def told() -> None:
-            try:
-                done.set_result(await ask())
-            except BaseException as error:
-                done.set_exception(error)
-
-        def begin() -> None:
-            tasks.append(self.loop.create_task(told(), context=self.context))
-
-        tasks: list[asyncio.Task[None]] = []  # a loop holds its tasks weakly
-        self.loop.call_soon_threadsafe(begin)
-        return done.result()
 
 
 def _shown(message: Message) -> Iterator[Any]:
@@ -150,12 +137,8 @@ def _answer(output: Any, name: str) -> ModelAnswer:  # noqa: ANN401 - a ModelOut
     message, used = output.message, output.usage
     parts: list[MessagePart] = [TextPart(message.text)] if message.text else []
     parts += [NativeCall(one.id, one.function, json.dumps(one.arguments)) for one in message.tool_calls or ()]
-    usage = Usage(
-        used.input_tokens if used else 0,
-        used.output_tokens if used else 0,
-        (used.input_tokens_cache_read or 0) if used else 0,
-        (used.input_tokens_cache_write or 0) if used else 0,
-    )
+    names = ("input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
+    usage = Usage(*(getattr(used, name, 0) or 0 for name in names))
     stop = "tool_use" if message.tool_calls else _STOPS.get(output.stop_reason, "cut")
     return ModelAnswer(Message("assistant", tuple(parts)), stop, usage, name)
 
