@@ -67,8 +67,6 @@ DENIED = [
     *(codex(UPDATE.format(path)) for path in PATHS),
     claude("Edit", ".env", old_string="not there", new_string="x"),
     claude("Edit", ".env", old_string="A=1", new_string="A=2"),
-    claude("MultiEdit", ".env", edits=[{"old_string": "no", "new_string": "x"}]),
-    claude("MultiEdit", ".env", edits="nonsense"),
     claude("Write", ".env", content=LARGE),
     claude("Write", ".env.new", content="A=2\n"),
     claude("Edit", "binary.env/../.env", old_string="", new_string=""),

@@ -34,7 +34,7 @@ PAYLOAD = {
     "prompt": "do it",
 }
 CALL = {"host": "codex", "event": "stop", "session": "s1", "folder": Path("/x"), "model": "m", "tool": "Write"}
-CALL |= {"input": {"a": 1}, "call_id": "t1", "again": True, "reason": "over", "prompt": "do it"}
+CALL |= {"input": {"a": 1}, "call_id": "t1", "again": True, "reason": "over", "prompt": "do it", "named": "Stop"}
 
 
 def test_a_field_of_a_host_s_input_is_taken_as_it_came_and_one_of_another_kind_is_none():
@@ -48,7 +48,7 @@ def test_a_field_of_a_host_s_input_is_taken_as_it_came_and_one_of_another_kind_i
         ((), {"tool_use_id": 7, "prompt": None, "session_id": ["s"]}, {"call_id": "", "prompt": "", "session": ""}),
     ]:
         payload = {**{key: value for key, value in PAYLOAD.items() if key not in left_out}, **given}
-        assert hook_call("codex", {"Stop": "stop"}, payload, "/x") == HookCall(**{**CALL, **changed})
+        assert hook_call("codex", payload, "/x") == HookCall(**{**CALL, **changed})
 
 
 def test_who_is_told_what_could_not_be_judged():

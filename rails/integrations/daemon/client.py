@@ -86,7 +86,6 @@ def _exchange(file: str, message: bytes, until: float) -> bytes:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(max(until - time.monotonic(), 0.01))
         connection.connect(file)
-        place.require_own(connection)
         connection.sendall(message)
         connection.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: connection.recv(1 << 16), b""))

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import os
-import socket
 import stat
-import struct
 import sys
 from typing import Final
 
@@ -62,16 +60,6 @@ def runtime_folder() -> str:
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o077:
         raise WorkspaceError(f"{folder} is not a folder of yours alone; remove it, and try again.")
     return folder
-
-
-def require_own(connection: socket.socket) -> None:
-    """Raise ConnectionError unless the peer is a process of this user."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return
-    size = struct.calcsize("3i")
-    _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    if uid not in (os.getuid(), 0):
-        raise ConnectionError("the other end belongs to somebody else")
 
 
 def _written() -> int:

@@ -79,7 +79,6 @@ def _serve_one(connection: socket.socket, warm: WarmGate, slots: threading.Semap
     try:
         with connection, contextlib.suppress(OSError, ValueError):
             connection.settimeout(_READ_SECONDS)
-            place.require_own(connection)
             head, data = _read(connection)
             answer = warm.answer(head, data)
             line = json.dumps({"out": answer.out, "err": answer.err, "code": answer.code})

@@ -17,38 +17,26 @@ from rails.core.tool_request import Json
 from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks.contract import (
     HookCall,
-    HookEvent,
     HookResult,
     Unjudged,
-    as_answer,
     hook_call,
-    host_object,
     host_text,
     named_change,
     now_on_disk,
+    specific_answer,
 )
 
-_EVENTS: Final[Mapping[str, HookEvent]] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "before",
-    "PostToolUse": "after",
-    "PostToolUseFailure": "after",
-    "PostToolBatch": "batch",
-    "Stop": "stop",
-    "SubagentStop": "stop",
-    "SessionEnd": "end",
-}
-_HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse", "batch": "PostToolBatch", "start": "SessionStart"}
+#: Events whose context the model reads.
+_READ: Final = ("start", "before", "after", "batch")
 #: Tools whose writing is known before it is done.
-_WRITES: Final = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+_WRITES: Final = ("Write", "Edit", "NotebookEdit")
 #: Lines that the one Edit may span that stands for an edit and its formatting.
 _SPAN_LINES: Final = 400
 
 
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
-    return hook_call("claude-code", _EVENTS, payload, environment.get("CLAUDE_PROJECT_DIR", ""))
+    return hook_call("claude-code", payload, environment.get("CLAUDE_PROJECT_DIR", ""))
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
@@ -81,16 +69,9 @@ def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
     decoded = decode_text(before or b"")
     if decoded is None:
         return Unjudged("the file is not UTF-8 text")
-    edits = call.input.get("edits") if call.tool == "MultiEdit" else [dict(call.input)]
-    text = decoded.text
-    for edit in edits if isinstance(edits, list) else []:
-        old = host_text(host_object(edit).get("old_string"))
-        new = host_text(host_object(edit).get("new_string"))
-        replaced = _replaced(text, old, new, every=host_object(edit).get("replace_all") is True)
-        if replaced is None:
-            return Unjudged("its old_string is not in the file as it is")
-        text = replaced
-    return decoded.encode(text)
+    old, new = (host_text(call.input.get(key)) for key in ("old_string", "new_string"))
+    text = _replaced(decoded.text, old, new, every=call.input.get("replace_all") is True)
+    return Unjudged("its old_string is not in the file as it is") if text is None else decoded.encode(text)
 
 
 def _replaced(text: str, old: str, new: str, *, every: bool) -> str | None:
@@ -169,7 +150,7 @@ def _span(old: str, new: str) -> tuple[str, str] | None:
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing."""
-    value: dict[str, Json] = {}
+    value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
     specific: dict[str, Json] = {}
     if call.event == "before" and result.deny:
         specific |= {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
@@ -178,10 +159,6 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
     if result.block and call.event in ("after", "stop"):
         value |= {"decision": "block", "reason": result.block}
     # A batch that is blocked would end the host's run, so findings are told beside its results.
-    if (told := (call.event == "batch" and result.block) or result.context) and call.event in _HOST_EVENT:
+    if (told := (call.event == "batch" and result.block) or result.context) and call.event in _READ:
         specific["additionalContext"] = told
-    if result.notice:
-        value["systemMessage"] = result.notice
-    if specific:
-        value["hookSpecificOutput"] = {"hookEventName": _HOST_EVENT[call.event], **specific}
-    return as_answer(value)
+    return specific_answer(call, value, specific)

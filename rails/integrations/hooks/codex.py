@@ -23,15 +23,14 @@ from rails.integrations.hooks import codex_patch
 from rails.integrations.hooks.codex_patch import FilePatch, PatchError
 from rails.integrations.hooks.contract import (
     HookCall,
-    HookEvent,
     HookResult,
     Unjudged,
-    as_answer,
     hook_call,
     host_text,
     named_change,
     now_on_disk,
     path_in_project,
+    specific_answer,
 )
 
 #: A line of a patch that names a file, also where a blank stands before it.
@@ -45,21 +44,12 @@ _CHANGES_TO: Final = re.compile(
 _QUOTES: Final = re.compile(r"""\\(.)|\$?["']""")
 #: How many of these are followed: each doubles the folders that come into question.
 _MOST_CHANGES: Final = 5
-_EVENTS: Final[Mapping[str, HookEvent]] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "before",
-    "PostToolUse": "after",
-    "Stop": "stop",
-    "SessionEnd": "end",
-}
-_HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse"}
 
 
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
     del environment
-    return hook_call("codex", _EVENTS, payload)
+    return hook_call("codex", payload)
 
 
 def _placed(call: HookCall, before: str) -> list[HookCall]:
@@ -132,12 +122,12 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing, a deny stands alone."""
     if call.event == "before" and result.deny:
         deny: dict[str, Json] = {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
-        return as_answer({"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}})
+        return specific_answer(call, {}, deny)
     if call.event == "stop" and result.block:
-        return as_answer({"decision": "block", "reason": result.block})
+        return specific_answer(call, {"decision": "block", "reason": result.block}, {})
     value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
-    if (told := result.block or result.context) and call.event in _HOST_EVENT:
+    specific: dict[str, Json] = {}
+    if (told := result.block or result.context) and call.event in ("before", "after"):
         applied = "The patch was applied. " if call.event == "after" and call.tool == "apply_patch" else ""
-        context: dict[str, Json] = {"hookEventName": _HOST_EVENT[call.event], "additionalContext": applied + told}
-        value["hookSpecificOutput"] = context
-    return as_answer(value)
+        specific["additionalContext"] = applied + told
+    return specific_answer(call, value, specific)

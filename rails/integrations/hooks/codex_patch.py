@@ -6,16 +6,15 @@ typographic signs as plain ones; ``@@ text`` first moves to that line. The host 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
 BEGIN: Final = "*** Begin Patch"
 END: Final = "*** End Patch"
-_ADD = "*** Add File: "
-_UPDATE = "*** Update File: "
-_DELETE = "*** Delete File: "
+_NAMED: Final = re.compile(r"\*\*\* (Add|Update|Delete) File: (.*)")
 _MOVE = "*** Move to: "
 _END_OF_FILE: Final = "*** End of File"
 _SIGNS: Final = (
@@ -67,54 +66,41 @@ def read_patch(text: str) -> list[FilePatch]:
     lines = text.strip().splitlines()
     if not lines or lines[0].strip() != BEGIN or lines[-1].strip() != END:
         raise PatchError("it does not begin and end as a patch does")
-    found: list[FilePatch] = []
-    at = 1
-    last = len(lines) - 1
-    while at < last:
-        line = lines[at].strip()
-        stop = next((n for n in range(at + 1, last) if lines[n].startswith((_ADD, _UPDATE, _DELETE))), last)
-        body = lines[at + 1 : stop]
-        if line.startswith(_ADD):
-            added = tuple(one[1:] for one in body if one.startswith("+"))
-            found.append(FilePatch("add", line.removeprefix(_ADD).strip(), added))
-        elif line.startswith(_DELETE):
-            found.append(FilePatch("delete", line.removeprefix(_DELETE).strip()))
-        elif line.startswith(_UPDATE):
-            moved = body[0].removeprefix(_MOVE).strip() if body and body[0].startswith(_MOVE) else ""
-            hunks = tuple(_hunks(body[1:] if moved else body))
-            found.append(FilePatch("update", line.removeprefix(_UPDATE).strip(), (), hunks, moved))
-        elif line:
-            raise PatchError(f"line {at + 1} names no file: {line[:80]!r}")
-        at = stop if line else at + 1
-    return found
+    found: list[tuple[str, str, list[str]]] = []
+    for line in lines[1:-1]:
+        within = found and found[-1][0] == "update"  # where a line may be of the file, and name no other
+        if named := _NAMED.match(line if within else line.strip()):
+            found.append((named[1].lower(), named[2].strip(), []))
+        elif found:
+            found[-1][2].append(line)
+        elif line.strip():
+            raise PatchError(f"a line names no file: {line[:80]!r}")
+    return [_file(*one) for one in found]
+
+
+def _file(kind: Any, path: str, body: Sequence[str]) -> FilePatch:  # noqa: ANN401 - a kind of FilePatch
+    if kind != "update":
+        return FilePatch(kind, path, tuple(line[1:] for line in body if line.startswith("+")))
+    moved = body[0].removeprefix(_MOVE).strip() if body and body[0].startswith(_MOVE) else ""
+    return FilePatch(kind, path, (), tuple(_hunks(body[1:] if moved else body)), moved)
 
 
 def _hunks(body: Sequence[str]) -> Iterator[Hunk]:
-    anchor = ""
-    old = list[str]()
-    new = list[str]()
-    at_end = False
+    hunks: list[tuple[str, list[str], list[str], list[str]]] = [("", [], [], [])]
     for line in body:
+        anchor, old, new, ends = hunks[-1]
         if line == _END_OF_FILE:
-            at_end = True
+            ends.append(line)
         elif line.startswith("@@"):
-            if old or new:
-                yield Hunk(anchor, tuple(old), tuple(new), at_end)
-            anchor = line[2:].strip()
-            old = []
-            new = []
-            at_end = False
-        elif line.startswith("-"):
-            old.append(line[1:])
-        elif line.startswith("+"):
-            new.append(line[1:])
-        elif not line or line.startswith(" "):
-            old.append(line[1:])
-            new.append(line[1:])
+            hunks.append((line[2:].strip(), [], [], []))
+        elif line[:1] in ("", " ", "-", "+"):
+            old += [] if line.startswith("+") else [line[1:]]
+            new += [] if line.startswith("-") else [line[1:]]
         else:
             raise PatchError(f"a line of a hunk begins with neither blank, - nor +: {line[:80]!r}")
-    if old or new:
-        yield Hunk(anchor, tuple(old), tuple(new), at_end)
+    for anchor, old, new, ends in hunks:
+        if old or new:
+            yield Hunk(anchor, tuple(old), tuple(new), bool(ends))
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:

@@ -27,6 +27,22 @@ from rails.integrations.daemon.place import HookAnswer
 #: the end of an answer, its session ends.
 HookEvent = Literal["start", "prompt", "before", "after", "batch", "stop", "end"]
 
+#: The events that we have a use for, by the names that hosts give them.
+_EVENTS: Final[Mapping[str, HookEvent]] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "BeforeAgent": "prompt",
+    "PreToolUse": "before",
+    "BeforeTool": "before",
+    "PostToolUse": "after",
+    "PostToolUseFailure": "after",
+    "AfterTool": "after",
+    "PostToolBatch": "batch",
+    "Stop": "stop",
+    "SubagentStop": "stop",
+    "AfterAgent": "stop",
+    "SessionEnd": "end",
+}
 
 #: What hosts call the texts of a call; a start has a source in place of a reason, which nobody asks for.
 _FIELDS: Final = {
@@ -55,6 +71,8 @@ class HookCall(Struct, frozen=True):
     again: bool = False
     reason: str = ""
     prompt: str = ""
+    #: What the host calls the event.
+    named: str = ""
 
 
 class HookResult(Struct, frozen=True):
@@ -93,11 +111,10 @@ class Host(Protocol):
         """Return the output."""
 
 
-def hook_call(
-    host: str, events: Mapping[str, HookEvent], payload: Mapping[str, Json], folder: str = ""
-) -> HookCall | None:
+def hook_call(host: str, payload: Mapping[str, Json], folder: str = "") -> HookCall | None:
     """Return the call of an input with the usual field names, None for an unknown event."""
-    event = events.get(host_text(payload.get("hook_event_name")))
+    named = host_text(payload.get("hook_event_name"))
+    event = _EVENTS.get(named)
     if event is None:
         return None
     texts = {name: host_text(payload.get(key))[:_TEXT_CHARS] for name, key in _FIELDS.items()}
@@ -107,6 +124,7 @@ def hook_call(
         folder=Path(folder or host_text(payload.get("cwd"))),
         input=host_object(payload.get("tool_input")),
         again=payload.get("stop_hook_active") is True,
+        named=named,
         **texts,
     )
 
@@ -160,6 +178,12 @@ def host_text(value: Json | None) -> str:
 def host_object(value: Json | None) -> Mapping[str, Json]:
     """Return an object, {} for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def specific_answer(call: HookCall, value: Mapping[str, Json], specific: Mapping[str, Json]) -> HookAnswer:
+    """Return the output with what is only for the call's event."""
+    more = {"hookSpecificOutput": {"hookEventName": call.named, **specific}} if specific else {}
+    return as_answer({**value, **more})
 
 
 def as_answer(value: Mapping[str, Json]) -> HookAnswer:

@@ -19,21 +19,12 @@ from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks import claude_code
 from rails.integrations.hooks.contract import (
     HookCall,
-    HookEvent,
     HookResult,
     Unjudged,
-    as_answer,
     hook_call,
+    specific_answer,
 )
 
-_EVENTS: Final[Mapping[str, HookEvent]] = {
-    "SessionStart": "start",
-    "BeforeAgent": "prompt",
-    "BeforeTool": "before",
-    "AfterTool": "after",
-    "AfterAgent": "stop",
-    "SessionEnd": "end",
-}
 #: Its tools that write, and the tool of Claude Code that takes the same.
 _WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
 
@@ -41,7 +32,7 @@ _WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
 def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
     del environment
-    return hook_call("gemini", _EVENTS, payload)
+    return hook_call("gemini", payload)
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
@@ -62,8 +53,9 @@ def _alike(call: HookCall) -> HookCall:
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing."""
     value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
+    specific: dict[str, Json] = {}
     if (call.event == "before" and result.deny) or (call.event == "stop" and result.block):
         value |= {"decision": "deny", "reason": result.deny or result.block}
     elif call.event == "after" and (told := result.block or result.context):
-        value["hookSpecificOutput"] = {"hookEventName": "AfterTool", "additionalContext": told}
-    return as_answer(value)
+        specific["additionalContext"] = told
+    return specific_answer(call, value, specific)
