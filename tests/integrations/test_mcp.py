@@ -217,14 +217,6 @@ def test_the_gate_judges_files_and_what_is_new_since_a_revision(project):
     "not written"
   ],
   [
-    "write_file",
-    {
-      "file_path": "b",
-      "content": ""
-    },
-    "use propose_changes"
-  ],
-  [
     "read_file",
     {
       "file_pth": "a.py"

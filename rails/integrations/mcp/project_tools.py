@@ -91,7 +91,7 @@ class ProjectTools:
         """Make a call; errors are results too."""
         try:
             if name not in self.own.definitions:
-                return self._called([(name, given)], "") if self._may(name) else _unknown(name)
+                return self._called([(name, given)], "")
             request = validate(RawRequest("m1", name, given, dialect="mcp"), self.own, self.role)
             if not isinstance(request, ToolRequest):
                 return McpResult("\n".join(map(str, request)), ok=False)
@@ -116,10 +116,6 @@ class ProjectTools:
                 self._open.enter_context(made.open())
                 self._proposals = made
             return self._proposals
-
-    def _may(self, name: str) -> bool:
-        found = self.registry.get(name)
-        return found is None or found.effect != "edit"
 
     def _called(self, calls: list[tuple[str, Mapping[str, Json]]], why: str) -> McpResult:
         session = self.session()
@@ -160,10 +156,6 @@ def tool_object(definition: Definition) -> dict[str, Json]:
         "annotations": dict(definition.annotations),
     }
     return {key: value for key, value in tool.items() if value or key == "description"}
-
-
-def _unknown(name: str) -> McpResult:
-    return McpResult(f"{one_line(name, 60)} edits by itself: use propose_changes. Nothing was written.", ok=False)
 
 
 def _own(like: Definition) -> dict[str, Definition]:
