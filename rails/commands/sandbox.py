@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Callable
-from typing import Final, TextIO
+from typing import Final
 
 from rails.commands import common
 from rails.commands.options import above_zero, add_approval, add_description, add_project
@@ -67,9 +66,7 @@ def run(options: argparse.Namespace) -> int:
                 screen.line(f"         read-only: {', '.join(shown)}", "dim")
             if lacks_git(project, label.level):
                 screen.line("         git does not work in it: what it needs lies outside", "yellow")
-            ran, taken = proposals.run_contained(
-                options.command, options.timeout, _print(sys.stdout), _print(sys.stderr)
-            )
+            ran, taken = proposals.run_contained(options.command, options.timeout, _print)
     screen.line(f"{ran.status}, {ran.seconds:.1f} s", "green" if ran.ok else "red")
     if not ran.changes:
         for words in ran.left_out:  # else it has stood in the question
@@ -86,14 +83,12 @@ def run(options: argparse.Namespace) -> int:
     return ran.exit_code if ran.exit_code else _NOT_TAKEN if refused else EXIT_OK
 
 
-def _print(out: TextIO) -> Callable[[bytes], object]:
+def _print(chunk: bytes, is_error: bool) -> None:
     from rails.core.text import printable
 
-    def show(chunk: bytes) -> None:
-        text = chunk.decode("utf-8", "surrogateescape")
-        out.write(printable(text, keep="\n\t") if out.isatty() else text)
-        out.flush()
-
+    out = sys.stderr if is_error else sys.stdout
+    text = chunk.decode("utf-8", "surrogateescape")
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="surrogateescape")
-    return show
+    out.write(printable(text, keep="\n\t") if out.isatty() else text)
+    out.flush()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
@@ -16,22 +15,17 @@ _FILE_BYTES: Final = 64_000_000
 class Kept:
     """Keeps the first two thirds and last third of ``limit`` bytes; all of it in ``file``."""
 
-    def __init__(
-        self, limit: int = limits.OUTPUT_BYTES, file: Path | None = None, sink: Callable[[bytes], object] | None = None
-    ) -> None:
+    def __init__(self, limit: int = limits.OUTPUT_BYTES, file: Path | None = None) -> None:
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
         self._head_limit = limit * 2 // 3
         self._tail_limit = limit - self._head_limit
         self._file: IO[bytes] | None = file.open("wb") if file else None
-        self._sink = sink
         self.total = 0
 
     def add(self, chunk: bytes) -> None:
-        """Take the next chunk, and pass it on."""
-        if self._sink:
-            self._sink(chunk)
+        """Take the next chunk."""
         if self._file and self.total < _FILE_BYTES:
             self._file.write(chunk)
         self.total += len(chunk)

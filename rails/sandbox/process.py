@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
 #: A program with pipes, for who talks to it.
 PipedProcess: TypeAlias = "subprocess.Popen[bytes]"
 
+#: Takes each piece of output (of errors: True), and b"" meanwhile; its exception ends the program.
+Watched: TypeAlias = Callable[[bytes, bool], object]
+WATCHED: Final[ContextVar[Watched]] = ContextVar("watched", default=lambda *_: None)
+
+#: Seconds between two looks.
+_POLL_S: Final = 0.05
 #: How long a killed program's output is still awaited.
 _GRACE_SECONDS: Final = 1.0
 #: How long a supervisor may take to end what it watches.
@@ -139,6 +146,7 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
     The program's end decides: a grandchild may hold the pipes open.
     """
     process, rest = running.process, memoryview(stdin)
+    watched = WATCHED.get()
     deadline = float("inf") if timeout is None else time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
         for stream, kept in ((process.stdout, stdout), (process.stderr, stderr)):
@@ -149,6 +157,7 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
             selector.register(process.stdin, selectors.EVENT_WRITE)
         ended_at: float | None = None
         while selector.get_map():
+            watched(b"", False)
             now = time.monotonic()
             if now >= deadline:
                 return True
@@ -156,12 +165,16 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
                 ended_at = now
             if ended_at is not None and now - ended_at > _GRACE_SECONDS:
                 return False
-            for key, _ in selector.select(min(0.05, deadline - now)):
+            for key, _ in selector.select(min(_POLL_S, deadline - now)):
                 if key.data is None:
                     rest = _feed(selector, key, rest)
                 else:
-                    _take(selector, key)
-    return not ended_within(process, None if timeout is None else max(0.0, deadline - time.monotonic()))
+                    watched(_take(selector, key), key.data is stderr)
+    while not ended_within(process, _POLL_S):  # it has closed its output
+        watched(b"", False)
+        if time.monotonic() >= deadline:
+            return True
+    return False
 
 
 def ended_within(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
@@ -185,19 +198,20 @@ def _feed(selector: selectors.BaseSelector, key: selectors.SelectorKey, rest: me
     except BlockingIOError:
         return rest
     except OSError:
-        rest = rest[len(rest) :]
+        rest = rest[:0]
     if not rest:
         selector.unregister(key.fileobj)
         key.fileobj.close()  # type: ignore[union-attr]
     return rest
 
 
-def _take(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+def _take(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> bytes:
     chunk = os.read(key.fd, 65536)
     if chunk:
         key.data.add(chunk)
     else:
         selector.unregister(key.fileobj)
+    return chunk
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

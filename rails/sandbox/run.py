@@ -37,8 +37,6 @@ def run(
     together: bool = False,
     collect: bool = True,
     keep: Path | None = None,
-    on_output: Callable[[bytes], object] | None = None,
-    on_error: Callable[[bytes], object] | None = None,
     inherited: bool = False,
 ) -> Result:
     """Run a command. Raises CheckError if it cannot be contained or started, or changed too much.
@@ -53,7 +51,7 @@ def run(
         if layer and collect:
             layer.refresh()
         began = time.monotonic()
-        out, err = Kept(limits.output, keep, on_output), Kept(limits.output, sink=on_error)
+        out, err = Kept(limits.output, keep), Kept(limits.output)
         with _launch(argv, view, network, limits, label) as (launch, report):
             running = start_process(launch, stdin=bool(stdin), together=together, inherited=inherited)
             disk = _disk_bound(layer, limits, running)

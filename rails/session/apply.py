@@ -57,6 +57,7 @@ from rails.tools.registry import Registry
 from rails.tools.validate import validate
 
 if TYPE_CHECKING:
+    from rails.sandbox.process import Watched
     from rails.sandbox.values import Result
 
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
@@ -323,13 +324,7 @@ class Proposals(Struct):
         self.wrote |= bool(became.changes)
         return turn, became
 
-    def run_contained(
-        self,
-        argv: Sequence[str],
-        seconds: float,
-        on_output: Callable[[bytes], object],
-        on_error: Callable[[bytes], object],
-    ) -> tuple[Result, AppliedAnswer]:
+    def run_contained(self, argv: Sequence[str], seconds: float, watched: Watched) -> tuple[Result, AppliedAnswer]:
         """Run a person's command in the sandbox and propose its changes. Raises RailsError."""
         collected, context = Collector(), self.session.context(self.job.tasks[0][0])
         self.session.watch = both(collected, self.watch)
@@ -337,7 +332,13 @@ class Proposals(Struct):
         request = validate(given, context.registry, context.agent.name)
         if not isinstance(request, ToolRequest):
             raise UsageError(f"{' '.join(map(str, request))} Nothing was run.")
-        result = self.session.contained.run((*_FOUND, *argv), seconds, on_output=on_output, on_error=on_error)
+        from rails.sandbox.process import WATCHED  # most answers run nothing
+
+        before = WATCHED.set(watched)
+        try:
+            result = self.session.contained.run((*_FOUND, *argv), seconds, persons=True)
+        finally:
+            WATCHED.reset(before)
         self.session.publish(ran_contained((request.id,), argv, result))
         if not result.changes:
             return result, AppliedAnswer("applied", session_id=self.log.session_id)

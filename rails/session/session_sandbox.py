@@ -10,7 +10,7 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, field
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 #: What is typed, word for word, where nothing contains a command.
 SENTENCE: Final = "let commands run as me"
 _SECONDS: Final = 120.0
-_MOST_SECONDS: Final = 1_800.0
 _NO_TESTS: Final = (
     "Nothing says how this project is tested: there is no pytest configuration, no test script in package.json, no "
     "test target in a Makefile and no test_*.py. Nothing was run. Use run_command with the command that does it."
@@ -124,37 +123,35 @@ class ContainedRuns(Struct):
         """Return the built-in tools' runners, for ``Registry.with_runners``."""
         return {RUN_COMMAND.name: self._command, RUN_TESTS.name: self._tests}
 
-    def run(
-        self,
-        argv: Sequence[str],
-        seconds: float,
-        folder: str = ".",
-        on_output: Callable[[bytes], object] | None = None,
-        on_error: Callable[[bytes], object] | None = None,
-    ) -> Result:
+    def run(self, argv: Sequence[str], seconds: float, folder: str = ".", *, persons: bool = False) -> Result:
         """Run a command in the layer. Raises CheckError when not containable or it changed too much.
 
-        With ``on_error``, a person's: it has our standard input unless that is a terminal.
+        A person's has our standard input unless that is a terminal.
         """
-        from rails.sandbox.run import run
         from rails.sandbox.values import SandboxLimits, SandboxView
 
         self._count += 1
         layer = self._opened()
-        result = run(
+        result = self._run(
             argv,
             SandboxView(self.project, layer, folder=folder),
             limits=SandboxLimits(seconds=min(seconds, self.time_left())),
-            label=self.label,
-            together=on_error is None,
+            together=not persons,
             keep=layer.output / f"{self._count}.txt",
-            on_output=on_output,
-            on_error=on_error,
-            inherited=on_error is not None and not os.isatty(0),
+            inherited=persons and not os.isatty(0),
         )
         if result.timed_out:
             self.settle()
         return result
+
+    def _run(self, *given: Any, **more: Any) -> Result:  # noqa: ANN401 - what the sandbox takes
+        from rails.sandbox.run import run
+
+        try:
+            return run(*given, label=self.label, **more)
+        except BaseException:  # a person's stop, too: what it changed is not the next command's
+            self.settle()
+            raise
 
     def finds_tests(self) -> bool:
         """Return whether tests can run contained."""
@@ -181,13 +178,10 @@ class ContainedRuns(Struct):
 
     def contain(self, call: ContainedCall) -> Result:
         """Run a definition's command in the layer. Raises RailsError."""
-        from rails.sandbox.run import run
         from rails.sandbox.values import SandboxLimits, SandboxView
 
         view = SandboxView(self.project, self._opened(), environment=call.environment)
-        return run(
-            call.argv, view, call.network, SandboxLimits(seconds=call.seconds), label=self.label, stdin=call.stdin
-        )
+        return self._run(call.argv, view, call.network, SandboxLimits(seconds=call.seconds), stdin=call.stdin)
 
     def settle(self) -> None:
         """Forget decided proposals."""
@@ -231,13 +225,11 @@ class ContainedRuns(Struct):
         return self._answer(RUN_TESTS.name, (*argv, *between, *more), parameters)
 
     def _answer(self, tool: str, argv: Sequence[str], parameters: Mapping[str, Json]) -> ToolResult:
-        seconds = parameters.get("timeout")
-        folder = parameters.get("folder")
-        given = float(seconds) if isinstance(seconds, int | float) else _SECONDS
+        seconds = float(str(parameters.get("timeout", _SECONDS)))
+        folder = str(parameters.get("folder", "."))
         try:
-            result = self.run(argv, min(given, _MOST_SECONDS), folder if isinstance(folder, str) else ".")
+            result = self.run(argv, seconds, folder)
         except CheckError as error:
-            self.settle()
             return ToolResult(False, f"{tool}: {error}")
         return ToolResult(
             result.ok,

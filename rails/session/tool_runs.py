@@ -61,12 +61,18 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = replace(definition, timeout_s=min(definition.timeout_s, left))
     runners = {**context.registry.runners, ASK_USER.name: lambda *_: _asked(context, request)}
     run = partial(dispatch.run_request, request, definition, context.project, runners, kept, contain=contain)
-    result = attempted(context.publish, (request.id,), f"{request.tool_name} ran", run)
-    if isinstance(result, RequestResult):
-        in_doubt = feedback.in_doubt((request.id,), request.tool_name).text if request.effect == "run" else ""
-        result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
     ids = (request.id,)
     tool = request.tool_name
+    try:
+        result = attempted(context.publish, ids, f"{tool} ran", run)
+    except KeyboardInterrupt:
+        dropped = " What it had changed by then was dropped." if context.contained.holds(definition) else ""
+        said = f"{tool}: stopped by the person while it ran.{dropped}"
+        context.publish(ToolExecutionResult(ids=ids, ok=False, text=said, tool=tool, duration_ms=0))
+        raise
+    if isinstance(result, RequestResult):
+        in_doubt = feedback.in_doubt(ids, tool).text if request.effect == "run" else ""
+        result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
     facts = result.facts
     spent = result.duration_ms
     with happened(f"{tool} had run before that." if request.effect == "run" else ""):

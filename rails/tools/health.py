@@ -64,18 +64,17 @@ def reach(definition: Definition, project: Path, *, seconds: float = 10.0) -> Re
 
 def _look(definition: Definition, project: Path, seconds: float, secrets: Secrets) -> Reached:
     transport = definition.transport
+    assert not isinstance(transport, Builtin)
     if isinstance(transport, Http | Mcp) and not definition.trusted:
         where = "connected to" if isinstance(transport, Http) or transport.endpoint else "started"
         fix = f"Read it, then: ai-rails tools trust {definition.tool_name}"
         return Reached(True, f"not {where}: nobody has trusted this definition yet", fix=fix, asked=False)
     match transport:
-        case Builtin():
-            return Reached(True, "built in")
         case Command():
             return _program(transport.command[0], project)
         case Http():
             return _port(os.environ.get(transport.endpoint_env) or transport.endpoint, transport.endpoint_env, seconds)
-        case Mcp():
+        case _:
             return _server(transport, project, seconds, secrets)
 
 

@@ -126,26 +126,39 @@ def edited(project, replies, *choices, prompts=("do it",), agent_name="", progra
     """Return the editor and what each prompt ended with."""
     editor = Editor(*choices, **more)
 
-    async def main():
-        async with started(editor, model.url, program=program) as agent:
-            session = await agent.new_session(cwd=str(project), mcp_servers=[])
-            if agent_name:
-                chosen = {"config_id": "agent", "value": agent_name}
-                await agent.set_config_option(session_id=session.session_id, **chosen)
-            editor.session = session
-            ends = [await answered(agent, session.session_id, one) for one in prompts]
-            editor.usage = ends[-1].usage
-            return [one.stop_reason for one in ends]
+    async def talk(agent):
+        session = await agent.new_session(cwd=str(project), mcp_servers=[])
+        if agent_name:
+            chosen = {"config_id": "agent", "value": agent_name}
+            await agent.set_config_option(session_id=session.session_id, **chosen)
+        editor.session = session
+        ends = [await answered(agent, session.session_id, one) for one in prompts]
+        editor.usage = ends[-1].usage
+        return [one.stop_reason for one in ends]
 
-    with StubServer(replies) as model:
-        ends = asyncio.run(asyncio.wait_for(main(), 110))
-        editor.requests = model.requests
+    ends, model = talked(talk, replies, editor, program=program)
+    editor.requests = model.requests
     return editor, ends
 
 
 async def answered(agent, session_id, words):
     blocks = [acp.text_block(words)] if isinstance(words, str) else words
     return await agent.prompt(session_id=session_id, prompt=blocks)
+
+
+def talked(talk, replies, editor=None, **more):
+    """Return what a talk with the agent comes to, and the model."""
+
+    async def main():
+        async with started(editor or Editor(), model.url, **more) as agent:
+            return await asyncio.wait_for(talk(agent), 110)
+
+    with StubServer(replies) as model:
+        return asyncio.run(main()), model
+
+
+async def opened(agent, project, servers=()):
+    return (await agent.new_session(cwd=str(project), mcp_servers=list(servers))).session_id
 
 
 async def said(agent, session_id, words):
@@ -232,14 +245,13 @@ def test_a_question_that_is_open_when_the_editor_ends_is_answered_once_the_sessi
     editor, _ = edited(project, [call("ask_user", json.dumps({"question": "Which port?"}))])
     time.sleep(0.5)
 
-    async def main():
-        async with started(Editor(), model.url) as agent:
-            await agent.load_session(cwd=str(project), session_id=editor.session.session_id, mcp_servers=[])
-            return await said(agent, editor.session.session_id, "8080")
+    async def talk(agent):
+        await agent.load_session(cwd=str(project), session_id=editor.session.session_id, mcp_servers=[])
+        return await said(agent, editor.session.session_id, "8080")
 
-    with StubServer([says("Good.")]) as model:
-        assert asyncio.run(asyncio.wait_for(main(), 110)) == "end_turn"
-        assert "The user answers: 8080" in json.dumps(model.requests[0].body)
+    end, model = talked(talk, [says("Good.")])
+    assert end == "end_turn"
+    assert "The user answers: 8080" in json.dumps(model.requests[0].body)
 
 
 def test_what_an_agent_asks_is_a_form_where_the_editor_has_forms(project):
@@ -339,7 +351,7 @@ def test_a_cancelled_prompt_ends_so_and_the_session_goes_on(project, tmp_path, w
     async def main():
         async with started(editor, model.url) as agent:
             servers = [server] if while_ == "starting" else []
-            session = (await agent.new_session(cwd=str(project), mcp_servers=servers)).session_id
+            session = await opened(agent, project, servers)
             first = asyncio.ensure_future(said(agent, session, words))
             while servers and not begun.exists():
                 await asyncio.sleep(0.02)
@@ -356,20 +368,38 @@ def test_a_cancelled_prompt_ends_so_and_the_session_goes_on(project, tmp_path, w
     assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
 
 
+def test_what_a_command_prints_is_shown_while_it_runs_and_a_stop_ends_it_and_drops_what_it_changed(project):
+    lines = "echo begun; ls; touch made.txt; sleep 600", "echo second; ls"
+    run = [call("run_command", json.dumps({"command": line})) for line in lines]
+    editor = Editor("once", "once")
+
+    async def talk(agent):
+        session = await opened(agent, project)
+        first = asyncio.ensure_future(said(agent, session, "do it"))
+        while "begun\\na.py" not in json.dumps(editor.updates):
+            await asyncio.sleep(0.02)
+        await agent.cancel(session_id=session)
+        return await first, await said(agent, session, "and now?")
+
+    end, model = talked(talk, [*run, says("Nothing.")], editor)
+    assert end == ("cancelled", "end_turn")
+    told = json.dumps(model.requests[2].body)
+    assert "stopped by the person while it ran. What it had changed by then was dropped." in told
+    assert "made.txt" not in told.split("second\\n")[1]
+
+
 def test_a_session_is_loaded_told_again_and_gone_on_with(project):
     first, _ = edited(project, [EDIT, says("Done.")], "once")
     editor = Editor()
 
-    async def main():
-        async with started(editor, model.url) as agent:
-            loaded = first.session.session_id
-            await agent.load_session(cwd=str(project), session_id=loaded, mcp_servers=[])
-            history = list(editor.updates)
-            return history, await said(agent, loaded, "What did you do?")
+    async def talk(agent):
+        loaded = first.session.session_id
+        await agent.load_session(cwd=str(project), session_id=loaded, mcp_servers=[])
+        history = list(editor.updates)
+        return history, await said(agent, loaded, "What did you do?")
 
-    with StubServer([says("An edit.")]) as model:
-        history, end = asyncio.run(asyncio.wait_for(main(), 110))
-        asked = json.dumps(model.requests[0].body)
+    (history, end), model = talked(talk, [says("An edit.")], editor)
+    asked = json.dumps(model.requests[0].body)
     assert end == "end_turn"
     assert [one["content"]["text"] for one in history if one["sessionUpdate"] == "user_message_chunk"] == ["do it"]
     assert any(one.get("status") == "completed" for one in history)
@@ -379,21 +409,19 @@ def test_a_session_is_loaded_told_again_and_gone_on_with(project):
 
 
 def test_what_there_is_not_is_an_error_of_the_protocol_and_so_is_a_model_that_fails(project):
-    async def main():
-        async with started(Editor(), model.url) as agent:
-            made = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
-            for wrong, words in (
-                (agent.new_session(cwd="nowhere", mcp_servers=[]), "not a folder"),
-                (said(agent, "x", "do it"), "no such session"),
-                (agent.set_config_option(config_id="agent", session_id=made, value="nobody"), "no such agent"),
-                (agent.load_session(cwd=str(project), session_id="none", mcp_servers=[]), "no session"),
-                (said(agent, made, "do it"), "--resume"),
-            ):
-                with pytest.raises(acp.RequestError, match=words):
-                    await wrong
+    async def talk(agent):
+        made = await opened(agent, project)
+        for wrong, words in (
+            (agent.new_session(cwd="nowhere", mcp_servers=[]), "not a folder"),
+            (said(agent, "x", "do it"), "no such session"),
+            (agent.set_config_option(config_id="agent", session_id=made, value="nobody"), "no such agent"),
+            (agent.load_session(cwd=str(project), session_id="none", mcp_servers=[]), "no session"),
+            (said(agent, made, "do it"), "--resume"),
+        ):
+            with pytest.raises(acp.RequestError, match=words):
+                await wrong
 
-    with StubServer() as model:
-        asyncio.run(asyncio.wait_for(main(), 110))
+    talked(talk, [])
 
 
 def wait_for_request(model):
@@ -418,16 +446,15 @@ def test_a_fault_of_ours_ends_one_prompt_in_a_sentence_and_the_next_one_is_answe
     monkeypatch.setattr(target, broken)
     editor = Editor("once")
 
-    async def main():
-        async with started(editor, model.url) as agent:
-            session = await agent.new_session(cwd=str(project), mcp_servers=[])
-            with pytest.raises(acp.RequestError) as told:
-                await answered(agent, session.session_id, "do it")
-            assert "AI-Rails itself failed" in str(told.value)
-            return await said(agent, session.session_id, "do it")
+    async def talk(agent):
+        session = await agent.new_session(cwd=str(project), mcp_servers=[])
+        with pytest.raises(acp.RequestError) as told:
+            await answered(agent, session.session_id, "do it")
+        assert "AI-Rails itself failed" in str(told.value)
+        return await said(agent, session.session_id, "do it")
 
-    with StubServer([EDIT, says("Done."), says("It is so already.")]) as model:
-        assert asyncio.run(asyncio.wait_for(main(), 110)) == "end_turn"
+    end, _ = talked(talk, [EDIT, says("Done."), says("It is so already.")], editor)
+    assert end == "end_turn"
     assert (project / "a.py").read_text() == "a = 3\nb = 2\n"
 
 
@@ -446,7 +473,7 @@ def test_a_session_at_work_is_not_loaded_again_and_a_stop_reaches_it(project, an
 
     async def main():
         async with started(editor, model.url) as agent:
-            session = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+            session = await opened(agent, project)
             first = asyncio.ensure_future(said(agent, session, "do it"))
             await asyncio.wait_for(editor.is_asked.wait(), 60)
             for _ in range(2):
@@ -489,23 +516,21 @@ def test_a_line_that_is_no_request_is_answered_and_ends_nothing(project):
 def test_a_model_and_a_protocol_are_chosen_listed_and_count_from_the_next_prompt(project):
     editor = Editor()
 
-    async def main():
-        async with started(editor, model.url) as agent:
-            session = await agent.new_session(cwd=str(project), mcp_servers=[])
-            first = {one.id: one for one in session.config_options}
-            await answered(agent, session.session_id, "hello")
-            chosen = {"config_id": "protocol", "session_id": session.session_id, "value": "whole"}
-            after = await agent.set_config_option(**chosen)
-            await answered(agent, session.session_id, "and now")
-            with pytest.raises(acp.RequestError, match="no such"):
-                await agent.set_config_option(**{**chosen, "value": "shouting"})
-            listed = await agent.list_sessions(cwd=str(project))
-            await agent.close_session(session_id=session.session_id)
-            await agent.resume_session(cwd=str(project), session_id=session.session_id)
-            return session, first, after, listed.sessions, await said(agent, session.session_id, "again")
+    async def talk(agent):
+        session = await agent.new_session(cwd=str(project), mcp_servers=[])
+        first = {one.id: one for one in session.config_options}
+        await answered(agent, session.session_id, "hello")
+        chosen = {"config_id": "protocol", "session_id": session.session_id, "value": "whole"}
+        after = await agent.set_config_option(**chosen)
+        await answered(agent, session.session_id, "and now")
+        with pytest.raises(acp.RequestError, match="no such"):
+            await agent.set_config_option(**{**chosen, "value": "shouting"})
+        listed = await agent.list_sessions(cwd=str(project))
+        await agent.close_session(session_id=session.session_id)
+        await agent.resume_session(cwd=str(project), session_id=session.session_id)
+        return session, first, after, listed.sessions, await said(agent, session.session_id, "again")
 
-    with StubServer([says("Hello."), says("Yes."), says("Again.")]) as model:
-        session, first, after, listed, end = asyncio.run(asyncio.wait_for(main(), 110))
+    (session, first, after, listed, end), model = talked(talk, [says("Hello."), says("Yes."), says("Again.")], editor)
     assert first["model"].current_value == "openai:stub"
     assert first["protocol"].current_value == "native"
     assert {one.id: one.current_value for one in after.config_options}["protocol"] == "whole"
@@ -546,8 +571,8 @@ def test_the_tools_of_the_client_s_servers_are_offered_in_its_session_and_each_c
 
     async def main():
         async with started(editor, model.url) as agent:
-            session = (await agent.new_session(cwd=str(project), mcp_servers=servers)).session_id
-            plain = (await agent.new_session(cwd=str(project), mcp_servers=[])).session_id
+            session = await opened(agent, project, servers)
+            plain = await opened(agent, project)
             return [await said(agent, session, "40 + 2?"), await said(agent, plain, "hello")]
 
     sums = [call("add", json.dumps({"a": 40, "b": 2}))] * 2

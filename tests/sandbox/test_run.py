@@ -169,14 +169,15 @@ HARNESS = """
 import sys
 from pathlib import Path
 from rails.sandbox import probe
+from rails.sandbox.process import WATCHED
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import Label, SandboxLimits, SandboxView
+WATCHED.set(lambda chunk, _: print(chunk.decode(), end="", flush=True))
 label = Label(int(sys.argv[1]), "test")
 project = Path(sys.argv[2])
 with layer_for(project, label=label) as layer:
     line = f"setsid sleep {sys.argv[3]} & echo up; sleep {sys.argv[3]}1"
-    run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label,
-        on_output=lambda chunk: print(chunk.decode(), end="", flush=True))
+    run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label)
 """
 
 

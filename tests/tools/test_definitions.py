@@ -283,9 +283,3 @@ def test_the_tools_of_a_coder_are_described_in_few_characters():
     specs = [SHIPPED.get(name).spec() for name in names]
     sent = [{"name": one.name, "description": one.description, "parameters": json.loads(one.schema)} for one in specs]
     assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":"))) <= 3_600
-
-
-def test_what_the_shipped_definitions_hide_are_parameters():
-    for tool in SHIPPED.definitions.values():
-        known = json.dumps(tool.request_schema)
-        assert all(f'"{name}": {{' in known for name in tool.hidden_parameters)

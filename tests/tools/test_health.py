@@ -30,11 +30,6 @@ def define(transport, **fields):
     return definition
 
 
-def test_built_in_tools_are_always_there(tmp_path):
-    registry = load_definitions([builtin_folder("mcp_definitions")])
-    assert all(reach(registry.get(name), tmp_path).ok for name in registry.names())
-
-
 @pytest.mark.parametrize(("program", "ok"), [(sys.executable, True), ("no-such-program", False)])
 def test_a_program_is_looked_for_and_not_run(tmp_path, program, ok):
     reached = reach(define({"type": "command", "command": [program, "-c", "open('ran', 'w')"]}), tmp_path)

@@ -11,6 +11,7 @@ import contextlib
 import os
 import queue
 import threading
+import time
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
@@ -59,6 +60,7 @@ from rails.core import limits
 from rails.core.builtin_tools import READ_FILE
 from rails.core.conversation import Usage
 from rails.core.errors import FAULT, RailsError, Refusal
+from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.core.outcomes import is_good
@@ -75,9 +77,13 @@ from rails.session.resume import ResumeState
 from rails.session.run import Session
 from rails.tools.mcp_import import with_servers
 from rails.tools.registry import Mcp, Registry
+from rails.tools.runners.command import watch_commands
 
 T = TypeVar("T")
 _POLL_S: Final = 0.01
+#: Seconds between two updates of what a command prints, and the bytes of it that are shown.
+_EVERY_S: Final = 0.5
+_PRINTED: Final = 8_000
 _INVALID = -32602
 _FAULT = -32603
 _FAILED: Final = ("model_failed", "internal_error", "error")
@@ -134,6 +140,10 @@ class Conversation:
         self.chosen: dict[str, str] = {}
         #: What the model has answered since the last prompt.
         self.answers: list[LlmResponse] = []
+        #: The call whose command runs, the end of what it printed after a line end, and when that is sent (0: it is).
+        self._call = ""
+        self._printed = b""
+        self._due = 0.0
         #: Whether its log has begun, and whether its thread runs.
         self.begun = self.working = False
 
@@ -196,6 +206,7 @@ class Conversation:
     def _run(self, session: Session, standing: ResumeState | None) -> None:
         session.state.talk = self._said
         self._window = session.model_for(self.agent).window
+        watch_commands(partial(self._heard, session.log.masked))
         try:
             with session.log:
                 ending = session.run(standing)
@@ -245,9 +256,27 @@ class Conversation:
         if self._stopped.is_set():
             raise KeyboardInterrupt
 
+    def _heard(self, masked: Callable[[str], str], chunk: bytes, _: bool) -> None:
+        """Send the last entire lines of what a command prints; a stop ends it."""
+        self.check()
+        self._printed = (self._printed + chunk)[-_PRINTED:]
+        if chunk and not self._due:
+            self._due = time.monotonic() + _EVERY_S
+        if self._call and 0 < self._due <= time.monotonic():
+            self._due = 0.0
+            lines = self._printed.partition(b"\n")[2].rpartition(b"\n")[0]
+            words = acp.text_block(masked(lines.decode("utf-8", "replace")))
+            content = [acp.tool_content(words)]
+            self.tell(acp.update_tool_call(self._call, status="in_progress", content=content))
+
     def watch(self, record: Record) -> None:
         """Send a record to the editor."""
-        if isinstance(record.event, LlmResponse):
+        if isinstance(record.event, ExecutionStarted):
+            self._call = record.event.ids[0]
+            self._printed = b"\n"
+        elif isinstance(record.event, ToolExecutionResult):
+            self._call = ""
+        elif isinstance(record.event, LlmResponse):
             self.answers.append(record.event)
             if self._window:
                 self.tell(context_update(record.event, self._window))

@@ -25,6 +25,7 @@ from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.sandbox import probe
 from rails.sandbox.none import run_as_user
 from rails.sandbox.places import search_path
+from rails.sandbox.process import WATCHED, Watched
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 from rails.tools import transports
@@ -51,6 +52,11 @@ class ContainedCall(Struct, frozen=True):
 
 #: Runs a command in the sandbox. Raises RailsError when it cannot be contained.
 Contain = Callable[[ContainedCall], Result]
+
+
+def watch_commands(watched: Watched) -> None:
+    """Let ``watched`` see what this thread's commands print, and b"" meanwhile; its exception ends them."""
+    WATCHED.set(watched)
 
 
 def uncontained(name: str) -> str:

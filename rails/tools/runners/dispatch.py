@@ -35,15 +35,11 @@ def run_request(
         result = ToolResult(False, f"The definition of {definition.tool_name} changed after the request was checked.")
     elif definition.effect == "edit":
         result = ToolResult(False, f"{definition.tool_name} is an edit; edits are planned, checked and approved first.")
-    elif runner := (runners or {}).get(_builtin_name(definition)):
+    elif runner := (runners or {}).get(getattr(definition.transport, "name", "")):
         result = runner(request.parameters, project)
     else:
         result = _run(request, definition, project, keeps_back, contain)
     return replace(result, duration_ms=(time.perf_counter() - started) * 1000)
-
-
-def _builtin_name(definition: Definition) -> str:
-    return definition.transport.name if isinstance(definition.transport, Builtin) else ""
 
 
 def _run(
