@@ -74,9 +74,6 @@ DEFINITION_FILES: Final = 500
 #: took 68 s on a choice of three, twelve levels deep.
 SCHEMA_DEPTH: Final = 12
 SCHEMA_NODES: Final = 2_000
-#: Values in one request's parameters, and members of one object.
-PARAMETER_NODES: Final = 20_000
-OBJECT_MEMBERS: Final = 2_000
 #: Characters of a text that is matched against a `pattern`.
 PATTERN_CHARS: Final = 100_000
 

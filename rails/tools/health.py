@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,11 +25,10 @@ _AT_ONCE: Final = 8
 
 
 class Reached(Struct, frozen=True):
-    """Whether a tool could be used, why, the remedy, the time taken. ``asked``: False for want of trust."""
+    """Whether a tool could be used, why, the remedy. ``asked``: False for want of trust."""
 
     ok: bool
     text: str
-    duration_ms: float = 0.0
     fix: str = ""
     asked: bool = True
 
@@ -50,16 +48,14 @@ def check_health(definitions: Iterable[Definition], project: Path, *, seconds: f
 
 def reach(definition: Definition, project: Path, *, seconds: float = 10.0) -> Reached:
     """Return whether a tool's needs are there, without running it."""
-    started = time.perf_counter()
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:
-        found = Reached(False, f"a secret is missing: {', '.join(secrets.missing)}", fix=secrets.remedy())
-    else:
-        found = _look(definition, project, seconds, secrets)
-        if secrets.sources:
-            from_where = ", ".join(f"{name} from {variable}" for name, variable in secrets.sources.items())
-            found = replace(found, text=f"{found.text}; secret {from_where}")
-    return replace(found, duration_ms=(time.perf_counter() - started) * 1000)
+        return Reached(False, f"a secret is missing: {', '.join(secrets.missing)}", secrets.complaint())
+    found = _look(definition, project, seconds, secrets)
+    if not secrets.sources:
+        return found
+    from_where = ", ".join(f"{name} from {variable}" for name, variable in secrets.sources.items())
+    return replace(found, text=f"{found.text}; secret {from_where}")
 
 
 def _look(definition: Definition, project: Path, seconds: float, secrets: Secrets) -> Reached:
@@ -68,7 +64,7 @@ def _look(definition: Definition, project: Path, seconds: float, secrets: Secret
     if isinstance(transport, Http | Mcp) and not definition.trusted:
         where = "connected to" if isinstance(transport, Http) or transport.endpoint else "started"
         fix = f"Read it, then: ai-rails tools trust {definition.tool_name}"
-        return Reached(True, f"not {where}: nobody has trusted this definition yet", fix=fix, asked=False)
+        return Reached(True, f"not {where}: nobody has trusted this definition yet", fix, asked=False)
     match transport:
         case Command():
             return _program(transport.command[0], project)
@@ -85,12 +81,12 @@ def _program(name: str, project: Path) -> Reached:
     if found:
         return Reached(True, f"the program is {found}")
     fix = "Install it, correct its name in transport.command, or add its folder to PATH."
-    return Reached(False, f"the program {one_line(name)!r} was not found", fix=fix)
+    return Reached(False, f"the program {one_line(name)!r} was not found", fix)
 
 
 def _port(endpoint: str, variable: str, seconds: float) -> Reached:
     if not endpoint:
-        return Reached(False, "no address", fix=f"Set the environment variable {variable} to the service's address.")
+        return Reached(False, "no address", f"Set the environment variable {variable} to the service's address.")
     parts = urlsplit(endpoint)
     place = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
     shown = f"{one_line(place[0], 200)}:{place[1]}"
@@ -98,7 +94,7 @@ def _port(endpoint: str, variable: str, seconds: float) -> Reached:
         socket.create_connection(place, seconds).close()
     except (OSError, UnicodeError) as error:
         fix = f"Start the service{f', or set {variable} to where it is' if variable else ''}."
-        return Reached(False, f"{shown} could not be reached: {one_line(str(error), 200)}", fix=fix)
+        return Reached(False, f"{shown} could not be reached: {one_line(str(error), 200)}", fix)
     return Reached(True, f"{shown} accepts connections")
 
 
@@ -109,13 +105,13 @@ def _server(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> 
         tools = list_tools(transport, project, seconds, secrets)
     except McpError as error:
         what = "its address" if transport.endpoint else "its command by hand"
-        return Reached(False, f"the server does not answer: {one_line(str(error), 400)}", fix=f"Try {what}.")
+        return Reached(False, f"the server does not answer: {one_line(str(error), 400)}", f"Try {what}.")
     names = sorted(str(tool.get("name")) for tool in tools)
     if transport.tool not in names:
         has = one_line(", ".join(names), 300) or "none"
         return Reached(
             False,
             f"the server answers, but has no tool {transport.tool!r}",
-            fix=f"Write one of its tools into transport.tool: {has}.",
+            f"Write one of its tools into transport.tool: {has}.",
         )
     return Reached(True, f"the server answers and has {counted(len(tools), 'tool')}")

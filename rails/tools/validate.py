@@ -79,7 +79,7 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
 
     ``nulls_are_absent`` as in :mod:`rails.json_schema.coerce`.
     """
-    out_of_bounds = tuple(_bounds(dict(parameters)))
+    out_of_bounds = tuple(_bounds(parameters))
     if out_of_bounds:
         return Examined(parameters, (), out_of_bounds)
     if definition.effect == "edit":
@@ -198,49 +198,20 @@ def _leftover(place: JsonPlace, near: str) -> SchemaFault:
 # -- before the schema ----------------------------------------------------------------------------
 
 
-def _bounds(parameters: dict[str, Json]) -> Iterator[SchemaFault]:
-    count = 0
-    waiting: list[tuple[Json, JsonPlace]] = [(parameters, ())]
-    while waiting:
-        value, place = waiting.pop()
-        count += 1
-        if len(place) > limits.JSON_DEPTH:
-            yield SchemaFault(
-                place[:3], f"values are nested more than {limits.JSON_DEPTH} levels deep", "Make it flatter."
-            )
-            return
-        if count > limits.PARAMETER_NODES:
-            yield SchemaFault((), f"there are more than {limits.PARAMETER_NODES} values", "Split the request.")
-            return
-        if isinstance(value, dict):
-            if len(value) > limits.OBJECT_MEMBERS:
-                yield SchemaFault(
-                    place, f"an object has more than {limits.OBJECT_MEMBERS} members", "Split the request."
-                )
-                return
-            waiting.extend((item, (*place, name)) for name, item in value.items())
-            for name in value:
-                yield from _bad_text(name, place)
-        elif isinstance(value, list):
-            waiting.extend((item, (*place, index)) for index, item in enumerate(value))
-        elif isinstance(value, str):
-            yield from _bad_text(value, place)
-        elif isinstance(value, float) and value - value != 0:
-            yield SchemaFault(
-                place, f"`{place_in_words(place)}` is {value!r}, which is not a JSON number", "Send a finite number."
-            )
-
-
-def _bad_text(text: str, place: JsonPlace) -> Iterator[SchemaFault]:
-    if len(text) > limits.BLOCK_CHARS:
-        detail = f"`{place_in_words(place)}` has {len(text)} characters"
-        yield SchemaFault(place, detail, f"At most {limits.BLOCK_CHARS}.")
-        return
+def _bounds(parameters: Mapping[str, Json]) -> Iterator[SchemaFault]:
+    """Yield what no strict JSON text could hold, wherever the values came from."""
     try:
-        text.encode("utf-8")
+        text = json.dumps(parameters, ensure_ascii=False, allow_nan=False)
+        text.encode()
+        parse_document(text)
+    except JsonError as error:
+        yield SchemaFault((), error.message, error.fix)
+    except RecursionError:
+        yield SchemaFault((), "values are nested too deep", "Make it flatter.")
     except UnicodeEncodeError:
-        detail = f"`{place_in_words(place)}` has half of a surrogate pair"
-        yield SchemaFault(place, detail, "Write the character itself.")
+        yield SchemaFault((), "a text has half of a surrogate pair", "Write the character itself.")
+    except ValueError:
+        yield SchemaFault((), "a number is not finite, which is not a JSON number", "Send a finite number.")
 
 
 def _drop_unknown(values: dict[str, Json], schema: Mapping[str, Json]) -> Iterator[str]:

@@ -61,17 +61,6 @@ class Secrets(Struct, frozen=True):
         """Say which variables to set, without values."""
         return f"A secret is missing: set the environment variable {'; '.join(self.missing)}. Nothing was run."
 
-    def remedy(self) -> str:
-        """Say where each missing value is looked for."""
-        text = f"Set the environment variable {'; '.join(self.missing)}."
-        if os.environ.get("AI_RAILS_KEYRING") != "1":
-            return f"{text} The keyring was not asked: AI_RAILS_KEYRING is not 1."
-        import importlib.util
-
-        if importlib.util.find_spec("keyring") is None:
-            return f"{text} The keyring was not asked: its package is missing, install ai-rails[keyring]."
-        return f"{text} The keyring has none of them either: keyring set ai-rails {self.missing[0].split(' or ')[-1]}"
-
     def mask(self, text: str) -> str:
         """Replace secret values by their names."""
         for name, value in sorted(self.values.items(), key=lambda item: -len(item[1])):
