@@ -211,6 +211,7 @@ def test_a_yes_for_the_session_is_a_grant_that_the_option_has_named(project):
     editor, _ = edited(project, [EDIT, AGAIN, says("Done.")], "always")
     assert (project / "a.py").read_text() == "a = 3\nb = 4\n"
     assert len(editor.asked) == 1
+    assert "-b = 2\\n+b = 4" in json.dumps(editor.updates), "what nobody is asked about is shown as well"
     assert editor.asked[0][1][1].name == "Approve all edits that pass the gate, this session"
     assert events(project, GrantEvent)[0].rule
     assert [one.scope != "once" for one in events(project, HumanDecision)] == [True, True]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import acp
-from acp.schema import ToolCallLocation, ToolKind, Usage, UsageUpdate
+from acp.schema import ToolCallLocation, ToolCallStatus, ToolKind, Usage, UsageUpdate
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.terminal.screen import Look, draw_request
@@ -48,8 +48,10 @@ def updates_of(record: Record, project: Path) -> Iterator[Update]:
             yield from _ended(calls, "\n".join(map(str, refusals)), ok=False)
         case GateVerdict(ids=calls, verdict=verdict) if verdict.status == "fail":
             yield from _ended(calls, verdict_as_text(verdict), ok=False)
-        case GateVerdict(ids=calls):
-            yield from (acp.update_tool_call(call, status="in_progress") for call in calls)
+        case GateVerdict(ids=calls, diff=diff):
+            # Stays if nobody is asked; a question shows the entire files in its place.
+            text = f"````diff\n{diff}\n````" if diff else ""
+            yield from _now(calls, text, "in_progress")
         case ToolExecutionResult(ids=calls, ok=ok, text=text, changes=changes):
             # What was written stays shown as the difference.
             yield from _ended(calls, "" if ok and changes else text, ok=ok)
@@ -70,9 +72,13 @@ def _formulated(raw: RawRequest, project: Path) -> Update:
 
 
 def _ended(ids: Sequence[str], text: str, *, ok: bool) -> Iterator[Update]:
+    return _now(ids, text, "completed" if ok else "failed")
+
+
+def _now(ids: Sequence[str], text: str, status: ToolCallStatus) -> Iterator[Update]:
     content = [acp.tool_content(acp.text_block(text))] if text else None
     for one in ids:
-        yield acp.update_tool_call(one, status="completed" if ok else "failed", content=content)
+        yield acp.update_tool_call(one, status=status, content=content)
 
 
 def history_of(records: Sequence[Record], project: Path) -> Iterator[Update]:
