@@ -19,6 +19,7 @@ import pytest
 from rails.commands import common
 from rails.core.errors import UsageError
 from rails.core.events.approval import ApprovalOpened, HumanDecision
+from rails.core.events.changes import ExecutionStarted
 from rails.core.events.session import WorkflowEnd
 from rails.log.reader import read_lenient, sessions
 from rails.session.project import state_of
@@ -379,6 +380,25 @@ def test_a_call_that_is_taken_back_is_a_no_and_others_go_on_meanwhile(project):
     assert undone.is_error
     assert of(project, HumanDecision)[-1].by == "client"
     assert (project / "a.py").read_text() == "a = 1\nb = 2\n"
+
+
+@ERAS
+def test_a_command_tells_of_its_progress_and_ends_with_its_call(project, era, monkeypatch):
+    monkeypatch.setattr("rails.integrations.mcp.server._BEAT_S", 0.05)
+
+    async def calls(client):
+        told = asyncio.Queue()
+        slow = {"command": "touch made; sleep 600"}
+        running = asyncio.ensure_future(
+            client.call_tool("run_command", slow, progress_callback=lambda *said: told.put(said[2]))
+        )
+        while not of(project, ExecutionStarted):
+            await asyncio.sleep(0.05)
+        assert "run_command" in await told.get()
+        running.cancel()
+        return await client.call_tool("run_command", {"command": "ls"})
+
+    assert "made" not in text(served(project, calls, person=Person(YES, YES), era=era))
 
 
 def test_an_answer_to_no_question_does_nothing(project):

@@ -32,20 +32,13 @@ from acp.schema import (
     Implementation,
     ListSessionsResponse,
     LoadSessionResponse,
-    McpCapabilities,
     NewSessionResponse,
     PermissionOption,
-    PromptCapabilities,
     PromptResponse,
     ResumeSessionResponse,
-    SessionCapabilities,
-    SessionCloseCapabilities,
     SessionConfigOptionSelect,
     SessionConfigSelectOption,
-    SessionForkCapabilities,
     SessionInfo,
-    SessionListCapabilities,
-    SessionResumeCapabilities,
     SetSessionConfigOptionResponse,
     StopReason,
     ToolCallUpdate,
@@ -92,6 +85,13 @@ _CATEGORIES: Final[Mapping[str, Literal["mode", "model"]]] = {"agent": "mode", "
 _PERSON: Final = "human in the editor"
 #: What an editor that cannot ask, or answers nonsense, comes to.
 _NO_ANSWER: Final = (acp.RequestError, OSError, CancelledError, RuntimeError, ValueError)
+#: What we can, as it goes over the wire.
+_ABLE: Final = AgentCapabilities.model_validate_json("""{
+    "loadSession": true,
+    "mcpCapabilities": {"http": true},
+    "promptCapabilities": {"embeddedContext": true},
+    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}}
+}""")
 #: Sessions that one answer lists.
 _LISTED: Final = 50
 
@@ -400,20 +400,9 @@ class RailsAgent:
     ) -> acp.InitializeResponse:
         """Return the capabilities."""
         self._able = client_capabilities or self._able
-        able = AgentCapabilities(
-            load_session=True,
-            mcp_capabilities=McpCapabilities(http=True),
-            prompt_capabilities=PromptCapabilities(embedded_context=True),
-            session_capabilities=SessionCapabilities(
-                list=SessionListCapabilities(),
-                resume=SessionResumeCapabilities(),
-                close=SessionCloseCapabilities(),
-                fork=SessionForkCapabilities(),
-            ),
-        )
         info = Implementation(name="ai-rails", title="AI-Rails", version=__version__)
         version = min(protocol_version, acp.PROTOCOL_VERSION)
-        return acp.InitializeResponse(protocol_version=version, agent_capabilities=able, agent_info=info)
+        return acp.InitializeResponse(protocol_version=version, agent_capabilities=_ABLE, agent_info=info)
 
     async def new_session(self, cwd: str, **more: Any) -> NewSessionResponse:  # noqa: ANN401
         """Begin a conversation; the log starts at the first prompt."""
@@ -429,7 +418,7 @@ class RailsAgent:
 
     async def resume_session(self, cwd: str, session_id: str, **more: Any) -> ResumeSessionResponse:  # noqa: ANN401
         """Resume a session without replay."""
-        talk, _records = await self._reopened(cwd, session_id, more)
+        talk, _ = await self._reopened(cwd, session_id, more)
         return ResumeSessionResponse(config_options=self._options(talk))
 
     async def fork_session(self, cwd: str, session_id: str, **more: Any) -> ForkSessionResponse:  # noqa: ANN401

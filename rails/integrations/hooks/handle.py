@@ -57,10 +57,6 @@ def handle(
         return host.printed(call, not_judged(call, error, strict=strict))
 
 
-def _start(_call: HookCall, _session: HostedSession) -> HookResult:
-    return HookResult()  # opening the session has taken its snapshot
-
-
 def _prompt(call: HookCall, session: HostedSession) -> HookResult:
     session.engage(call.prompt)
     return HookResult()
@@ -149,7 +145,7 @@ def _end(call: HookCall, session: HostedSession) -> HookResult:
 
 
 _RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult]]] = {
-    "start": _start,
+    "start": lambda *_: HookResult(),  # opening the session has taken its snapshot
     "prompt": _prompt,
     "after": _after,
     "batch": _after,

@@ -37,7 +37,6 @@ from rails.session.project import agents_of, state_of
 from rails.tools.registry import ANY_ROLE, Definition, Registry
 from rails.tools.validate import validate
 
-_HITS: Final = 20
 #: Where a workflow is judged that is in no file.
 _WORKFLOW: Final = "workflow.n8n.json"
 #: Which tool an edit means: the key that only it has.
@@ -147,15 +146,14 @@ def _as_promised(text: str, given: ToolExecutionResult | None) -> McpResult:
 def tool_object(definition: Definition) -> dict[str, Json]:
     """Return a definition as an MCP ``Tool``."""
     promised = definition.response_format
-    tool: dict[str, Json] = {
+    return {
         "name": definition.tool_name,
-        "title": definition.title,
+        "title": definition.title or None,
         "description": definition.description,
         "inputSchema": dict(definition.request_schema),
         "outputSchema": promised if isinstance(promised, dict) else None,
         "annotations": dict(definition.annotations),
     }
-    return {key: value for key, value in tool.items() if value or key == "description"}
 
 
 def _own(like: Definition) -> dict[str, Definition]:
@@ -210,7 +208,7 @@ def _n8n_check(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
     workflow = given.get("workflow")
     if (path is None) == (workflow is None):
         raise UsageError("Give either path or workflow. Nothing was checked.")
-    with Gate(tools.project, profile=str(given.get("profile", "import"))) as gate:
+    with Gate(tools.project, profile=str(given["profile"])) as gate:
         text = {_WORKFLOW: str(workflow)}
         judge = _on_disk(tools, [str(path)], None, gate) if path else partial(gate.check_contents, text)
         return tools._judged("n8n_check", given, judge)
@@ -230,10 +228,9 @@ def _node_info(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
 
 def _session_search(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
     state = state_of(tools.project)
-    limit = given.get("limit")
     if not state.is_dir():
         return McpResult("There is no session in this project yet.")
-    hits = search(state, str(given["query"]), limit=limit if isinstance(limit, int) else _HITS).hits
+    hits = search(state, str(given["query"]), limit=int(str(given["limit"]))).hits
     lines = [
         f"{hit.place}  {hit.record.timestamp[:19]}  {hit.record.event_type}  {one_line(hit.record.message, 200)}"
         for hit in hits

@@ -15,6 +15,7 @@ import secrets
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,11 +30,12 @@ from starlette.responses import PlainTextResponse
 
 from rails import __version__
 from rails.core import limits
-from rails.core.errors import EXIT_OK, FAULT
+from rails.core.errors import EXIT_OK, FAULT, CheckError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.integrations.mcp.approver import CALLER, POLL_S, ClientQuestion
 from rails.integrations.mcp.project_tools import McpResult, ProjectTools, tool_object
+from rails.tools.runners.command import watch_commands
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 #: Calls that are at work at a time; more are refused.
 _AT_ONCE: Final = 32
+#: Seconds between two notices of progress.
+_BEAT_S: Final = 5.0
 _INSTRUCTIONS: Final = (
     "gate checks files or contents. Change files with propose_changes: what it answers says what was written or what "
     "to correct. A person decides about every change."
@@ -77,6 +81,7 @@ class _Call:
 
     def _run(self, work: Callable[[], McpResult]) -> None:
         CALLER.set(self)
+        watch_commands(self._watched)
         try:
             result = work()
         except FAULT as error:  # a fault of ours is an answer, too
@@ -84,6 +89,10 @@ class _Call:
         self._say(result)
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._working.discard, self)
+
+    def _watched(self, *_: object) -> None:
+        if self.gone:
+            raise CheckError("The client took the call back while it ran. What it had changed by then was dropped.")
 
     def _say(self, what: ClientQuestion | McpResult) -> None:
         with contextlib.suppress(RuntimeError):  # the server has ended
@@ -119,11 +128,14 @@ class McpService:
             return _told(
                 McpResult("This question is not open any more; ai-rails review says what became of it.", ok=False)
             )
+        beat = asyncio.ensure_future(_beat(context, params.name))
         try:
             return await self._outcome(context, call)
         except asyncio.CancelledError:
             call.gone = True
             raise
+        finally:
+            beat.cancel()
 
     def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> _Call | None:
         if len(self._working) >= _AT_ONCE:
@@ -172,6 +184,15 @@ class McpService:
         for call in tuple(self._working):
             call.gone = True
         self._tools.close()
+
+
+async def _beat(context: ServerRequestContext[Any], name: str) -> None:
+    """Tell a client that wants progress that the call goes on: it may give up otherwise."""
+    words = f"{name}: at work, or waiting for a person's answer"
+    with contextlib.suppress(MCPError, OSError):
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            await context.session.report_progress(time.monotonic(), None, words)
 
 
 def _can_ask(context: ServerRequestContext[Any]) -> bool:
@@ -257,8 +278,6 @@ def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any,
         stop = asyncio.Event()
         for number in _ENDS:
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        if early:
-            stop.set()
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
@@ -270,9 +289,6 @@ def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any,
             task.result()
         return task.done()
 
-    early: list[int] = []
-    for number in _ENDS:  # until the loop, which an interrupt would leave half made, takes signals itself
-        signal.signal(number, lambda number, _frame: early.append(number))
     with asyncio.Runner() as runner:
         if not runner.run(main()):
             os._exit(EXIT_OK)  # a thread waits for the client's next line, and nothing else ends it
