@@ -285,6 +285,7 @@ def test_what_is_not_saved_in_the_editor_is_a_risk_of_the_change_and_a_file_it_n
 
 
 LINKS = "{p}/.env {p}/sub/../.env {p}/sub/../../out.txt {o} {p}/kept/x.txt {p}/l.txt {p}/ruled.txt {p} ../out.txt .env"
+LINKS += " zed:///agent/selection?path={q}/.env#L1"
 
 
 def test_what_a_prompt_names_is_sent_only_if_the_agent_may_read_it(project, tmp_path):
@@ -296,7 +297,7 @@ def test_what_a_prompt_names_is_sent_only_if_the_agent_may_read_it(project, tmp_
         __contains__ = lambda *_: True  # noqa: E731
         __missing__ = lambda *_: "SECRET-4711"  # noqa: E731
 
-    named = LINKS.format(p=f"file://{project}", o=f"file://{tmp_path}/out.txt").split()
+    named = LINKS.format(p=f"file://{project}", q=project, o=f"file://{tmp_path}/out.txt").split()
     embedded = [acp.embedded_text_resource(one, "SECRET-4711") for one in named]
     prompt = [*(acp.resource_link_block("x", one) for one in named), *map(acp.resource_block, embedded)]
     editor, _ = edited(project, [says("Done.")] * 2, prompts=(prompt,), texts=Everything())

@@ -15,10 +15,11 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import acp
 from acp.schema import (
@@ -114,38 +115,35 @@ class EditorSessions(Protocol):
         """Return the other choices, defaults first."""
 
 
+@dataclass(eq=False)
 class Conversation:
     """An editor session, in its own thread."""
 
-    def __init__(
-        self, client: acp.Client, able: ClientCapabilities, project: Path, session_id: str, agent: str
-    ) -> None:
-        self.project = project
-        self.session_id = session_id
-        self.agent = agent
-        self._client = client
-        self._loop = asyncio.get_running_loop()
-        self._reads = bool(able.fs and able.fs.read_text_file)
-        self._elicits = bool(able.elicitation and able.elicitation.form)
-        self._window = 0
-        self._words: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._turn: Future[Ending] = Future()
-        self._turn.cancel()
-        self._stopped = threading.Event()
-        self._question: Future[Any] = Future()
-        self.grants = Grants()
-        #: The client's MCP servers, by name.
-        self.servers: Sequence[tuple[str, Mcp]] = ()
-        #: What the person has chosen of the options, by their names.
-        self.chosen: dict[str, str] = {}
-        #: What the model has answered since the last prompt.
-        self.answers: list[LlmResponse] = []
-        #: The call whose command runs, the end of what it printed after a line end, and when that is sent (0: it is).
-        self._call = ""
-        self._printed = b""
-        self._due = 0.0
-        #: Whether its log has begun, and whether its thread runs.
-        self.begun = self.working = False
+    client: acp.Client
+    able: ClientCapabilities
+    project: Path
+    session_id: str
+    agent: str
+    #: The client's MCP servers, by name.
+    servers: Sequence[tuple[str, Mcp]]
+    #: What the person has chosen of the options, by their names.
+    chosen: dict[str, str] = field(default_factory=dict)
+    grants: Grants = field(default_factory=Grants)
+    #: What the model has answered since the last prompt.
+    answers: list[LlmResponse] = field(default_factory=list)
+    #: Whether its log has begun, and whether its thread runs.
+    begun: bool = False
+    working: bool = False
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    _window: int = 0
+    _words: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
+    _turn: Future[Ending] | None = None
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _question: Future[Any] = field(default_factory=Future)
+    #: The call whose command runs, the end of what it printed after a line end, and when that is sent (0: it is).
+    _call: str = ""
+    _printed: bytes = b""
+    _due: float = 0.0
 
     async def prompt(
         self, blocks: Sequence[Any], open_session: Callable[[str], tuple[Session, ResumeState | None]]
@@ -153,7 +151,8 @@ class Conversation:
         """Send a prompt's blocks to the agent; return how it ended."""
         self._stopped.clear()
         self.answers.clear()
-        self._turn = Future()
+        turn: Future[Ending] = Future()
+        self._turn = turn
         try:
             words = await asyncio.to_thread(lambda: "\n\n".join(map(self._text_of, blocks)))
             self.check()
@@ -168,9 +167,9 @@ class Conversation:
         except KeyboardInterrupt:
             self._over(Ending("stopped", ""))
         except BaseException:
-            self._turn.cancel()
+            turn.cancel()
             raise
-        return await asyncio.wrap_future(self._turn)
+        return await asyncio.wrap_future(turn)
 
     def with_servers(self, registry: Registry, roles: Collection[str]) -> Registry:
         """Return the tools with those of the client's servers, and tell which are left out."""
@@ -182,7 +181,7 @@ class Conversation:
     @property
     def busy(self) -> bool:
         """Whether a prompt is running."""
-        return not self._turn.done()
+        return bool(self._turn and not self._turn.done())
 
     def stop(self) -> None:
         """Stop the agent; open questions stay unanswered."""
@@ -222,7 +221,7 @@ class Conversation:
         """
         if question.about != "question":
             return UserReply(question.otherwise, "default")
-        if self._elicits and (filled := self._filled_in(question)):
+        if self.able.elicitation and self.able.elicitation.form and (filled := self._filled_in(question)):
             return UserReply(filled, _PERSON)
         options = (f"[{number}] {meaning}" for number, (_, meaning) in question.choices.items())
         said = self._said(Ending("asked", "\n".join((*question.lines, *options))))
@@ -232,11 +231,11 @@ class Conversation:
 
     def _filled_in(self, question: UserQuestion) -> str:
         options = [EnumOption(const=number, title=meaning) for number, (_, meaning) in question.choices.items()]
-        field = ElicitationStringPropertySchema(type="string", title="Answer", one_of=options or None)
-        schema = ElicitationSchema(properties={"answer": field}, required=["answer"])
+        text = ElicitationStringPropertySchema(type="string", title="Answer", one_of=options or None)
+        schema = ElicitationSchema(properties={"answer": text}, required=["answer"])
         form = ElicitationFormSessionMode(session_id=self.session_id, requested_schema=schema)
         try:
-            given = self._answered(self._client.create_elicitation("\n".join(question.lines), form))
+            given = self._answered(self.client.create_elicitation("\n".join(question.lines), form))
         except _NO_ANSWER:
             return ""
         content = getattr(given, "content", None) or {}
@@ -248,7 +247,7 @@ class Conversation:
         return self._words.get()
 
     def _over(self, ending: Ending) -> None:
-        if self.busy:
+        if self._turn and not self._turn.done():
             self._turn.set_result(ending)
 
     def check(self) -> None:
@@ -286,7 +285,7 @@ class Conversation:
     def tell(self, update: Update) -> None:
         """Send an update; sent when this returns."""
         with contextlib.suppress(OSError, CancelledError, RuntimeError):
-            self._asked(self._client.session_update(self.session_id, update)).result()
+            self._asked(self.client.session_update(self.session_id, update)).result()
 
     def _answered(self, asking: Coroutine[Any, Any, T]) -> T:
         """Return the editor's answer, or raise one of ``_NO_ANSWER``; KeyboardInterrupt once the person has stopped."""
@@ -312,7 +311,7 @@ class Conversation:
         self.tell(acp.update_tool_call(call, status="in_progress", content=ask.content))
         options = _options(request, more[0] if more else "")
         try:
-            outcome = self._answered(self._client.request_permission(self.session_id, ask, options)).outcome
+            outcome = self._answered(self.client.request_permission(self.session_id, ask, options)).outcome
         except _NO_ANSWER:
             return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
         chosen = getattr(outcome, "option_id", "")
@@ -321,7 +320,7 @@ class Conversation:
         return Decision("approve" if chosen == "once" else "deny", "", _PERSON, of=request.digest)
 
     def _unsaved(self, request: ApprovalRequest) -> Iterator[str]:
-        for change in request.changes.changes if self._reads else ():
+        for change in request.changes.changes:
             here = decode_text(change.before or b"")
             theirs = self._shown(str(change.path))
             if here and theirs is not None and here.text.splitlines() != theirs.splitlines():
@@ -329,8 +328,10 @@ class Conversation:
 
     def _shown(self, path: str) -> str | None:
         """Return a file as the editor has it, or None: a file that it cannot read is in no window."""
+        if not (self.able.fs and self.able.fs.read_text_file):
+            return None
         try:
-            return self._answered(self._client.read_text_file(self.session_id, str(self.project / path))).content
+            return self._answered(self.client.read_text_file(self.session_id, str(self.project / path))).content
         except _NO_ANSWER:
             return None
 
@@ -339,15 +340,15 @@ class Conversation:
         resource = getattr(block, "resource", block)
         text = getattr(resource, "text", "")
         where = getattr(resource, "uri", "") or ""
-        link = urlsplit(where)
-        if where and link.scheme in ("", "file"):
-            name = os.path.relpath(self.project / unquote(link.path), self.project)
+        name = where
+        if place := _file_in(where):
+            name = os.path.relpath(self.project / place, self.project)
             if why := self._closed(name):
                 return f"[{one_line(where, 300)} is not sent: {why}]"
-            if self._reads and resource is block:
+            if resource is block:
                 text = (self._shown(name) or text)[: limits.FILE_BYTES]
         if not text:
-            return f"[{block.type}: {one_line(where, 300)}]"
+            return f"[{block.type}: {one_line(name, 300)}]"
         return f"{where}:\n{text}" if where else str(text)
 
     def _closed(self, name: str) -> str:
@@ -512,8 +513,8 @@ class RailsAgent:
         assert self._client is not None, "who asks is connected"
         with _as_protocol_error():
             agents = self._sessions.agents(project)
-        talk = Conversation(self._client, self._able, project, session_id, next(iter(agents)))
-        talk.servers = [(one.name, _server(one)) for one in more.get("mcp_servers") or ()]
+        servers = [(one.name, _server(one)) for one in more.get("mcp_servers") or ()]
+        talk = Conversation(self._client, self._able, project, session_id, next(iter(agents)), servers)
         self._open[session_id] = talk
         return talk
 
@@ -543,6 +544,14 @@ class RailsAgent:
         ]
 
 
+def _file_in(uri: str) -> str:
+    """Return the file's path in a URI, also in a mention of Zed's own, or ""."""
+    with contextlib.suppress(ValueError):
+        link = urlsplit(uri)
+        return unquote(link.path) if link.scheme in ("", "file") else parse_qs(link.query).get("path", [""])[0]
+    return ""
+
+
 def _server(given: Any) -> Mcp:  # noqa: ANN401 - any kind of the protocol
     """Return a client's server; one of a kind that we do not do has no program to start."""
     program = (getattr(given, "command", ""), *getattr(given, "args", ()))
@@ -570,4 +579,4 @@ def _as_protocol_error() -> Any:  # noqa: ANN401
 def _told(error: BaseException) -> str:
     if isinstance(error, RailsError | KeyboardInterrupt):
         return str(error)
-    return f"AI-Rails itself failed: {type(error).__name__}. The session can be gone on with; ai-rails review shows it."
+    return f"AI-Rails itself failed: {type(error).__name__}. The session can continue; ai-rails review shows it."

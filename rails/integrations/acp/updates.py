@@ -11,7 +11,7 @@ from acp.schema import ToolCallLocation, ToolCallStatus, ToolKind, Usage, UsageU
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.terminal.screen import Look, draw_request
-from rails.core.builtin_tools import BUILTIN_TOOLS, DELETE_FILE, MOVE_FILE, SEARCH_FILES
+from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.changes import ChangeSet
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
@@ -24,11 +24,6 @@ from rails.gate.report.text import verdict_as_text
 
 #: One update: any of the kinds that the protocol has.
 Update = Any
-_KINDS: Final[Mapping[str, ToolKind]] = {
-    DELETE_FILE.name: "delete",
-    MOVE_FILE.name: "move",
-    SEARCH_FILES.name: "search",
-}
 _BY_EFFECT: Final[Mapping[str, ToolKind]] = {"read": "read", "edit": "edit", "run": "execute"}
 _WIDTH: Final = 100
 
@@ -66,7 +61,7 @@ def _formulated(raw: RawRequest, project: Path) -> Update:
     places = [ToolCallLocation(path=str(project / path))] if path else []
     title = one_line(f"{raw.tool_name} {path}".strip(), 200)
     tool = BUILTIN_TOOLS.get(raw.tool_name)
-    kind = _KINDS.get(raw.tool_name) or (_BY_EFFECT[tool.effect] if tool else "other")
+    kind = _BY_EFFECT[tool.effect] if tool else "other"
     parameters = dict(raw.parameters)
     return acp.start_tool_call(raw.id, title, kind=kind, status="pending", locations=places, raw_input=parameters)
 

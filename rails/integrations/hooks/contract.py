@@ -35,7 +35,6 @@ _EVENTS: Final[Mapping[str, HookEvent]] = {
     "PreToolUse": "before",
     "BeforeTool": "before",
     "PostToolUse": "after",
-    "PostToolUseFailure": "after",
     "AfterTool": "after",
     "PostToolBatch": "batch",
     "Stop": "stop",
