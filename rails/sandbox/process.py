@@ -36,7 +36,7 @@ Watched: TypeAlias = Callable[[bytes, bool], object]
 WATCHED: Final[ContextVar[Watched]] = ContextVar("watched", default=lambda *_: None)
 
 #: Seconds between two looks.
-_POLL_S: Final = 0.05
+POLL_S: Final = 0.05
 #: How long a killed program's output is still awaited.
 _GRACE_SECONDS: Final = 1.0
 #: How long a supervisor may take to end what it watches.
@@ -165,12 +165,12 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
                 ended_at = now
             if ended_at is not None and now - ended_at > _GRACE_SECONDS:
                 return False
-            for key, _ in selector.select(min(_POLL_S, deadline - now)):
+            for key, _ in selector.select(min(POLL_S, deadline - now)):
                 if key.data is None:
                     rest = _feed(selector, key, rest)
                 else:
                     watched(_take(selector, key), key.data is stderr)
-    while not ended_within(process, _POLL_S):  # it has closed its output
+    while not ended_within(process, POLL_S):  # it has closed its output
         watched(b"", False)
         if time.monotonic() >= deadline:
             return True

@@ -15,6 +15,7 @@ import pytest
 from _pytest.monkeypatch import resolve
 
 from rails.core.events.approval import GrantEvent, HumanDecision
+from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.session import WorkflowStart
 from rails.core.events.turn import LlmResponse
 from rails.log.reader import read_lenient, sessions
@@ -587,3 +588,21 @@ def test_the_tools_of_the_client_s_servers_are_offered_in_its_session_and_each_c
     assert (tmp_path / "started").read_text() == "started " * 2
     for words in ("'named': .mcp.json is of the project", "'own': own.py is of the project", "'gone': it cannot be"):
         assert words in editor.said
+
+
+def test_a_stop_ends_the_call_of_a_server_s_tool(project, tmp_path):
+    pytest.importorskip("mcp", reason="the official SDK is not installed")
+    (tmp_path / "calc.py").write_text(MCP_SERVER.replace("return", "import time; time.sleep(600); return"))
+    given = {"name": "calc", "args": [str(tmp_path / "calc.py"), os.devnull], "env": [{"name": "MODE", "value": "x"}]}
+    editor = Editor("once")
+
+    async def talk(agent):
+        session = await opened(agent, project, [acp.schema.McpServerStdio(command=sys.executable, **given)])
+        first = asyncio.ensure_future(said(agent, session, "40 + 2?"))
+        while not events(project, ExecutionStarted):
+            await asyncio.sleep(0.05)
+        await agent.cancel(session_id=session)
+        return await first
+
+    assert talked(talk, [call("add", json.dumps({"a": 40, "b": 2}))], editor)[0] == "cancelled"
+    assert "stopped by the person while it ran" in events(project, ToolExecutionResult)[0].text

@@ -11,7 +11,7 @@ import asyncio
 import ipaddress
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -23,6 +23,7 @@ from msgspec import Struct
 from rails import __version__
 from rails.core import limits
 from rails.core.text import one_line
+from rails.sandbox.process import POLL_S, WATCHED
 
 _T = TypeVar("_T")
 
@@ -87,14 +88,22 @@ def client_over(transport: CheckedTransport, headers: Mapping[str, str]) -> http
     return httpx2.AsyncClient(transport=transport, headers=own, timeout=None, trust_env=False)
 
 
-def in_event_loop(work: Callable[[], Awaitable[_T]]) -> _T:
-    """Return ``work``'s result, even under a running event loop."""
+def in_event_loop(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    """Return ``work``'s result, even under a running event loop; whoever watches this thread's commands may end it."""
+    watched = WATCHED.get()
+
+    async def run() -> _T:
+        task = asyncio.ensure_future(work())
+        while not (await asyncio.wait((task,), timeout=POLL_S))[0]:
+            watched(b"", False)
+        return task.result()
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return anyio.run(work)
+        return anyio.run(run)
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: anyio.run(work)).result()
+        return pool.submit(lambda: anyio.run(run)).result()
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):
