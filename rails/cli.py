@@ -90,7 +90,7 @@ def _stopped(by: KeyboardInterrupt) -> int:
 
 
 def _say(words: str) -> None:
-    """Tell the operator; where standard error takes nothing, the exit code has to do."""
+    """Print to standard error; if that fails, only the exit code tells."""
     with suppress(OSError):
         print(words, file=sys.stderr)
 
@@ -115,7 +115,7 @@ def _run(verb: str, words: Sequence[str]) -> int:
 
 
 def _explain(words: Sequence[str]) -> int:
-    """Print help or the version, or say what is wrong; argparse raises SystemExit for all but no word at all."""
+    """Print help, the version or an error. Raises SystemExit, except for help and no words."""
     from rails.commands.options import top_parser
 
     parser = top_parser(GROUPS)

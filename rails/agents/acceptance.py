@@ -19,12 +19,12 @@ def key_of(agent: Agent) -> str:
 
 
 def pending_agents(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
-    """Return the agents not accepted as they are now, by name."""
+    """Return the agents whose present text is not accepted, by name."""
     return tuple(agents[name] for name in sorted(agents) if not agents[name].trusted)
 
 
 def trust_question(agent: Agent, trust: TrustRecord) -> str:
-    """Return what a human should see before accepting: the replaced template, the change, the file."""
+    """Return the text to review before accepting: the replaced template, the diff, the file."""
     first = [f"The agent {agent.name} as this project wants it ({agent.source})"]
     if agent.replaces:
         first.append(f"It takes the place of {_whose(agent.replaces)} {agent.name}.")
@@ -42,7 +42,7 @@ def accept_agent(agent: Agent, trust: TrustRecord) -> None:
 
 
 def trust_state_of(agent: Agent, trust: TrustRecord | None = None) -> str:
-    """Say "trusted", "changed since trusted" or "not trusted"."""
+    """Return "trusted", "changed since trusted" or "not trusted"."""
     if agent.trusted:
         return "trusted"
     return "changed since trusted" if trust and trust.accepted_text(key_of(agent)) else "not trusted"

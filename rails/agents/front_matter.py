@@ -51,9 +51,9 @@ def front_matter_values(text: str, source: str) -> dict[str, Json]:
 
 
 def plain_lines(text: str) -> dict[str, Json] | None:
-    """Return lines of ``key: words``, at most one level nested, as YAML reads them; ``None`` for all else.
+    """Return the values of ``key: words`` lines, nested at most once, as YAML reads them; ``None`` for anything else.
 
-    Most templates have no more, and importing PyYAML takes longer than applying a small answer.
+    This saves importing PyYAML, which takes longer than applying a small answer.
     """
     found: dict[str, Json] = {}
     inner: dict[str, Json] | None = None
@@ -79,7 +79,7 @@ def _scalar(text: str) -> Json:
 
 
 def _refuse_tricks(text: str, source: str) -> None:
-    """Check the events before anything is built: aliases can explode, tags can construct."""
+    """Refuse aliases, which can explode, and tags, which can construct, before anything is built."""
     import yaml
 
     depth = 0

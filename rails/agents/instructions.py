@@ -49,7 +49,7 @@ class Instructions(Struct, frozen=True):
         return f"instructions:{self.name}"
 
     def question(self, trust: TrustRecord) -> str:
-        """Return what a human should see before accepting."""
+        """Return the text to review before accepting."""
         first = f"{self.name} {_ASKED[bool(self.description)]}:"
         return printable("\n".join((first, "", *file_for_review(trust.accepted_text(self.key), self.text))))
 

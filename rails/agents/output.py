@@ -34,16 +34,16 @@ class _Validation(msgspec.Struct):
 
 
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
-    """Return every way in which a final answer breaks its role's contract.
+    """Return each violation of the role's output contract.
 
-    That is Markdown headings (outside code blocks, numbered or not), a JSON Schema (for the last ```` ```json ````
-    block, or the whole answer), or both.
+    A contract has Markdown headings (outside code blocks, numbered or not), a JSON Schema (for the last ```` ```json
+    ```` block, else the entire answer), or both.
     """
     return (*_lacking(agent, text), *_not_satisfied(agent, text), *_without_verdict(agent, text))
 
 
 def verdict_of(agent: Agent, text: str) -> str:
-    """Return a review's verdict, or "": what its schema's fields say, else the strictest word for one."""
+    """Return a review's verdict from its schema's fields, else the strictest verdict word, or ""."""
     if not agent.gives_verdict:
         return ""
     plain, block = "\n".join(_outside_fences(text)), json_of(text)

@@ -27,7 +27,7 @@ OTHERWISE: Final[Mapping[Protocol, Protocol]] = {
 
 
 class ProtocolChoice(Struct, frozen=True):
-    """A protocol and its reason, in words."""
+    """A protocol, and why it was chosen."""
 
     protocol: Protocol
     why: str

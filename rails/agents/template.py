@@ -103,7 +103,7 @@ class Agent(Struct, frozen=True):
 
 
 class Agents(dict[str, Agent]):
-    """Agents by name; ``left_out`` has a sentence for each name an unusable template may mean."""
+    """Agents by name; ``left_out`` maps names of unusable templates to a sentence."""
 
     def __init__(self, agents: Mapping[str, Agent], left_out: Mapping[str, str]) -> None:
         super().__init__(agents)
@@ -162,7 +162,7 @@ def _leave_out(file: Path, error: DefinitionError, agents: dict[str, Agent], lef
 
 
 def _claimed(file: Path) -> set[str]:
-    """Return the agents that a broken template may mean, and restrict."""
+    """Return the names that a broken template may have; none of them can be used."""
     try:
         named = _NAMES.findall(read_ordinary(file, limits.DEFINITION_BYTES))
     except OSError:

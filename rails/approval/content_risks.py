@@ -77,7 +77,7 @@ class Risk(NamedTuple):
 
 
 def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
-    """Yield the risks of ``change``, and what a card hides of it."""
+    """Yield the risks of ``change``, hidden content included."""
     path = str(change.path)
     yield from _name_risks(change, path)
     old, new = (decode_text(data or b"") for data in (change.before, change.after))
@@ -118,7 +118,7 @@ def _between(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
 
 
 def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]:
-    """Yield the risks of a run's parameters, and what a card hides of them."""
+    """Yield the risks of a run's parameters, hidden content included."""
     lines = parameter_lines(parameters)
     if len(lines) > PARAMETER_LINES or any(show(line) != show(line, full=True) for line in lines):
         yield Risk("hidden", "", f"The parameters of {tool} are long: a terminal shows all of them when you type v.")
@@ -132,7 +132,7 @@ def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]
 
 
 def returned_risks(text: str) -> Iterator[Risk]:
-    """Yield the risks of what a tool returned."""
+    """Yield the risks of a tool's output."""
     if words := instruction(text):
         yield Risk("instruction", "", f"It speaks to the agent: {one_line(words, 80)}")
     if what := _secret(text):
@@ -185,7 +185,7 @@ def _listed(chars: Sequence[str]) -> str:
 
 
 def _passing(lines: Sequence[str], around: Callable[[], str]) -> list[str]:
-    """Return the words that mix two scripts, or look like another word that is present."""
+    """Return the words that mix two scripts, or look like another word of the text."""
     words = list(dict.fromkeys(word for line in lines for word in _WORD.findall(line) if not word.isascii()))
     alike = {word: like for word in words if (like := _plain(word)) != word and like.isascii()}
     for word in [word for word in alike if len(word) < _LEAST_WORD]:
@@ -207,7 +207,7 @@ def _plain(word: str) -> str:
 
 
 def _styled(word: str) -> bool:
-    """Whether a word is all styled Latin letters, except full-width ones, which prose has too."""
+    """Return whether a word is all styled Latin letters, except full-width ones, which prose has too."""
     return len(word) > 1 and all(char < "\uff00" or char > "\uffff" for char in word) and all(map(_variant, word))
 
 
@@ -233,7 +233,7 @@ def _command_risks(path: str, added: str) -> Iterator[Risk]:
 
 
 def _damage(text: str, *, document: bool = False) -> str:
-    """Say what a command does; in a document, only what readers paste into a shell."""
+    """Return a command's damage; in a document, only of commands to paste."""
     if found := runs_what_it_fetches(text) if document else danger(text):
         return f"{found[0]}: {one_line(found[1])}"
     if piped := piped_to_shell(text):

@@ -82,7 +82,7 @@ class Decision(Struct, frozen=True):
 
 @runtime_checkable
 class Approver(Protocol):
-    """Whoever answers. End of input, a timeout, an error or an empty answer never approves."""
+    """Answers approval requests. End of input, a timeout, an error or an empty answer never approves."""
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Answer ``request``."""
@@ -94,22 +94,22 @@ class RuleBook(Protocol):
     """An approver with rules, which also hold for tools that are free to use."""
 
     def looks_at(self, request: ApprovalRequest) -> bool:
-        """Whether a rule denies ``request`` or asks about it."""
+        """Return whether a rule denies ``request`` or asks about it."""
         ...
 
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
-        """Return the rule against one of ``tools`` showing a file unasked, in words; or "".
+        """Return the rule that forbids one of ``tools`` to show a file unasked, or "".
 
-        Rules about ``answered``, the approved question, are answered.
+        Rules about ``answered``, the approved question, do not count.
         """
         ...
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Return the question with what the rules say, where they do not decide."""
+        """Return the question with the policy's remarks, where a person decides."""
         ...
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
-        """Whether a rule lets an agent read secrets that ``tool`` returns."""
+        """Return whether a rule lets an agent read secrets that ``tool`` returns."""
         ...
 
 
@@ -236,7 +236,7 @@ def sign_tool(request: ApprovalRequest, decision: Decision) -> Approved[ToolRequ
 
 
 def still_valid(approved: Approved[ChangeSet] | Approved[ToolRequest], request: ApprovalRequest) -> bool:
-    """Say whether ``approved`` is for exactly this ``request``; computes every digest again."""
+    """Return whether ``approved`` is for exactly this ``request``; computes every digest again."""
     digest = request_digest(request)
     if not digest == request.digest == approved.request:
         return False

@@ -158,7 +158,7 @@ def run_editor(paths: Sequence[Path]) -> None:
 
 
 def edit_summary(original: ApprovalRequest, approved: ApprovalRequest) -> str:
-    """Say for the agent what the human changed: ``-`` its lines, ``+`` theirs; "" if nothing."""
+    """Return the human's edits for the agent: ``-`` its lines, ``+`` theirs; "" for none."""
     parts = _account_of_run(original, approved)
     for path in sorted({c.path for c in (*original.changes.changes, *approved.changes.changes)}):
         was = original.changes.get(path)

@@ -45,7 +45,7 @@ class PendingAnswers:
         self._folder = state / "sessions" / session_id / _FOLDER
 
     def listen(self) -> None:
-        """Put the box up: take answers from now on. Raises LogError."""
+        """Take answers from now on. Raises LogError."""
         try:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER, create=True):
                 pass
@@ -54,7 +54,7 @@ class PendingAnswers:
 
     @property
     def listening(self) -> bool:
-        """Whether the box is up and the log has a writer."""
+        """Whether answers are taken and the log has a writer."""
         return self._folder.is_dir() and is_being_written(self._state, self._session_id)
 
     def place(self, question: int, answer: Mapping[str, Json]) -> bool:
@@ -70,7 +70,7 @@ class PendingAnswers:
             ) from error
 
     def waiting(self, question: int) -> bool:
-        """Whether there is an answer."""
+        """Return whether there is an answer."""
         return (self._folder / _name(question)).exists()
 
     def read(self, question: int) -> Mapping[str, Json] | None:
@@ -90,7 +90,7 @@ class PendingAnswers:
             os.unlink(_name(question), dir_fd=box)
 
     def hear(self, *, on: bool) -> None:
-        """Say whether the run waits for a person's words. Raises LogError."""
+        """Note whether the run waits for a message. Raises LogError."""
         try:
             if on:
                 (self._folder / _HEARING).touch()
@@ -101,15 +101,15 @@ class PendingAnswers:
 
     @property
     def hearing(self) -> bool:
-        """Whether the run waits for a person's words."""
+        """Whether the run waits for a message."""
         return (self._folder / _HEARING).exists() and self.listening
 
     def say(self, words: str) -> bool:
-        """Leave words for the run; False if the last were not taken. Raises LogError."""
+        """Leave a message for the run; False if the last one was not taken. Raises LogError."""
         return self.place(_WORDS, {"words": words, "at": time.time()})
 
     def heard(self, since: float) -> str:
-        """Take the words left after ``since``, or ""."""
+        """Take the message left after ``since``, or ""."""
         found = self.read(_WORDS)
         if found is None:
             return ""
@@ -156,7 +156,7 @@ def answer_key(folder: Path) -> bytes:
 
 
 def is_being_written(state: Path, session_id: str) -> bool:
-    """Whether a process has the session's log open for writing."""
+    """Return whether a process has the session's log open for writing."""
     try:
         descriptor = files.open_regular(str(state / "sessions" / session_id / LOG_NAME), os.O_RDONLY)
     except OSError:

@@ -50,15 +50,15 @@ class AnswerBox(Protocol):
         ...
 
     def waiting(self, question: int) -> bool:
-        """Whether there is one."""
+        """Return whether there is an answer."""
         ...
 
     def read(self, question: int) -> Mapping[str, Json] | None:
-        """Return it; ``{}`` if not genuine."""
+        """Return the answer; ``{}`` if not genuine."""
         ...
 
     def discard(self, question: int) -> None:
-        """Take it away."""
+        """Remove the answer."""
         ...
 
 
@@ -106,7 +106,7 @@ class ApprovalQueue:
         self._publish = publish
 
     def answered_elsewhere(self) -> bool:
-        """Whether the page answered, or time is up."""
+        """Return whether the page answered, or time is up."""
         number = self._asked.number if self._asked else self._number
         return self._box is not None and number > 0 and (self._box.waiting(number) or self._is_late())
 
@@ -129,7 +129,7 @@ class ApprovalQueue:
 
     @property
     def attended(self) -> bool:
-        """Whether somebody is at the terminal, or may be in the page."""
+        """Whether somebody is at the terminal, or may be at the page."""
         here = chooser(self.here)
         return (here is not None and here.attended) or self._page_alone
 
@@ -147,10 +147,10 @@ class ApprovalQueue:
     def pick(
         self, question: ApprovalOpened, here: Callable[[], T] | None, wrong: Callable[[PageAnswer], str] = lambda _: ""
     ) -> T | PageAnswer | None:
-        """Ask something with options at the terminal (``here``) and in the page; return the first answer.
+        """Ask a question with options at the terminal (``here``) and on the page; return the first answer.
 
-        ``wrong`` says why a page's answer cannot be taken; the question is put again with it. None: timeout, or nobody
-        there.
+        ``wrong`` returns why a page's answer is invalid; the question is asked again with that. None: timeout, or
+        nobody there.
         """
         if self._publish is None or (here is None and not self.page_waits):
             return here() if here else None

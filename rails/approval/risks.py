@@ -29,7 +29,7 @@ def change_risks(changes: ChangeSet) -> tuple[Risk, ...]:
 
 
 def gate_risks(verdict: Verdict) -> tuple[Risk, ...]:
-    """Return why the checks don't vouch for the change."""
+    """Return the risks from failed and missing checks."""
     if verdict.status == "pass":
         return ()
     missing = [skipped for skipped in verdict.not_checked if skipped.required]
@@ -59,7 +59,7 @@ def tool_risks(
 
 
 def is_emptied(change: FileChange) -> bool:
-    """Say whether all content is removed."""
+    """Return whether all content is removed."""
     return bool(change.before and change.before.strip() and change.after is not None and not change.after.strip())
 
 

@@ -35,7 +35,7 @@ class JobEngine(Protocol):
 
     @property
     def free(self) -> int:
-        """How many more jobs it takes now."""
+        """Return how many more jobs can start."""
         ...
 
     def submit(self, spec: JobSpec) -> None:
@@ -72,7 +72,7 @@ class PoolEngine:
 
     @property
     def free(self) -> int:
-        """How many workers are idle; 0 while the job that ends its worker is sought."""
+        """Return the number of idle workers; 0 while searching the job that kills its worker."""
         return 0 if self._suspects or self._alone else self._workers - len(self._running)
 
     def submit(self, spec: JobSpec) -> None:

@@ -158,7 +158,7 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, spec: JobSpec, error: str = "") -> JobResult:
-        """Return the result of a job not begun, or lost."""
+        """Return the result of a job that never began, or was lost."""
         same = {name: getattr(spec, name) for name in ("name", "repo", "commit", "model", "agent", "gate", "seed")}
         return cls(task=spec.id or spec.name, error=error, **same)
 

@@ -41,7 +41,7 @@ class RayEngine:
 
     @property
     def free(self) -> int:
-        """Return what fits on the cluster now, and a few to wait there."""
+        """Return how many jobs the cluster takes now, with a few to queue."""
         slots = int(self._ray.cluster_resources().get("CPU", 1))
         return max(slots, 1) * _AHEAD - len(self._running)
 
@@ -89,7 +89,7 @@ def _connect(ray: Any, address: str) -> None:  # noqa: ANN401 - a module without
 
 
 def _check_token(place: str) -> None:
-    """Ask for nothing. Raises UsageError on a refused token, which Ray reports late."""
+    """Make an empty request. Raises UsageError for a refused token, which Ray reports late."""
     if place.startswith("ray://"):
         return
     try:

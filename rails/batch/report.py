@@ -48,7 +48,7 @@ class SettingRow(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """Two settings on shared runs: passes with one only, and how often chance does that.
+    """Two settings on shared runs: jobs that only one passed, and the chance of that.
 
     ``cost``, ``turns``: mean differences (second minus first).
     """
@@ -97,7 +97,7 @@ def batch_report(results: Iterable[JobResult]) -> BatchReport:
 
 
 def setting_of(result: JobResult) -> JobSetting:
-    """Return what varies in a set."""
+    """Return what a set can vary: model, agent, gate."""
     return result.model, result.agent, result.gate
 
 

@@ -191,7 +191,7 @@ class _Run:
 
 
 class _OpenGate(Gate):
-    """No gate: everything passes, and the verdict says so."""
+    """No gate: everything passes, noted as unchecked."""
 
     def judge(self, changes: ChangeSet, **_: object) -> Verdict:
         said = tuple(

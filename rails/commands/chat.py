@@ -118,7 +118,7 @@ def _make_ready(options: argparse.Namespace, project: Path) -> Cast:
 
 
 class Talk:
-    """What a person types between two answers: words or a command."""
+    """Reads a person's input between two answers: a message or a command."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.project = common.project_of(options)
@@ -134,11 +134,11 @@ class Talk:
         self._began = time.time()
 
     def first(self) -> str:
-        """Return the first words, "" to leave."""
+        """Return the first message, "" to leave."""
         return self._words(None)
 
     def follow_up(self, session: Session, screen: ProgressScreen, ending: Ending) -> str:
-        """Return the next words, "" to leave or begin anew."""
+        """Return the next message, "" to leave or start a new session."""
         screen.rest()
         self.screen = screen
         self._goes_on = is_good(ending.outcome)
@@ -163,7 +163,7 @@ class Talk:
         return ""
 
     def in_mode(self, text: str) -> str:
-        """Return words for the agent with what the mode adds."""
+        """Return a message for the agent, with the mode's addition."""
         if self.planning and text.casefold() == "go":
             self.planning = False
             return "Go: carry out what you planned."
@@ -176,7 +176,7 @@ class Talk:
         return " · ".join(filter(None, (mode, left, self.screen.usage() if self.screen else "")))
 
     def above(self, status: str) -> StyleAndTextTuples:
-        """Return what the prompt begins with; what is in force may end while it waits."""
+        """Return the text above the prompt; grants may end while it waits."""
         badge = self.typed.badge() if self.typed else ""
         line = " · ".join(filter(None, (status, badge)))
         return [("ansibrightblack", f"\n{line}"), ("", "\n› ")]
@@ -190,12 +190,12 @@ class Talk:
         return words
 
     def unsent(self) -> str:
-        """Return what else was typed, to look at once more."""
+        """Return the remaining typed text, to edit before sending."""
         return self.typed.unsent() if self.typed else ""
 
     @property
     def typed(self) -> TypedAhead | None:
-        """What was typed while answers were made."""
+        """The reader of keys typed during a turn."""
         return self.screen.typed if self.screen else None
 
     def _lines(self, session: Session | None) -> Iterator[str]:
@@ -474,7 +474,7 @@ def _prompt(project: Path, talk: Talk) -> PromptSession[str]:
     masker = Masker(b"", (*of_environment(os.environ), *env_secrets(project)))
 
     class Masked(FileHistory):
-        """Only its user can read it."""
+        """A masked history that only its user can read."""
 
         def load_history_strings(self) -> Iterable[str]:
             with suppress(OSError):

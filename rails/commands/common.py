@@ -163,7 +163,7 @@ def parameters_of(text: str) -> Mapping[str, Json]:
 
 
 def notes_of(loaded: Agents, registry: Registry) -> list[str]:
-    """Return the problems of agents and tools: the first lines, and a count."""
+    """Return the problems of agents and tools: the first ones, and a count."""
     unknown = (
         f"the agent {agent.name} works without {name}: no tool has that name ({agent.source})"
         for agent in loaded.values()
@@ -226,7 +226,7 @@ def _keyboard() -> TextIO | None:
 
 
 def colour_wanted(stream: TextIO) -> bool:
-    """Say whether ``stream`` wants colours."""
+    """Return whether ``stream`` wants colours."""
     return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
@@ -247,7 +247,7 @@ def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
 
 
 def typed(word: str, what: str) -> bool:
-    """Say whether a person types ``word``; False without a terminal."""
+    """Return whether a person types ``word``; False without a terminal."""
     sys.stdout.flush()
     if not sys.stdin.isatty():
         return False
@@ -346,7 +346,7 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
 
 
 def _reason(ending: Ending, screen: ProgressScreen) -> str:
-    """Return why it ended so, without what the screen shows beside it: the model's error and the command to go on."""
+    """Return the reason for the end, without the model's error and the command to continue, shown beside it."""
     words = ending.message.removeprefix(screen.failed).partition("Nothing is lost:")[0].split()
     return one_line(f": {' '.join(words)}", 1_500) if words and not is_good(ending.outcome) else ""
 

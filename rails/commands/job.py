@@ -136,8 +136,9 @@ def _listeners(
 
 
 def _take(options: argparse.Namespace, configured: RunDefaults) -> str:
-    """Return a sentence about the settings taken. A resumed session's bounds and models are in its log; for models,
-    template and environment precede.
+    """Take over settings; return a sentence about them.
+
+    A resumed session's bounds and models are in its log; for models, template and environment precede.
     """
     names = (
         _ANEW if options.resume is not None else configured.values.keys() - {"model", "stronger_model", "temperature"}

@@ -206,7 +206,7 @@ class ProgressScreen:
         self.out.flush()
 
     def busy(self, what: str) -> None:
-        """Show what is being waited for."""
+        """Show what the session waits for."""
         if not self.colour:
             return
         self.rest()
@@ -379,7 +379,7 @@ class ProgressScreen:
                 self.line(f"    | {line}", "dim")
 
     def summary(self) -> Sequence[str]:
-        """Return the closing lines: what was asked, repaired, fixed and written, and the time."""
+        """Return the closing lines: counts, files, time, next commands."""
         count = self.counts
         files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in self.files.items()) or "none"
         times = [f"{stage} {ms / 1000:.2f} s" for stage, ms in self.stage_ms.items()]

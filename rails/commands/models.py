@@ -62,12 +62,12 @@ class Cast:
         return self._open(self.chosen.get(agent.name) or self.model or agent.runs_on or self.usual).for_agent(role)
 
     def stronger_for(self, role: str) -> Model | None:
-        """Return the model that may take over, or ``None``."""
+        """Return the fallback model, or ``None``."""
         spec = self.stronger or named(self.agents, role).stronger or self.usual_stronger
         return self._open(spec).for_agent(role) if spec else None
 
     def overseer(self) -> Model | None:
-        """Return the overseer's model, or ``None``."""
+        """Return the monitor's model, or ``None``."""
         return self._open(self.overseer_model).for_agent("overseer") if self.overseer_model else None
 
     def _open(self, spec: str) -> Model:
@@ -99,8 +99,9 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent], configured
 
 
 def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:
-    """Return the words that a resumed session keeps, with seal; none without the user's key, no address with a
-    password.
+    """Return the model options that a resumed session keeps, sealed.
+
+    None without the user's key; no address with a password.
     """
     words = {
         name: tuple(value) if isinstance(value, list) else value
@@ -120,8 +121,9 @@ def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str 
 
 
 def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) -> str:
-    """Restore a session's words where none are given; return a sentence. Only with this user's seal: anybody may
-    write a project's log.
+    """Restore a session's model options where none are given; return a sentence.
+
+    Only with this user's seal, as anybody may write a project's log.
     """
     words = {name: value for name in _KEPT if (value := getattr(before, name))}
     if not words:

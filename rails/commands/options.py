@@ -149,7 +149,7 @@ def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser]
 
 
 def given(text: str) -> str:
-    """Return a text that is not empty."""
+    """Return a non-empty text."""
     if not text.strip():
         raise argparse.ArgumentTypeError("an empty text names nothing; perhaps a variable is not set")
     return text
@@ -194,12 +194,12 @@ def add_project(parser: argparse.ArgumentParser) -> None:
 
 
 def add_summary(parser: argparse.ArgumentParser) -> None:
-    """Add the words of a plan's page."""
+    """Add the words that describe the work."""
     parser.add_argument("summary", nargs="*", help="what it should become")
 
 
 def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask") -> None:
-    """Add who decides, and how the question looks."""
+    """Add the options of approval."""
     parser.add_argument(
         "--approve",
         choices=("ask", "policy"),
@@ -211,7 +211,7 @@ def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask"
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
-    """Add which model each agent runs on."""
+    """Add the options of models."""
     parser.add_argument(
         "-m",
         "--model",

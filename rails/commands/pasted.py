@@ -1,5 +1,7 @@
-"""Settles what a pasted answer leaves open: a block's file (what it fits, or a person names), single functions as
-diffs, one of two blocks for a place.
+"""Completes a pasted answer.
+
+It finds each block's file (the one it fits, or a person names), turns single functions into diffs, and chooses
+between two blocks for a place.
 """
 
 from __future__ import annotations
@@ -108,8 +110,9 @@ def with_definitions(
 
 
 def _outermost(rows: list[str], old: str, language: str) -> list[Symbol]:
-    """Return a block's definitions; of a class with a row for other members, which is emptied, its methods; those of a
-    class without its head are methods of JavaScript.
+    """Return a block's definitions: a class that leaves out members (that line is emptied) as its methods.
+
+    Methods without a class are JavaScript's.
     """
     text = "\n".join(rows)
     read = symbols(text, language)
@@ -271,7 +274,7 @@ class Settling(Struct):
 
 
 def _last(name: str, text: str) -> int:
-    """Return where ``name`` begins last in ``text`` as a whole name, -1 if nowhere."""
+    """Return the last offset of the whole name ``name`` in ``text``, -1 for none."""
     return max((one.start() for one in re.finditer(rf"(?<![\w.-]){re.escape(name)}(?![\w/-])", text)), default=-1)
 
 

@@ -123,7 +123,7 @@ def _report(options: argparse.Namespace, state: Path) -> int:
 
 
 def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -> int:
-    """Print a report in its form."""
+    """Print a report in the chosen format."""
     if options.html:
         from rails.review.html import PAGE_MARK, report_file
 

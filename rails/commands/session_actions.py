@@ -73,7 +73,7 @@ class AgreedChanges:
 
 
 def deleted_words(count: int, freed: KeptBytes) -> str:
-    """Say what went."""
+    """Return what was deleted, in words."""
     return (
         f"{counted(count, 'session is', 'sessions are')} deleted: {bytes_text(freed.logs)} of logs, "
         f"{bytes_text(freed.values)} of stored values and {bytes_text(freed.checkpoints)} of checkpoints are free."

@@ -1,4 +1,4 @@
-"""Keys while nothing is asked: words for the next turn, and Alt-R, which revokes wider approvals."""
+"""Keys typed during a turn: the next message, and Alt-R, which revokes grants."""
 
 from __future__ import annotations
 
@@ -23,10 +23,7 @@ _SHOWN: Final = 40
 
 
 class TypedAhead:
-    """What is typed while an answer is made, without echo.
-
-    ``grants``: what Alt-R revokes; ``talks``: whether there is a next turn that words can be for.
-    """
+    """Reads keys during a turn, without echo. ``grants``: revoked by Alt-R; ``talks``: a message can follow."""
 
     def __init__(self, grants: Grants | None, *, talks: bool) -> None:
         self.queued: list[str] = []
@@ -38,7 +35,7 @@ class TypedAhead:
         self._revoking = False
 
     def begin(self) -> None:
-        """Read keys from now on, unless none could mean anything or the terminal is another program's."""
+        """Start reading keys, unless none has a meaning or another program has the terminal."""
         if sys.platform == "win32" or not (self._talks or self.badge()) or not sys.stdin.isatty():
             return
         from rails.approval.terminal.console import each_key
@@ -50,7 +47,7 @@ class TypedAhead:
                 self._reading.enter_context(each_key(here))
 
     def end(self) -> None:
-        """Leave further keys to who asks next."""
+        """Stop reading; the next question gets further keys."""
         if self._reading:
             self._reading.close()
             self._reading = None
@@ -59,7 +56,7 @@ class TypedAhead:
             self._revoking = False
 
     def shown(self) -> str:
-        """Take the keys that came; return what to show of them and of the approvals in force."""
+        """Process the keys that came; return what was typed and the active grants, to show."""
         if self._reading:
             self._read(sys.stdin.fileno())
         queued = f"queued: {one_line(self.queued[-1], _SHOWN)}" if self.queued else ""
@@ -67,16 +64,16 @@ class TypedAhead:
         return " · ".join(filter(None, (queued, typed, self.badge())))
 
     def badge(self) -> str:
-        """Return the key that revokes the approvals in force, and these, or ""."""
+        """Return the active grants and the key that revokes them, or ""."""
         held = self._grants.active() if self._grants and not self._revoking else ()
         return f"Alt-R revokes {one_line('; '.join(map(str, held)), 200)}" if held else ""
 
     def revoke(self) -> None:
-        """Revoke every approval that is wider than one request, before the next one is looked at."""
+        """Revoke every grant, before the next request."""
         self._revoking = True
 
     def unsent(self) -> str:
-        """Return all that was typed and not sent, and forget it."""
+        """Return and forget the unsent text."""
         words = "\n".join(filter(None, (*self.queued, self.text)))
         self.queued.clear()
         self.text = ""
@@ -91,7 +88,7 @@ class TypedAhead:
             self._press(key, last=at == len(keys))
 
     def _press(self, key: str, *, last: bool) -> None:
-        """A line end that more comes with is one of a paste, and sends nothing."""
+        """Handle a key. A line end with more behind it is pasted, and sends nothing."""
         if key == REVOKE:
             self.revoke()
         elif not self._talks:

@@ -31,7 +31,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Undo what is named, else the last step."""
+    """Undo the named step, else the last."""
     return _one_file(options) if options.file else move(options, redo=False)
 
 
@@ -68,7 +68,7 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
 
 
 def session_to_move(history: History, session: str | None, *, redo: bool) -> str:
-    """Return whose step is next. Raises UsageError if none is."""
+    """Return the session of the next step. Raises UsageError for none."""
     fitting = in_effect(history.steps(session), undone=redo)
     if not fitting:
         where = f"session {one_line(session)!r}" if session else str(history.project)

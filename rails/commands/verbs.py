@@ -51,7 +51,7 @@ VERBS: Final[Mapping[str, str]] = {verb: words for group in GROUPS.values() for 
 
 
 def with_verb(words: Sequence[str]) -> Sequence[str]:
-    """Return a command line with its verb; by default a conversation, if a model is first or a terminal's is empty."""
+    """Return the command line with its verb: ``chat`` if a model is first, or if it is empty on a terminal."""
     if words:
         talks = words[0].startswith(("-m", "--model"))
     else:

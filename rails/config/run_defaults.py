@@ -76,6 +76,6 @@ def _tables(project: Path, folder: Path) -> Iterator[tuple[Path, BoundsTable]]:
 
 
 def _counts(name: str, said: Any, before: Mapping[str, Any]) -> bool:  # noqa: ANN401 - bounds are numbers
-    """Whether a later file's value counts: a tighter bound, or a new one."""
+    """Return whether a later file's value counts: a tighter bound, or a new one."""
     was = before.get(name)
     return was is None or (name in _BOUNDS and said < was)

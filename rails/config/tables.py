@@ -36,7 +36,7 @@ AtMostRules = Meta(max_length=500)
 
 
 def words(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return one or several texts as several; none for ``None``."""
+    """Return a string or strings as a tuple; empty for ``None``."""
     return (value,) if isinstance(value, str) else tuple(value or ())
 
 

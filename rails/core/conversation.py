@@ -190,7 +190,10 @@ def answer_from_json(value: Json) -> ModelAnswer:
 
 
 def readable(answer: ModelAnswer) -> ModelAnswer:
-    """Return an answer as a log gives it back. Raises ValueError for one that would end the session for good."""
+    """Return an answer after a round trip through the log's form.
+
+    Raises ValueError if a session could not be read back.
+    """
     try:
         return answer_from_json(answer_to_json(answer))
     except (TypeError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""What a session came to: a closed set of words, from the log, never from a model's words."""
+"""Session outcomes: a closed set of words, from the log, never from a model's claims."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def outcome_for(word: str) -> SessionEnd:
 
 
 def is_good(word: str) -> bool:
-    """Say whether work may go on after this outcome."""
+    """Return whether work may go on after this outcome."""
     return outcome_for(word) in GOOD

@@ -258,7 +258,7 @@ def kept_file(digest: str) -> str:
 
 
 def is_kept_file(path: WorkspacePath) -> bool:
-    """Say whether this is such a text's path: who names it was told of it."""
+    """Return whether this is a kept text's path; only those who were told it can name it."""
     return re.fullmatch(r"[0-9a-f]{64}", path.name) is not None and str(path) == kept_file(path.name)
 
 
@@ -300,7 +300,7 @@ def forbidden(path: WorkspacePath, project: Path | None = None) -> str | None:
 
 
 def hidden(name: str) -> bool:
-    """Say whether such a name means secrets by convention."""
+    """Return whether such a name means secrets by convention."""
     folded = name.casefold()
     if folded == ".env" or (folded.startswith(".env.") and not folded.endswith(_EXAMPLE_ENDINGS)):
         return True

@@ -29,6 +29,6 @@ def read_ordinary(place: Path | str, most: int, *, links: bool = True) -> bytes:
 
 
 def real_path(place: Path) -> Path:
-    """Return where a path leads. One through links that lead in circles stays one that nothing opens."""
+    """Return the resolved path; with a loop of links, one that cannot be opened."""
     # What follows a circle is not looked at the first time.
     return Path(os.path.realpath(os.path.realpath(place)))

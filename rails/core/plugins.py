@@ -1,4 +1,4 @@
-"""Kinds of files whose knowledge is a package of its own, and where it is found."""
+"""Plug-ins: kinds of files that have a package of their own."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _prefix(purpose: str) -> str:
 
 @cache
 def _numbers() -> int:
-    """Return whose process numbers ours are: a container has its own, and so has each start of the machine."""
+    """Return an id of this process-number space: containers differ, and so do boots."""
     import zlib
 
     try:

@@ -190,7 +190,7 @@ class Decoded(NamedTuple):
         return self.mark + text.encode(self.encoding)
 
     def text_of(self, data: bytes) -> str:
-        """Return other bytes' text, in this form."""
+        """Return other bytes as text, decoded the same way."""
         return data.removeprefix(self.mark).decode(self.encoding)
 
     def size(self, text: str) -> int:
@@ -218,7 +218,7 @@ def decode_text(data: bytes) -> Decoded | None:
 
 
 def why_not_text(data: bytes) -> str:
-    """Say why :func:`decode_text` returns ``None``."""
+    """Return why :func:`decode_text` returns ``None``."""
     if b"\0" in data:
         return "it has NUL bytes and is not UTF-16 or UTF-32"
     line = data.count(b"\n", 0, _charsets().first_fault(data)) + 1
@@ -280,7 +280,7 @@ _SIGNS: Final = {"🔧 ": "", "✅ ": "done: ", "❌ ": "failed: ", "→ ": "", 
 
 
 def in_words(line: str) -> str:
-    """Return a live view's line with words for its leading sign, without a rule."""
+    """Return a live view's line with its leading sign in words, without rules."""
     body = line.lstrip()
     sign = body[: body.find(" ") + 1]
     if sign not in _SIGNS:

@@ -1,4 +1,4 @@
-"""Work with a time limit; beyond, it goes on, forgotten."""
+"""Runs a function within a time limit; afterwards it goes on unobserved."""
 
 from __future__ import annotations
 

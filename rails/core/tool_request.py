@@ -1,6 +1,4 @@
-"""What an agent asks for: as found (``RawRequest``, untrusted), and as validated (``ToolRequest``), which alone can
-run.
-"""
+"""A tool request: as found (``RawRequest``, untrusted), and as validated (``ToolRequest``), which alone can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models ask for as other programs offer it, and why not here."""
+"""Tools and options of other programs, and why they are missing here."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def reason(tool_name: str) -> str:
 
 
 def reason_of_option(name: object) -> str:
-    """Return why an edit has no such option; "" for any other."""
+    """Return why an edit has no such option, or ""."""
     return OPTIONS[name][1] if isinstance(name, str) and name in OPTIONS else ""

@@ -1,4 +1,4 @@
-"""What the gate says about a change set."""
+"""The gate's verdict on a change set."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""JSON, YAML and TOML texts: strict reading, and where each value stands."""
+"""JSON, YAML and TOML texts: strict reading, and the position of each value."""

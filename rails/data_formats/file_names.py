@@ -156,9 +156,9 @@ def name_above(above: Sequence[str], name: str = "", exists: Exists = nothing_ex
 
 
 def the_name(names: Sequence[str], exists: Exists) -> str:
-    """Return which of a block's names is its file's, the one outside of the block first; "" for a tie.
+    """Return the file among a block's names, outside ones first; "" for a tie.
 
-    The one that the project has; else the first, if one ends with the other.
+    The one in the project; else the first, if one ends with the other.
     """
     known = [name for name in names if exists(name)] or names
     first = f"/{known[0]}"

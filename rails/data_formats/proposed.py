@@ -1,4 +1,4 @@
-"""What a pasted patch or block becomes: an edit tool's request, or the reason for none.
+"""A pasted patch or block as an edit request, or why it is none.
 
 Texts are whole lines without the last line end, so that the file keeps its own.
 """

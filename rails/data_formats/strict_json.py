@@ -314,7 +314,7 @@ _STRING: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+("|\Z)', re.S)
 
 
 def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1, 1), whole: str = "") -> str:
-    """Say what is wrong and where: message, place, context, unbalanced brackets.
+    """Return what is wrong and where: message, place, context, unbalanced brackets.
 
     Places are the text's, or those of the ``whole`` (" of the answer") in which it begins at ``first``.
     """

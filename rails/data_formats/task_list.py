@@ -18,7 +18,7 @@ _NO_WORDS: Final = Refusal("task", "The task has no words.", "Say it in one line
 
 
 def added(text: str, task: str) -> tuple[int, str] | Refusal:
-    """Return where ``task`` goes in the list ``text``, before which line, and as what; or a refusal."""
+    """Return line number and text to insert for ``task`` in the list ``text``, or a refusal."""
     line = _line(task)
     if not line:
         return _NO_WORDS

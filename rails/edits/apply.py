@@ -278,7 +278,7 @@ class _Transaction:
 
 
 def _finish(workspace: Workspace, journal: Journal, *, again: bool = False) -> tuple[int, str]:
-    """Return the step's number, or 0 and why there is none."""
+    """Return the step's number; or 0 and the reason."""
     journal = mark_applied(workspace, journal)
     for parts in reversed(journal.empty):
         with suppress(OSError, WorkspaceError):

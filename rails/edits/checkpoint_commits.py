@@ -39,7 +39,7 @@ def fix_run() -> str:
 
 
 def is_fix_run(session: str) -> bool:
-    """Say whether the session is one ``gate --fix``."""
+    """Return whether the session is one ``gate --fix``."""
     return session.startswith(f"{_FIX}-")
 
 

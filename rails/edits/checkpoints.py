@@ -180,7 +180,10 @@ class History(CheckpointStore):
 
 
 def _merged(base: bytes | None, now: bytes | None, wanted: bytes | None) -> bytes | None:
-    """Return None where changes touch, or a text is missing; what follows the last line ending is a line too."""
+    """Return the merged text; None if changes touch, or a text is missing.
+
+    Text after the last line ending is a line.
+    """
     if base is None or now is None or wanted is None:
         return None
     found = merge3(base + b"\n", now + b"\n", wanted + b"\n")

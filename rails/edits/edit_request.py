@@ -45,13 +45,13 @@ class EditRequest(Struct, frozen=True):
 
     @property
     def is_counted(self) -> bool:
-        """Say whether the request chooses between several places."""
+        """Whether the request chooses between several places."""
         numbers = (self.occurrence, self.near_line, self.expected_count)
         return self.replace_all or bool(self.handle) or any(number is not None for number in numbers)
 
 
 def is_numbered(text: str) -> bool:
-    """Say whether every line of a file begins with its number and a mark."""
+    """Return whether every line of a file begins with its number and a mark."""
     lines = text.removesuffix("\n").split("\n")
     return len(lines) > 2 and all((n := _SHOWN.match(line)) and int(n[1]) == at for at, line in enumerate(lines, 1))
 

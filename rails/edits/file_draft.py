@@ -123,7 +123,7 @@ class Draft:
         return self.link_note()
 
     def write(self, content: str, base: str, *, create_only: bool = False, keep: bool = False) -> Sequence[str]:
-        """Take ``content`` as the file, in its own encoding and line endings."""
+        """Replace the file by ``content``, in the file's encoding and line endings."""
         if create_only and self._data:  # an empty file holds nothing to lose
             hint = "To change it, send an edit; to replace it, send write_file without create_only."
             raise EditError("exists", "The file exists already, and it was to be created.", hint)
@@ -286,7 +286,7 @@ class Draft:
             )
 
     def link_note(self) -> Sequence[str]:
-        """Say when other names keep the old bytes."""
+        """Return a note if other names keep the old bytes."""
         if self.found is None or self.found.links < 2:
             return ()
         return (f"it has {self.found.links} names (hard links); only this one will change",)

@@ -81,7 +81,7 @@ class IndentMap(Struct, frozen=True):
         return all(_width(wanted) == _width(found) for wanted, found in self.known.items())
 
     def _is_level(self, blanks: str) -> bool:
-        """Say whether both sides have this level, where one depth does not show it."""
+        """Return whether both sides have this level, where one depth does not show it."""
         if len(self.known) > 1:
             return True
         return len(blanks) >= len(self.search_unit) and not self._differs()
@@ -125,9 +125,9 @@ def first_bare(search: Sequence[str], found: Sequence[str]) -> str | None:
 
 
 def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
-    """Return search indentation to file indentation.
+    """Return search indentation to file indentation, or None for another structure.
 
-    None if one stands for two in the file, or deeper is shallower there: another structure.
+    That is where one means two in the file, or deeper is shallower there.
     """
     known: dict[str, str] = {}
     if first_bare(search, found) is not None:
@@ -143,7 +143,7 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
 
 
 def is_same_structure(search: Sequence[str], found: Sequence[str]) -> bool:
-    """Say whether there is a map, but for one slipped line."""
+    """Return whether the structures match, but for one slipped line."""
     return pairs(search, found) is not None or slipped(search, found) is not None
 
 

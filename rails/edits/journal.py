@@ -48,7 +48,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def same_bytes(self) -> bool:
-        """Say whether only the permission bits change."""
+        """Whether only the permission bits change."""
         return self.before_sha256 == self.after_sha256
 
 

@@ -1,4 +1,4 @@
-"""Refusals in the words of a sender of patches or files, who knows no tools and parameters."""
+"""Refusals reworded for senders of patches or files, who know no tool parameters."""
 
 from __future__ import annotations
 

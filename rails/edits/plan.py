@@ -376,7 +376,7 @@ def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
 
 
 def _losses(change: FileChange) -> Sequence[str]:
-    """A large diff hides these."""
+    """Return losses that a large diff hides."""
     if change.before is None and (why := paths.not_on_windows(change.path)):
         return (f"Windows cannot have a file of this name: {why}",)
     if not change.before or change.after is None:

@@ -20,7 +20,7 @@ def file_states(workspace: Workspace, journal: Journal) -> list[State]:
 
 
 def is_complete(found: Sequence[State]) -> bool:
-    """Say whether all is on disk, apart from what others overwrote since."""
+    """Return whether all is on disk, apart from what others overwrote since."""
     ours = [state for state in found if state.now == AFTER and state.slot != OTHER]
     later = [state for state in found if state.was_after]
     return len(ours) + len(later) == len(found) and (bool(ours) or any(state.slot for state in later) or not found)
@@ -51,7 +51,7 @@ def left_alone(states: Sequence[State]) -> list[str]:
 
 
 def clear(workspace: Workspace, states: Sequence[State], *, old_too: bool = True) -> list[str]:
-    """Remove what waits beside the files, and sync. Raises OSError.
+    """Remove the slots beside the files, and sync. Raises OSError.
 
     Others' saves are kept, and old bytes beside them if ``old_too``. Returns a sentence for each.
     """

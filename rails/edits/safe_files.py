@@ -176,7 +176,7 @@ class Workspace:
                 os.close(self._folders.pop(parts))
 
     def still_there(self, parts: tuple[str, ...]) -> bool:
-        """Say whether the path leads to the held folder."""
+        """Return whether the path leads to the held folder."""
         again = Workspace(self.project, self.disk)
         again._folders[()] = os.dup(self._folders[()])
         try:

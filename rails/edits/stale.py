@@ -32,7 +32,7 @@ class KnownFiles(Struct, frozen=True):
 
 
 def can_merge(data: bytes) -> bool:
-    r"""Say whether ``data`` is text that can be cut at ``\n``."""
+    r"""Return whether ``data`` is text that can be cut at ``\n``."""
     coded = decode_text(data)
     return coded is not None and not coded.encoding.startswith(("utf-16", "utf-32"))
 
@@ -54,14 +54,14 @@ def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
 
 
 def kept_note(kept: Sequence[tuple[int, int]]) -> str:
-    """Say where somebody's changes were kept."""
+    """Return a note on somebody's lines that a merge kept."""
     places = ", ".join(f"{first}–{last}" if last >= first else f"before {first}" for first, last in kept[:_PLACES])
     more = f" and {len(kept) - _PLACES} more" if len(kept) > _PLACES else ""
     return f"merged: somebody changed the file since it was read; their lines ({places}{more}) were kept"
 
 
 def as_it_is_now(data: bytes, wanted: EditRequest) -> str:
-    """Say where the text is now, or what comes nearest."""
+    """Return where the text is now, or what is nearest, in words."""
     coded = decode_text(data)
     if coded is None:
         return ""

@@ -1,11 +1,9 @@
-"""The one way in which a file of the project is replaced, made or removed.
+"""Replaces, makes and removes the project's files; nothing else does.
 
-A file and its slot, a name beside it that is ours, are exchanged in one system call; a save that came out is exchanged
-back. Only slots are removed, and only if the journal has their bytes.
-
-Not covered: a program that writes on into a file it opened before. Where the system cannot exchange (macOS, some
-network disks), a replaced file is away for an instant; without exclusive rename and hard links too, a file made then is
-overwritten.
+A file and its slot, a name beside it that is ours, are exchanged in one system call; a save that came out is
+exchanged back. Only slots are removed, and only if the journal has their bytes. Not covered: a program that writes on
+into a file it opened before. Where the system cannot exchange (macOS, some network disks), a replaced file is away
+for an instant; without exclusive rename and hard links too, a file made then is overwritten.
 """
 
 from __future__ import annotations
@@ -47,12 +45,12 @@ class State(Struct, frozen=True):
 
     @property
     def is_foreign(self) -> bool:
-        """Say whether somebody else wrote or deleted the file."""
+        """Whether somebody else wrote or deleted the file."""
         return self.now in (OTHER, GONE)
 
     @property
     def was_after(self) -> bool:
-        """Say whether somebody overwrote our bytes, as far as the slot shows."""
+        """Whether somebody overwrote our bytes, as far as the slot shows."""
         return self.is_foreign and self.slot in (EMPTY, TWIN, BEFORE)
 
 

@@ -94,7 +94,7 @@ class View:
 
     @property
     def mixed(self) -> bool:
-        """Say whether line endings differ."""
+        """Whether line endings differ."""
         return 0 < len(self._shifts) < self.flat.count("\n")
 
 

@@ -77,7 +77,7 @@ class ApprovedState(Struct, frozen=True):
 
 
 def is_configuration(path: str) -> bool:
-    """Say whether a file configures checks."""
+    """Return whether a file configures checks."""
     return path.rpartition("/")[2] in _NAMES
 
 

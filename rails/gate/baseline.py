@@ -161,7 +161,7 @@ class _Comparison:
         return {key: sorted(some) for key, some in lines.items()}
 
     def _touched(self, finding: Finding, left: _Lines) -> bool:
-        """Say whether it is old, in the same changed block, on a similar line."""
+        """Return whether it is old, in the same changed block, on a similar line."""
         candidates = left.get(nameless(finding, self.new.lines))
         if candidates is None:
             return False

@@ -20,7 +20,7 @@ _LOADED: Final = (".py", ".cfg", ".ini")
 def of_the_change(
     project: Path, home: Path, files: Sequence[File], gone: Sequence[FileChange], author: Author | None
 ) -> Iterator[Finding]:
-    """Yield them. ``project`` holds the configuration in force; ``home`` is the project."""
+    """Yield the findings. ``project`` holds the configuration in force; ``home`` is the project."""
     sides: list[tuple[str, bytes | None, bytes | None]]
     sides = [(file.path, file.before, file.after) for file in files if file.compared]
     created = [path for path, before, _ in sides if before is None]

@@ -30,7 +30,7 @@ _ALL: Final = 100.0
 
 
 def is_measured(project: Path) -> bool:
-    """Say whether the project sets a coverage threshold."""
+    """Return whether the project sets a coverage threshold."""
     return re.search(rb"fail[_-]under", _configuration(project)) is not None
 
 

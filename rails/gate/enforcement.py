@@ -74,7 +74,7 @@ class CheckModes(Struct):
     sent: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def of(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
-        """Return how much it counts now; a retry is counted, and the human's after its attempts."""
+        """Return a finding's mode, counting a retry; after its retries a human decides."""
         mode = self.peek(check, agent, rule, otherwise)
         self.sent[check, agent, rule] += mode == "retry"
         return mode

@@ -65,7 +65,7 @@ class File(Struct):
         return CheckJob(self.path, self.before, self.after, keep)
 
     def is_pointer(self) -> bool:
-        """Say whether it is a Git LFS pointer; if so, note it."""
+        """Return whether it is a Git LFS pointer; if so, note it."""
         if not _POINTER.fullmatch(self.after):
             return False
         self.not_checked.append(
@@ -113,7 +113,7 @@ _Counts = defaultdict[tuple[str, str, str], deque[Finding]]
 
 
 def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings, moved: _Counts) -> Iterator[Finding]:
-    """Yield findings, new where the count grew: old is the largest of the same line's, a moved or an edited one's."""
+    """Yield findings, new where the count exceeds that of the same, moved or edited line."""
     counts: _Counts = defaultdict(deque)
     for found in old.findings:
         if _COUNTED.search(found.rule):

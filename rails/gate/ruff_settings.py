@@ -16,7 +16,7 @@ NAMES: Final = frozenset({"pyproject.toml", "ruff.toml", ".ruff.toml"})
 
 
 def ask_no_less(project: Path, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> bool:
-    """Say whether by ruff's account no file is checked less. ``files`` are the changed ones' sides."""
+    """Return whether by ruff's account no file is checked less. ``files`` are the changed ones' sides."""
     folders = {path.rpartition("/")[0] for path in files} | {""}
     try:
         old = _settings(project, folders, {path: before for path, (before, _) in files.items()})

@@ -24,7 +24,7 @@ def status_of(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Stat
 
 
 def checked_nothing(verdict: Verdict) -> bool:
-    """Say whether nothing looked at what there was."""
+    """Return whether nothing looked at what there was."""
     looked = any(one.checks for one in verdict.evidence) or any(run.config == COMMAND for run in verdict.checks)
     return not looked and bool(verdict.evidence or verdict.not_checked)
 

@@ -17,7 +17,7 @@ _CHUNK: Final = 1 << 20
 
 
 def has_content(project: Path, place: Path, name: str) -> bool:
-    """Say whether a file (no link) has the bytes of an object, up to line endings. Raises OSError."""
+    """Return whether a file (no link) has the bytes of an object, up to line endings. Raises OSError."""
     folder = real_path(place.parent)
     if not folder.is_relative_to(project):
         return False

@@ -151,7 +151,7 @@ def commit_of(project: Path, revision: str) -> str:
 
 
 def knows(project: Path, revision: str) -> bool:
-    """Say whether there is such a commit."""
+    """Return whether there is such a commit."""
     return bool(commit_of(project, revision))
 
 
@@ -176,7 +176,7 @@ def own_ignore_files(project: Path) -> tuple[Path, Path]:
 
 
 def changed_pattern(pattern: str, before: bytes | None, now: bytes) -> bool:
-    """Say whether a pattern may not have been in effect ``before``."""
+    """Return whether a pattern may not have been in effect ``before``."""
     sides = [list(map(str.rstrip, (data or b"").decode("utf-8", "replace").splitlines())) for data in (before, now)]
     was, are = (_exceptions(side, pattern) for side in sides)
     return was is None or are is None or not was <= are

@@ -43,7 +43,7 @@ TextReader: TypeAlias = Callable[[str, SchemaValue], ParsedJson | BrokenText | N
 
 
 class Conversion(NamedTuple):
-    """Its place, the old value, the new type, and repairs."""
+    """A conversion: place, old value, new type, repairs."""
 
     place: JsonPlace
     source: str | float

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words: a place, a sentence, and what is allowed.
+"""Schema violations in words: place, sentence, and what is allowed.
 
 A model reads the sentences, so they quote the value and name the nearest allowed one.
 """

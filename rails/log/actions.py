@@ -73,7 +73,7 @@ def question_text(asked: ApprovalOpened) -> str:
 
 
 def is_of_agent(asked: ApprovalOpened) -> bool:
-    """Whether an agent asks for words (``ask_user``), answerable after its run."""
+    """Return whether an agent asks a person (``ask_user``), answerable after its run."""
     return asked.kind == "user" and not asked.id.startswith("user-")
 
 
@@ -86,7 +86,7 @@ def result_of_person(request_id: str, words: str, by: str) -> ToolExecutionResul
 
 
 def how_to_answer(session_id: str) -> str:
-    """Return how the question of a session's agent is answered."""
+    """Return the command that answers an agent's question."""
     return f"Answer with: ai-rails answer {session_id} WORDS."
 
 

@@ -56,7 +56,7 @@ class LiveText:
             self._partly(self._shown())
 
     def note(self, record: Record) -> None:
-        """Start anew if an answer is whole, failed, or asked for."""
+        """Start over if an answer is complete, failed, or requested."""
         if record.kind in (LlmCall, LlmResponse, LlmError) and self._text:
             self._text = ""
             self._told = 0

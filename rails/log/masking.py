@@ -206,7 +206,7 @@ def of_env_file(text: str) -> tuple[str, ...]:
 
 
 def _is_token(value: str) -> bool:
-    """Whether a value has what no number, version, date, name, host or path has."""
+    """Return whether a value has what no number, version, date, name, host or path has."""
     if _USER.search(value) or not _PLAIN.fullmatch(value):
         return any(sign.isdigit() for sign in value)
     place = value.startswith(("/", "~/", "./", "../"))
@@ -266,7 +266,7 @@ class Masker:
         self._exact = re.compile("|".join(map(re.escape, self._forms))) if self._forms else None
 
     def may_touch(self, text: str) -> bool:
-        """Whether ``text`` may hold a secret: quick, wrong only towards yes."""
+        """Return whether ``text`` may hold a secret: quick, wrong only towards yes."""
         if any(map(text.__contains__, _TRIGGERS)) or any(map(text.lower().__contains__, _HEADERS)):
             return True
         known = self._exact is not None and self._exact.search(text)

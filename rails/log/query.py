@@ -56,19 +56,19 @@ class Query(Struct, frozen=True):
     pieces: tuple[str, ...] = ()
 
     def takes_session(self, session_id: str) -> bool:
-        """Whether records of this session may match."""
+        """Return whether records of this session may match."""
         return session_id not in self.not_sessions and (not self.sessions or session_id in self.sessions)
 
     def takes_time(self, timestamp: str) -> bool:
-        """Whether a record of this time may match."""
+        """Return whether a record of this time may match."""
         return self.after <= timestamp and (not self.before or timestamp < self.before)
 
     def has_phrases(self, words: Words) -> bool:
-        """Whether these words include all required and no excluded phrases."""
+        """Return whether these words include all required and no excluded phrases."""
         return all(_has_phrase(words, phrase) is not phrase.negative for phrase in self.phrases)
 
     def has_facets(self, facets: frozenset[tuple[str, str]]) -> bool:
-        """Whether these fields include all required and no excluded ones."""
+        """Return whether these fields include all required and no excluded ones."""
         return all(_has_facet(facets, facet) is not facet.negative for facet in self.facets)
 
 

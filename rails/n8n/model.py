@@ -100,7 +100,7 @@ def shown_value(value: object) -> str:
 
 
 def is_expression(value: object) -> bool:
-    """Say whether n8n evaluates a parameter's value."""
+    """Return whether n8n evaluates a parameter's value."""
     return isinstance(value, str) and value.startswith("=")
 
 
@@ -323,7 +323,7 @@ def reachable(start: Iterable[str], following: Callable[[str], Iterable[str]]) -
 
 
 def is_position(value: object) -> bool:
-    """Say whether n8n accepts a position."""
+    """Return whether n8n accepts a position."""
     return isinstance(value, list) and len(value) == 2 and all(json_kind(one) == "number" for one in value)
 
 

@@ -17,7 +17,7 @@ _OTHER_WIRES: Final = ("edges", "links")
 
 
 def looks_like_workflow(value: object, path: str = "") -> bool:
-    """Say whether a JSON value is a workflow or a list of them, sound or broken.
+    """Return whether a JSON value is a workflow or a list of them, sound or broken.
 
     One sign is enough: ``nodes`` with ``connections`` and a key of n8n's; a node type of its packages; empty ``nodes``
     if ``path`` names a flow.

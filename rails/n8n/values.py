@@ -34,7 +34,7 @@ NOTHING: Final = (None, UNDEFINED)
 
 
 def is_numeric(value: Value) -> bool:
-    """Whether a value is a number."""
+    """Return whether a value is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -79,7 +79,7 @@ class JsonBlock(NamedTuple):
     first: tuple[int, int] = (1, 1)
 
     def explain(self, fault: JsonFault) -> str:
-        """Say what is wrong, and where in the answer."""
+        """Return what is wrong, with the place in the answer."""
         return explain_json_fault(self.body, fault, self.first, OF_ANSWER)
 
     def at(self, key: str) -> int:

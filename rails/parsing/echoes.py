@@ -1,4 +1,4 @@
-"""Calls that were, in any form, in a text that the agent read: it is not their author.
+"""Finds calls copied, in any form, from a text that the agent read.
 
 Only letters and digits are compared. The newest text is kept, up to a bound.
 """
@@ -54,7 +54,7 @@ class ReturnedTexts:
             self._size -= len(self._texts.popleft()[0])
 
     def origin(self, raw: str) -> str:
-        """Return where a call's text was, or ""."""
+        """Return where a call was read, or ""."""
         if not self._texts:
             return ""
         words = words_of(_FENCE.sub("", raw))
@@ -63,7 +63,7 @@ class ReturnedTexts:
         return next((origin for text, origin in reversed(self._texts) if words in text), "")
 
     def origin_of_parts(self, tool: str, parameters: Mapping[str, Json]) -> str:
-        """Return where a call's names and values were together, or ""."""
+        """Return where a call's names and values were read together, or ""."""
         if not self._texts:
             return ""
         parts = [words_of(one) for key, value in parameters.items() for one in (key, dumps(value, ensure_ascii=False))]

@@ -169,7 +169,7 @@ class _Answer:
         return classify.form_calls(block, read, self._tools)
 
     def _unless_around(self, outcome: RawRequest | Refusal, span: BlockSpan) -> RawRequest | Refusal | None:
-        """Return an outcome, or what a later closing mark of a container leaves of it."""
+        """Return the outcome, a refusal, or None, if a later closing mark puts it in a container."""
         around = self._blocks.strays.around(span.start)
         if around is None or (around.kind == "call" and isinstance(outcome, Refusal)):
             return outcome

@@ -1,4 +1,4 @@
-"""Which files a project has: the only disk access of reading an answer."""
+"""The project's files: the only disk access of reading an answer."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> b
 
 
 def what_is_read(text: str) -> str:
-    """Return which fences were passed over, and which forms are read."""
+    """Return a hint: which fences were skipped, and which forms are read."""
     spans = [item for item in find_blocks(text[:_CHARS], {}).items if not isinstance(item, str)]
     fences = [one for one in spans if one.container is None and one.kind != "xml" and not is_talk(_info(one))]
     lines = [str(line_column(text, one.start)[0]) for one in fences[:_TOLD]]

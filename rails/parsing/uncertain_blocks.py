@@ -133,7 +133,7 @@ _LEAD_CHARS: Final = 200
 
 
 def led(span: BlockSpan, lead: str) -> list[BlockResult]:
-    """Judge a call in another model's form behind ``lead``; nothing if it is meant."""
+    """Refuse a call in another model's form behind ``lead``, unless it is meant."""
     half = _LEAD_CHARS // 2
     if _LEAD.fullmatch(lead if len(lead) < _LEAD_CHARS else lead[:half] + lead[-half:]):
         return []
@@ -278,7 +278,7 @@ class Doubts:
 
 
 def only_led(outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether the outcomes' block was not looked into."""
+    """Return whether the block was refused unread."""
     return all(isinstance(one, Refusal) and one.code in ("unread", "unterminated") for one in outcomes)
 
 

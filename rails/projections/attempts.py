@@ -90,7 +90,7 @@ def explain_failures(turns: Sequence[TurnView]) -> tuple[str, ...]:
 
 
 def caption(row: AttemptRow) -> str:
-    """Say who failed how often, and how it ended."""
+    """Return who failed how often, and how it ended."""
     return one_line(_sentence(row), 600)
 
 
@@ -130,9 +130,9 @@ def _same_again(now: _Try, previous: _Try) -> tuple[Attempt, str]:
 
 
 def _ended(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, str]:
-    """Return whether a turn without failures mends the last: by a change, the same tool, or an answer's form.
+    """Return whether a turn without failures fixes the last one's: by a change, the same tool, or a valid answer.
 
-    Words mend no request, and no claim.
+    Prose fixes no request, and no claim.
     """
     if not row:
         return "", ""
@@ -159,14 +159,15 @@ REFLEX_SECONDS: Final = 2.0
 
 
 def hardly_read(approval: ApprovalView, lines: int) -> bool:
-    """Whether a person approved faster than anybody reads."""
+    """Return whether a person approved faster than anybody reads."""
     by_person = approval.answer == "approve" and approval.by.startswith("human")
     return by_person and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS
 
 
 class TurnDoubt(Struct, frozen=True):
-    """A turn's doubt; ``at_end``: only in ended sessions. Without ``words``: ``steps`` were written, odd if later
-    undone.
+    """A doubt about a turn; ``at_end``: only in ended sessions.
+
+    Without ``words``: ``steps`` were written, odd if later undone.
     """
 
     turn: int

@@ -186,7 +186,7 @@ def _result_json(result: ToolExecutionResult) -> dict[str, Json]:
 
 
 class _Frame:
-    """What the records around the turns say."""
+    """Facts from the records around the turns."""
 
     def __init__(self) -> None:
         self.task = self.project = self.outcome = self.message = ""

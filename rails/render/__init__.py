@@ -1,1 +1,1 @@
-"""What is shown, without where it comes from."""
+"""Blocks and their drawing, independent of their source."""

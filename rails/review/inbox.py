@@ -71,17 +71,17 @@ class Inbox:
                 yield question
 
     def listening(self, session_id: str) -> bool:
-        """Whether the run takes answers from another process."""
+        """Return whether the run takes answers from another process."""
         return self._key is not None and PendingAnswers(self._state, session_id, self._key).listening
 
     def asked(self, question: ApprovalQuestion) -> ApprovalOpened:
-        """Return everything that is asked. Raises LogError."""
+        """Return the entire question. Raises LogError."""
         event = full(question.record, self._state).event
         assert isinstance(event, ApprovalOpened), "a question begins with this event"
         return event
 
     def answer(self, question: ApprovalQuestion, words: str, by: str) -> AnswerState:
-        """Write words for an agent whose run has stopped. Raises LogError."""
+        """Write the answer to an agent whose run has stopped. Raises LogError."""
         role = self.asked(question).agent
         closed = ApprovalClosed(f"answered: {words}", question.id, question.digest, question.number, "answered")
         with SessionLog.reopen(self._state, question.session_id) as log:
@@ -90,7 +90,7 @@ class Inbox:
         return AnswerState("answered", f"Saved. The agent goes on with it: ai-rails run --resume {question.session_id}")
 
     def rule_words(self, asked: ApprovalOpened) -> str:
-        """Say what the offered rule would have done in past sessions."""
+        """Return what the offered rule would have done in past sessions."""
         rule = asked.grant.rule if asked.grant else ""
         file = read_policy(rule.encode("utf-8", "replace"), "this session")
         if not file.rules or file.mistakes:
@@ -123,11 +123,11 @@ class Inbox:
         return self._settled(question, AnswerState("sent", words, mine=True))
 
     def hears(self, session_id: str) -> bool:
-        """Whether the session is a conversation waiting for words."""
+        """Return whether the session is a conversation waiting for a message."""
         return self._key is not None and PendingAnswers(self._state, session_id, self._key).hearing
 
     def say(self, session_id: str, words: str) -> AnswerState:
-        """Leave words for a conversation."""
+        """Leave a message for a conversation."""
         if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).hearing:
             return AnswerState("withdrawn", "The conversation does not wait for words just now; nothing was said.")
         if not box.say(words):

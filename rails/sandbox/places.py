@@ -55,7 +55,7 @@ def states_shown(view: SandboxView) -> list[Path]:
 
 
 def _may_show(path: Path, view: SandboxView) -> bool:
-    """Whether a folder holds only programs: no home, root, or parent of project or layer."""
+    """Return whether a folder holds only programs: no home, root, or parent of project or layer."""
     if path in (Path("/"), Path.home()) or any(path.is_relative_to(system) for system in _SYSTEM):
         return False
     return not view.project.is_relative_to(path) and not (view.layer and view.layer.folder.is_relative_to(path))
@@ -176,7 +176,7 @@ def _line(file: Path) -> str:
 
 
 def lacks_git(project: Path, level: int) -> bool:
-    """Whether a project is in a repository but git fails in its sandbox."""
+    """Return whether a project is in a repository but git fails in its sandbox."""
     own = project / ".git"
     if own.is_dir():
         return own.is_symlink()

@@ -178,7 +178,7 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
 
 
 def ended_within(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
-    """Whether it ends in time; asks the kernel if possible, cheaper than sleeping."""
+    """Return whether it ends in time; asks the kernel if possible, cheaper than sleeping."""
     if process.poll() is None and hasattr(os, "pidfd_open"):
         # Gone already where another thread has ended it and waited for it.
         with contextlib.suppress(ProcessLookupError):

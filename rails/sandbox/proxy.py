@@ -127,7 +127,7 @@ def allowed_address(name: str, port: int, hosts: Sequence[str]) -> str:
 
 
 def names_host(host: str, name: str, port: int) -> bool:
-    """Whether an entry (:data:`~rails.sandbox.values.HOST`) allows the host."""
+    """Return whether an entry (:data:`~rails.sandbox.values.HOST`) allows the host."""
     allowed, _, wanted = host.casefold().partition(":")
     if port != int(wanted) if wanted else port not in _PORTS:
         return False

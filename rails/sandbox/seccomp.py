@@ -84,7 +84,7 @@ _PRETENDED: Final = (
 
 
 def supported() -> bool:
-    """Whether this machine's system-call numbers are known."""
+    """Return whether this machine's system-call numbers are known."""
     return platform.system() == "Linux" and platform.machine() in _MACHINES
 
 

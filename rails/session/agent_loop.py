@@ -97,7 +97,7 @@ class SessionState:
 
 @dataclass
 class AgentLoop:
-    """One agent at work on task ``step``, from 0. ``told``: of claims that its deeds do not show."""
+    """One agent at work on task ``step``, from 0. ``told``: about claims without evidence."""
 
     state: SessionState
     context: TurnContext
@@ -326,7 +326,7 @@ class AgentLoop:
             self._reduce(step)
 
     def compact(self) -> str:
-        """Leave out all answers but the last; return why not, or ""."""
+        """Summarize all answers but the last; return why not, or ""."""
         self.window.of(self.context.model, self.state.budget.prices)
         step = self.window.step(self.context, self.messages, 0, self.state.tried, page=True)
         if step is None:

@@ -84,6 +84,6 @@ class AnswerReader:
             self._aside("a request was announced", partial(announce, self._context, found))
 
     def _aside(self, doing: str, step: Callable[[], object]) -> None:
-        """What fails once is left out from then on."""
+        """Publish an event for the view; stop publishing after the first error."""
         if isinstance(attempted(self._context.publish, (), doing, step), RequestResult):
             self._live = False

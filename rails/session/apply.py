@@ -399,7 +399,7 @@ class Collector(Struct):
 
 
 class DryRunApprover(Struct):
-    """Shows each question, remembers that it came so far, and says no."""
+    """Shows each question, remembers that it was asked, and denies."""
 
     show: Callable[[ApprovalRequest], None] | None = None
     reached: list[ApprovalRequest] = field(default_factory=list)

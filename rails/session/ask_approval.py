@@ -57,7 +57,7 @@ def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
 
 
 def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str] | None:
-    """Return what says why a list or search leaves a file out, or ``None``."""
+    """Return a function that tells why a list or search omits a file, or ``None``."""
     rules = context.approver
     agent = context.agent.name
     if request.tool_name == READ_FILE.name or not isinstance(rules, RuleBook):
@@ -68,7 +68,7 @@ def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str
 
 
 def unlisted(context: TurnContext, path: str) -> str:
-    """Return the rule that keeps a file from being shown unasked, or ""."""
+    """Return the rule that forbids showing a file unasked, or ""."""
     rules = context.approver
     return rules.keeps_back(context.agent.name, path, (READ_FILE.name,)) if isinstance(rules, RuleBook) else ""
 

@@ -1,4 +1,4 @@
-"""A step of the context window, planned, with its page, and published."""
+"""Plans and publishes reductions of the context, with their pages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ModelWindow:
     _sizes: EachOnce[int] = field(default_factory=lambda: EachOnce(window.size))
 
     def of(self, model: Model, prices: Mapping[str, Price]) -> None:
-        """Be ``model``'s window: from the settings, else its server, else what such models have."""
+        """Set ``model``'s window: from the settings, its server, or its class."""
         price = price_of(model.name, prices)
         if model.name not in self.said:
             self.said[model.name] = (price and price.window) or model.served_window()
@@ -58,7 +58,7 @@ class ModelWindow:
         return window.estimate(context.system, context.tools, ()) + sum(self._sizes.of(messages))
 
     def fitted(self, context: TurnContext, messages: Sequence[Message], tried: Tried) -> ContextReduced | None:
-        """Return the step that is due, published, or ``None``. Raises ModelError where none is enough."""
+        """Publish and return the reduction that is due, or ``None``. Raises ModelError if none suffices."""
         if not self.tokens:
             return None
         room = window.room(self.tokens, context.model.max_tokens)
@@ -78,7 +78,7 @@ class ModelWindow:
     def step(
         self, context: TurnContext, messages: Sequence[Message], over: int, tried: Tried, *, page: bool = False
     ) -> ContextReduced | None:
-        """Publish and return the step that saves ``over`` tokens; ``None`` where nothing can."""
+        """Publish and return a reduction by ``over`` tokens; ``None`` if impossible."""
         thought = window.estimate(context.system, context.tools, messages)
         now = self.measured.tokens(thought)
         over = over * thought // now

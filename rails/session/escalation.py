@@ -142,7 +142,7 @@ def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
 
 
 def state(written: Mapping[str, str]) -> str:
-    """Say what the agent's work left in the project."""
+    """Return what the agent's work left in the project."""
     if not written:
         return "nothing was written; all files are as they were."
     files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in islice(written.items(), 20))

@@ -1,4 +1,4 @@
-"""All words that the model reads. The first words are fixed: programs and people look for them."""
+"""All messages to the model. The first words are fixed: programs and people search for them."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str 
 
 
 def known(ids: tuple[str, ...], tool_name: str, times: int) -> RequestResult:
-    """A look with the same result, ``times`` times by now."""
+    """The same look with the same result, for the ``times``-th time."""
     text = f"Result of {tool_name}: unchanged since you asked for it; you have it above."
     if times > 1:
         text += f" You have asked {times + 1} times. What is missing is your change: send it, or say why there is none."
@@ -293,7 +293,7 @@ def output(refusals: Sequence[Refusal]) -> RequestResult:
 
 
 def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult:
-    """Requests of a truncated answer."""
+    """Requests of a truncated answer, not run."""
     names = ", ".join(dict.fromkeys(request.tool_name for request in requests))
     text = (
         f"Human/System Feedback: Your answer ended with '{stop}', so nothing of it was run, not even its whole "

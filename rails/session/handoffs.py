@@ -137,14 +137,14 @@ def sent_back(why: str, title: str, text: str, given: str) -> str:
 
 
 def contract_of(agent: Agent) -> str:
-    """Say what an agent's result must have, or ""."""
+    """Return the requirements of an agent's result in words, or ""."""
     needs = [f"the headings {', '.join(agent.headings)}"] if agent.headings else []
     needs += ["JSON that satisfies its schema"] if agent.schema is not None else []
     return " and ".join(needs)
 
 
 def wrong_with(sender: Agent, text: str) -> str:
-    """Say why ``text``, perhaps edited, is no result of ``sender``; "" when it is."""
+    """Return why ``text``, perhaps edited, is no valid result of ``sender``, or ""."""
     lacking = check_output(sender, text)
     if not text.strip():
         return "The file is empty. Nothing was handed on."

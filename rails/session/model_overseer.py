@@ -1,4 +1,4 @@
-"""The overseer's look by a model: one question after a turn, one verdict of a fixed form.
+"""The monitor by a model: one question after a turn, one verdict of a fixed form.
 
 Only with ``--overseer-model``. It sees the turn's records in bounded lines and acts on nothing. No verdict (time-out,
 fault, another form) is an alert that stops.

@@ -1,4 +1,4 @@
-"""The overseer at work: its rules look at the session after every turn, and a human decides.
+"""The monitor at work: its rules look at the session after every turn, and a human decides.
 
 Critical alerts, and those the settings make blocking, pause the run; where nobody can be asked, it stops. Others go
 back to the agent or are only shown (``rails.gate.enforcement``).

@@ -126,7 +126,7 @@ class OpenSession(Struct):
         )
 
     def asked_otherwise(self, context: TurnContext) -> TurnContext:
-        """Return the agent's context in another protocol, after one that led nowhere."""
+        """Return the agent's context in another protocol, after one failed."""
         protocol = OTHERWISE[context.protocol]
         system = context.system.replace(
             system_prompt(context.agent, self.registry, context.protocol),

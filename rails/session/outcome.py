@@ -1,7 +1,7 @@
-"""An agent's result by its deeds, and its own claims held against them.
+"""Judges an agent's result by its actions, and its claims against them.
 
-Only plain claims are read: changed files, passing tests, finished work. A verb of change is listed if counted at least
-three times in models' public answers.
+Only plain claims are read: changed files, passing tests, finished work. A verb of change is listed if counted at
+least three times in models' public answers.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
 
 
 def _said(claim: re.Pattern[str], sentence: str) -> str:
-    """Return a claim's words, "" if it is denied or supposed by what stands before it."""
+    """Return a claim's words, or "" if the words before it negate or suppose it."""
     found = claim.search(sentence)
     return found[0] if found and not _NOT.search(sentence[: found.end()]) else ""
 

@@ -173,7 +173,7 @@ def attended(approver: Approver) -> bool:
 
 
 def _shows_style(context: TurnContext) -> bool:
-    """At once if nobody rewrites, else after two returns."""
+    """Return whether style is shown: at once if nobody rewrites, else after two returns."""
     if not attended(context.approver):
         return False
     context.sent_back["style"] += 1
@@ -190,7 +190,7 @@ def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
 
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
-    """What nothing uses as yet stays: an import may come first."""
+    """Judge a plan; unused imports stay, as their use may follow."""
     started = time.monotonic()
     left = context.time_left()
     judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author, final=False)

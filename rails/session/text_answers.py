@@ -55,8 +55,9 @@ def with_deletions(
 def wishes_granted(
     context: TurnContext, prose: str, requests: Sequence[ToolRequest], outcomes: tuple[RequestResult, ...]
 ) -> tuple[tuple[RequestResult, ...], bool]:
-    """Return the outcomes with the files asked for, and whether the work is complete: its edits were made and it
-    asked besides only to see them.
+    """Return the outcomes with the requested files, and whether the work is complete.
+
+    It is if the edits were made, and only edited files requested.
     """
     if context.protocol not in IN_TEXT:
         return outcomes, False

@@ -1,4 +1,4 @@
-"""A tool that looks or runs: asked about if necessary, run, its result told."""
+"""Runs a tool that reads or executes: asks if necessary, reports the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rails.tools.runners import dispatch
 
 
 def carry_out_tool(context: TurnContext, request: ToolRequest) -> RequestResult:
-    """Run a tool, once a human agreed where its definition, a rule or an echo wants it."""
+    """Run a tool, after a human's yes if its definition, a rule or an echo requires it."""
     account = ""
     if refused := context.contained.refused(request.tool_name):
         return feedback.denied((request.id,), refused)

@@ -40,7 +40,7 @@ class Turn(Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Return whether all is done, or was so already."""
+        """Return whether all is done, or was already."""
         return self.complete or {outcome.kind for outcome in self.outcomes} == {"same"}
 
     @property

@@ -138,7 +138,7 @@ class PendingDefinition(Struct, frozen=True):
     before: str = ""
 
     def question(self) -> str:
-        """What to see before accepting: what runs, change, whole file."""
+        """Return the text to review before accepting: what runs, diff, entire file."""
         one = self.definition
         first = f"{one.tool_name} ({one.source}) {what_runs(one.transport)}"
         return printable("\n".join((first, "", *file_for_review(self.before, one.text))))

@@ -1,7 +1,7 @@
-"""Is what a tool needs there? No tool is run to find out.
+"""Checks what a tool needs, without running any.
 
-A program is looked for, a connection opened and closed, an MCP server asked for its tools; a project's only if trusted,
-for looking must run nothing else.
+A program is looked for, a connection opened and closed, an MCP server asked for its tools; a project's only if
+trusted, for looking must run nothing else.
 """
 
 from __future__ import annotations

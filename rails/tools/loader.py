@@ -278,7 +278,7 @@ _REACHES: Final = (Command, Http, Mcp)
 
 
 def _seizes(new: Definition, old: Definition | None) -> bool:
-    """Say whether an untrusted definition redirects a trusted tool's name."""
+    """Return whether an untrusted definition redirects a trusted tool's name."""
     if old is None or not old.trusted or new.trusted:
         return False
     return isinstance(new.transport, _REACHES) or new.transport != old.transport

@@ -134,7 +134,7 @@ def _listed(name: str, transport: Mcp, project: Path) -> tuple[Sequence[Mapping[
 
 
 def _file_of(name: str, transport: Mcp, project: Path) -> str:
-    """Return the file of the project that a server is, or that may name it, or ""."""
+    """Return the project file that a server is, or may name, or ""."""
     for word in transport.command:
         if (project / word).is_file() and (project / word).resolve().is_relative_to(project):
             return one_line(word)

@@ -48,7 +48,7 @@ def _commands(project: Path) -> Iterator[tuple[str, ...]]:
 
 
 def found_none(code: int, output: str) -> bool:
-    """Say whether a run found no tests: pytest ends with 5, unittest prints it."""
+    """Return whether a run found no tests: pytest ends with 5, unittest prints it."""
     return (code == 5 and "no tests ran" in output) or "\nRan 0 tests in " in output
 
 

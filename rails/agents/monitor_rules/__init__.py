@@ -1,1 +1,1 @@
-"""The overseer's rules: log patterns for a person to look at."""
+"""The monitor's rules: log patterns for a person to look at."""

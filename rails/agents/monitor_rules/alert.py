@@ -68,6 +68,6 @@ _ASKED: Final = 300
 
 
 def asked_of(request: RawRequest) -> str:
-    """Return a request's tool and parameters as text; long ones by beginning and digest."""
+    """Return a request's tool and parameters as text; long ones as beginning and digest."""
     text = f"{request.tool_name} {json.dumps(request.parameters, sort_keys=True)}"
     return text if len(text) <= _ASKED else f"{text[:_ASKED]} {sha256(text.encode())}"

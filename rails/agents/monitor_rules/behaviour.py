@@ -24,9 +24,9 @@ _CYCLE: Final = 3
 
 
 def repeated_failures() -> WatchRule:
-    """The same refusal or finding again: one alert as a habit, one as a loop.
+    """Alert when the same refusal or finding repeats: once as a habit, once as a loop.
 
-    A restarted agent is counted again.
+    A restarted agent starts at zero.
     """
     counts: Counter[tuple[str, str]] = Counter()
 
@@ -64,7 +64,7 @@ def _failure_texts(event: Event) -> Iterator[str]:
 
 
 def repeated_requests() -> WatchRule:
-    """The same request again without a change between."""
+    """Alert when a request repeats without a change in between."""
     counts: Counter[tuple[str, str]] = Counter()
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -91,7 +91,7 @@ def repeated_requests() -> WatchRule:
 
 
 def oscillation() -> WatchRule:
-    """A file that goes A, B, A, B (or A, B, C twice), its first state included."""
+    """Alert when a file goes A, B, A, B (or A, B, C twice), its initial state included."""
     states: dict[str, list[str | None]] = defaultdict(list)
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -125,7 +125,7 @@ def _cycles(history: Sequence[str | None]) -> bool:
 
 
 def invented_results(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """A tool's result in the agent's own answer."""
+    """Alert when an answer contains a tool's result."""
     if not isinstance(event, LlmResponse):
         return
     found = patterns.invented(event.text)
@@ -142,7 +142,7 @@ def invented_results(record: Record, event: Event) -> Iterator[OverseerAlert]:
 
 
 def stalling() -> WatchRule:
-    """Answer after answer without success, told once the last one failed."""
+    """Alert on a row of answers without success, once the last one failed."""
     since: defaultdict[str, list[int]] = defaultdict(list)
     told: dict[str, int] = {}
 
@@ -180,7 +180,7 @@ def _failed(event: Event) -> bool:
 
 
 def empty_answers(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """An end without a word."""
+    """Alert when an agent ends without a sentence."""
     if not isinstance(event, AgentFinished):
         return
     if is_good(event.outcome) and len(record.message.strip()) < 3:

@@ -1,6 +1,6 @@
-"""The overseer: rules over a session's records that say when a human should look.
+"""The monitor: rules over a session's records that alert a human.
 
-They do not judge the work's quality. A broken rule is itself an alert, so silence means that every rule looked.
+They do not judge the work's quality. A rule that crashes is an alert, too, so silence means that every rule ran.
 """
 
 from __future__ import annotations

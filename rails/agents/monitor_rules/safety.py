@@ -27,7 +27,7 @@ _SCRIPTS: Final = (".sh", ".bash", ".zsh", ".ps1", ".bat", ".cmd")
 
 
 def out_of_role() -> WatchRule:
-    """Tools outside the role: a warning each, critical as a habit."""
+    """Warn about each tool outside the role; critical as a habit."""
     counts: Counter[str] = Counter()
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -51,7 +51,7 @@ def out_of_role() -> WatchRule:
 
 
 def forbidden_places() -> WatchRule:
-    """A path out of the project, or to secrets and keys; each once."""
+    """Alert once about each path that leaves the project or leads to secrets and keys."""
     told: set[tuple[str, str]] = set()
 
     def look(record: Record, event: Event) -> Iterator[OverseerAlert]:
@@ -87,7 +87,7 @@ def _place_of(raw: str) -> str:
 
 
 def dangerous_commands(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """A harmful command in a tool's input, or a text too long to check."""
+    """Alert on a harmful command in a tool's input, or a text too long to check."""
     if not isinstance(event, McpRequestFormulated):
         return
     tool = event.request.tool_name
@@ -139,7 +139,7 @@ def _is_run_by_others(raw: str) -> bool:
 
 
 def credentials(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """A credential, shown by its beginning or the log's mark: an alert must not spread it."""
+    """Alert on a credential, quoting only its beginning or the log's mask."""
     match event:
         case LlmResponse(text=text, calls=calls):
             own = True
@@ -162,7 +162,7 @@ def credentials(record: Record, event: Event) -> Iterator[OverseerAlert]:
 
 
 def instructions_in_results(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """A text from outside that addresses the agent."""
+    """Alert on text from outside that addresses the agent."""
     if not isinstance(event, ToolExecutionResult):
         return
     found = patterns.instruction(event.text)

@@ -55,7 +55,7 @@ class Example(Struct, frozen=True):
 
 
 class _Mistake(Exception):
-    """What is wrong with one table, beyond its shape."""
+    """A mistake in one table that the schema cannot express."""
 
 
 class PolicyFile(Struct, frozen=True):
@@ -137,7 +137,7 @@ def _rule(table: RuleTable, number: int, source: str) -> PolicyRule:
 
 
 def _never_matches(table: RuleTable, tools: tuple[str, ...]) -> str:
-    """Say which key keeps the rule from matching a built-in tool that it names, or ""."""
+    """Return the key that keeps the rule from matching a built-in tool it names, or ""."""
     from rails.config.tables import words
 
     effects = {BUILTIN_TOOLS[name].effect if name in BUILTIN_TOOLS else "" for name in tools}

@@ -13,7 +13,7 @@ PROJECT_NAME: Final = ".rails.toml"
 
 
 def may_have_policy(project: Path) -> bool:
-    """Whether a file may hold rules. Raises OSError if it cannot be read."""
+    """Return whether a file may hold rules. Raises OSError if it cannot be read."""
     for file in (config_folder() / POLICY_NAME, project / PROJECT_NAME):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             file.lstat()

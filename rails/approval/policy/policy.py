@@ -63,11 +63,11 @@ class PolicyApprover(Struct, frozen=True):
         return any(rule.decision != "allow" for rule in self.policy.rules)
 
     def looks_at(self, request: ApprovalRequest) -> bool:
-        """Whether a rule denies or asks."""
+        """Return whether a rule denies or asks."""
         return self._tightened(request) is not None
 
     def keeps_back(self, agent: str, path: str, tools: Sequence[str], answered: ApprovalRequest | None = None) -> str:
-        """Return the rule against showing a file unasked that ``answered`` did not answer, or ""."""
+        """Return the rule that forbids showing a file unasked, unless ``answered`` covers it; or ""."""
         if not self.tightens:
             return ""
         items = [PolicyItem(agent, tool, "read", path) for tool in tools]
@@ -83,12 +83,12 @@ class PolicyApprover(Struct, frozen=True):
         return str(judgement.rules[0]) if judgement.rules and judgement.ruling != "allow" else ""
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
-        """Whether a rule with this risk lets an agent read secrets of ``tool``."""
+        """Return whether a rule with this risk lets an agent read secrets of ``tool``."""
         item = PolicyItem(agent, tool, "result", path, seen=Seen(risks=frozenset({"secret"})))
         return any(rule.decision == "allow" and rule.speaks((item,), self._around()) for rule in self.policy.rules)
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Return the question with the policy's words, where a human decides."""
+        """Return the question with the policy's remarks, where a human decides."""
         judgement = None if self.decides else self._tightened(request)
         if judgement is None:
             return request

@@ -72,7 +72,7 @@ class Conditions(Struct, frozen=True):
     risk: tuple[str, ...] = ()
 
     def hold(self, allows: bool, around: Circumstances, seen: Seen, adjusted: bool) -> bool:
-        """Say whether all conditions hold."""
+        """Return whether all conditions hold."""
         return (
             self._of_model(allows, around.model)
             and self.interactive in (None, around.interactive)
@@ -151,7 +151,7 @@ class PolicyRule(Struct, frozen=True):
         return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
 
     def matches(self, item: PolicyItem, around: Circumstances = UNKNOWN) -> bool:
-        """Say whether the rule speaks about ``item``."""
+        """Return whether the rule matches ``item``."""
         return (
             self._any_name(self.tool, item.tool)
             and self._any_name(self.agent, item.agent)
@@ -163,7 +163,7 @@ class PolicyRule(Struct, frozen=True):
         )
 
     def speaks(self, items: Sequence[PolicyItem], around: Circumstances) -> tuple[PolicyItem, ...]:
-        """Return which of ``items`` the rule matches."""
+        """Return the ``items`` that the rule matches."""
         return tuple(item for item in items if self.matches(item, around))
 
     def ruling_on(self, found: Sequence[PolicyItem]) -> Ruling:
@@ -172,7 +172,7 @@ class PolicyRule(Struct, frozen=True):
         return "ask" if unread and self.decision == "deny" else self.decision
 
     def _command(self, item: PolicyItem) -> bool:
-        """Compare a command; one that is not plain matches every rule but ``allow``."""
+        """Return whether a command matches; one that is not plain matches all rules but ``allow``."""
         if not self.command:
             return True
         if item.kind != "run" or item.command is None:
@@ -229,7 +229,7 @@ class Policy(Struct, frozen=True):
     rules: tuple[PolicyRule, ...] = ()
 
     def judge(self, request: ApprovalRequest, around: Circumstances = UNKNOWN) -> Judgement:
-        """Say what is to happen with ``request``."""
+        """Return the ruling on ``request``."""
         return self.judge_items(items_of(request), request.doubts, around)
 
     def judge_items(

@@ -47,7 +47,7 @@ WAIT_S: Final = 60.0
 
 
 def choose_place(console: Console, offer: PlaceChoice) -> str:
-    """Return the chosen handle, or "" whatever goes wrong."""
+    """Return the chosen handle, or "" after any error."""
     words = [f"take {number}" for number in range(1, len(offer.places) + 1)]
     try:
         console.put("\n".join(draw_request(place_question(offer), console.look()).lines) + "\n")

@@ -55,7 +55,7 @@ class Pasted(NoAnswer):
 
 
 class Keys:
-    """Lines from ``stream``. ``quiet_s``: without keys before a question.
+    """Reads lines from ``stream``. ``quiet_s``: without keys before a question.
 
     ``elsewhere`` ends a wait once true. ``out``: the terminal that marks pastes.
     """

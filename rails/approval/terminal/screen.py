@@ -19,7 +19,7 @@ class Look(Struct, frozen=True):
 
     @property
     def pen(self) -> TextRenderer:
-        """What draws the blocks of a question."""
+        """Return the renderer of a question."""
         return TextRenderer(self.colour, self.width, label=8, frame=False, plain=self.plain)
 
 

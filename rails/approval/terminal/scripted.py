@@ -36,7 +36,7 @@ class ScriptedApprover:
         return len(self._answers) - self._next
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Give the next answer of the script, whatever is asked."""
+        """Return the script's next answer, whatever the question."""
         self._show(request)
         if not self.remaining:
             return Decision("deny", "The script has no more answers.", self._by, of=request.digest)

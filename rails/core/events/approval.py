@@ -1,4 +1,4 @@
-"""What a human is asked and shown, and what they answer."""
+"""Events of approvals: questions and answers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
             return text.encode("utf-8", "replace")
 
     def unseen(self) -> Iterator[str]:
-        """Yield what of the file cannot be shown as it would be written."""
+        """Yield a sentence on each part of the file that cannot be shown exactly."""
         if self.change() is None:
             yield f"{self.path} ({self.kind}): not text, or too large to show here. SHA-256 after: {self.after_sha256}"
         elif self.masked:
@@ -151,7 +151,7 @@ class ApprovalOpened(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """Return that somebody is waited for."""
+        """Return that the session waits for an answer."""
         return f"waiting for a human: {self.id}"
 
     @property
@@ -161,12 +161,12 @@ class ApprovalOpened(Event, frozen=True):
 
     @property
     def careful(self) -> tuple[str, ...]:
-        """Why the word has to be typed: risks, unshowable content."""
+        """Why the word must be typed: risks, content that cannot be shown."""
         return (*self.risks, *self.unseen)
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What cannot be shown as it would be written, in sentences."""
+        """Sentences on what cannot be shown exactly."""
         return tuple(line for file in self.files for line in file.unseen())
 
 

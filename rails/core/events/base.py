@@ -55,7 +55,7 @@ class EventWithWords(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """Its own words."""
+        """The stored message."""
         return self.words
 
 

@@ -21,7 +21,7 @@ _DONE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
 
 
 def changes_in_words(changes: Sequence[ChangedFile]) -> str:
-    """Say what is done to which files."""
+    """Return the changes in words, by file."""
     return ", ".join(f"{_DONE.get(one.kind, one.kind)} {one.path}" for one in changes)
 
 
@@ -41,7 +41,7 @@ class ChangePlanned(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """What would be done to which files."""
+        """The planned changes."""
         return changes_in_words(self.changes)
 
 
@@ -75,7 +75,7 @@ class PlaceChosen(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """Where it goes."""
+        """The chosen place."""
         place = f"lines {self.first_line}–{self.last_line} of {self.path} chosen by the human"
         return f"{place}: a fuzzy match" if self.likeness < 1 else place
 
@@ -147,7 +147,7 @@ class ToolExecutionResult(Event, frozen=True, kw_only=True):
 
     @property
     def ran_tests(self) -> bool:
-        """Whether tests ran, and not only something."""
+        """Whether it was a run of tests."""
         return self.tool == RUN_TESTS.name or bool(self.facts and self.facts.get("tests"))
 
 
@@ -174,5 +174,5 @@ class Undo(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """Which step, and which way."""
+        """The step, and whether undone or redone."""
         return f"step {self.step} {'done again' if self.redo else 'undone'}"

@@ -89,7 +89,7 @@ class SessionResumed(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """From where it goes on."""
+        """The turn after which it resumes."""
         return f"Going on after turn {self.turns}"
 
 
@@ -135,7 +135,7 @@ class AgentEngage(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """Who does what."""
+        """The agent and its task."""
         return f"{self.agent}: {self.task}"
 
 
@@ -180,7 +180,7 @@ class Handoff(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """From whom to whom."""
+        """The two agents."""
         return f"{self.sender} hands over to {'you' if self.receiver == 'human' else self.receiver}: {self.file}"
 
 
@@ -237,7 +237,7 @@ class OverseerAlert(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """How grave, and what."""
+        """Severity and reason."""
         return f"{self.severity}: {self.description}" + (f" ({self.rule}: {self.mode})" if self.mode else "")
 
 

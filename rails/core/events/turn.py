@@ -1,4 +1,4 @@
-"""A question to a model: answer, calls, corrections, refusals, feedback."""
+"""Events of a turn: answer, calls, corrections, refusals, feedback."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class LlmError(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """What went wrong."""
+        """The error."""
         return self.error
 
 
@@ -145,7 +145,7 @@ class ToolRequestValidated(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """That it is valid."""
+        """A fixed sentence."""
         return f"{self.tool_name} is valid"
 
 
@@ -210,7 +210,7 @@ class ToolBlock(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """How it ended."""
+        """The block's verdict."""
         return f"block {self.verdict}"
 
 
@@ -225,7 +225,7 @@ class BlockIgnored(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """Why."""
+        """The reason."""
         return self.reason
 
 
@@ -244,7 +244,7 @@ class CorrectionEvent(Event, frozen=True):
 
     @property
     def message(self) -> str:
-        """Whether it was taken."""
+        """Whether the correction was used."""
         return f"correction not taken: {self.why}" if self.why else "corrected by the model"
 
 

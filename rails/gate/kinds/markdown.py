@@ -119,7 +119,7 @@ def _targets(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _exists(path: str, target: str, context: CheckContext, *, changed: bool) -> bool:
-    """Say whether the target exists: for ``changed`` text after the change, else before."""
+    """Return whether the target exists: for ``changed`` text after the change, else before."""
     parts: list[str] = []
     for part in (*PurePosixPath(path).parent.parts, *PurePosixPath(_unquoted(target)).parts):
         if part == "..":

@@ -37,11 +37,7 @@ class CheckJob(Struct, frozen=True):
 
 
 class CheckResult(Struct, frozen=True):
-    """``after`` is the repaired content, ``found`` its findings; ``before`` are those of the old content, which did not
-    parse if ``before_is_broken``.
-
-    A required ``not_checked`` prevents a pass. ``ran`` are its tools, if not the report's.
-    """
+    """Temporary files belong in a folder ``scratch/``; a new one elsewhere is a finding."""
 
     path: str
     after: bytes

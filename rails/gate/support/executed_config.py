@@ -33,7 +33,7 @@ def programs(project: Path) -> dict[str, bytes]:
 
 
 def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> bool:
-    """Say whether a person agreed to its current state. ``own`` is the content of ``.rails.toml``.
+    """Return whether a person agreed to its current state. ``own`` is the content of ``.rails.toml``.
 
     ``home`` is the project that ``folder`` replaces.
     """

@@ -1,8 +1,7 @@
-"""One source file through its tools: parse, then safe fixes, then the project's formatter, then the linters.
+"""Runs a source file through its tools: parser, safe fixes, the project's formatter, linters.
 
-The order matters: nothing repairs a file that does not parse, and what a fix or the formatter removes
-need not be reported. Fixes are only made for findings that the change introduced. What a language
-contributes is a :class:`Language`; the order is the same for all.
+The order matters: a file that does not parse is not repaired, and what a fix or the formatter removes is not
+reported. Only findings of the change are fixed. A :class:`Language` has the tools.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class FixAndLint(Struct):
         return replace(self._result(data, findings, earlier), before_is_broken=unknown)
 
     def _broken(self, error: Finding) -> CheckResult:
-        """One finding, whatever the linters would say about the rest of the file."""
+        """Return the syntax error as the only finding."""
         was = self._syntax(self.job.before) if self.job.before is not None else None
         if was is not None:
             self._miss(self.tools.linter, "the file does not parse, as before this change")
@@ -105,7 +104,7 @@ class FixAndLint(Struct):
         return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed, ran=ran)
 
     def _may_write(self) -> bool:
-        """Whether the text may be repaired."""
+        """Return whether the text may be repaired."""
         if self.context.fix and self.job.keep:
             self._miss("fix", self.job.keep, required=False)
         return self.context.fix and not self.job.keep
@@ -113,7 +112,7 @@ class FixAndLint(Struct):
     # -- repairs ----------------------------------------------------------------------------------
 
     def _repaired(self, decoded: Decoded, brought: NewFindings) -> bytes:
-        """Fix and format until neither changes anything; keep the agent's text when that does harm."""
+        """Fix and format until stable; return the agent's text if that does harm."""
         data = self.job.after
         seen = {data}
         settled = False
@@ -137,7 +136,7 @@ class FixAndLint(Struct):
         return data
 
     def _regression(self, data: bytes) -> str:
-        """Say what the repairs broke, if anything: every fix was parsed when made, the whole is read here."""
+        """Return what the repairs broke together, if anything; each was parsed alone."""
         was = Counter(_meaning(found) for found in self._lint(self.job.after).diagnostics)
         worse = Counter(_meaning(found) for found in self._lint(data).diagnostics) - was
         if self._unreadable(data) or any(rule == SYNTAX for rule, _ in worse):  # one that is too new stays
@@ -163,10 +162,10 @@ class FixAndLint(Struct):
         return brought.among(safe, data, self._lint(data).findings)
 
     def _applied(self, data: bytes, decoded: Decoded, chosen: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
-        """Apply the fixes that do no harm together; those that do wait for the next round, where they are others.
+        """Apply the fixes that do no harm together; the others wait for the next round.
 
-        Two fixes may be right alone and wrong together: of a name that is imported twice and used, each of the two
-        rules takes one import away. Halving finds the group; all that is outside of it is applied.
+        Two fixes may be right alone and wrong together: if a used name is imported twice, each removes one import.
+        Halving finds such a group; all others are applied.
         """
         text = _text(data)
         good = list[Diagnostic]()
@@ -184,7 +183,7 @@ class FixAndLint(Struct):
         return result
 
     def _does_harm(self, data: bytes, made: bytes) -> bool:
-        """Whether a text does not parse, or has something that keeps it from working and that ``data`` has not."""
+        """Return whether a text does not parse, or has a fatal finding that ``data`` lacks."""
         unreadable = not self.tools.linter_parses and self._unreadable(made)
         return unreadable or bool(self._breaks(made) - self._breaks(data))
 
@@ -200,7 +199,7 @@ class FixAndLint(Struct):
         return wanted
 
     def _wanted(self, data: bytes) -> bytes:
-        """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
+        """Return ``data`` formatted: entirely if the file is new or was formatted, else where touched."""
         formatted = self._format(data)
         before = self.job.before
         if formatted == data or before is None or (decoded := decode_text(data)) is None:
@@ -239,7 +238,7 @@ class FixAndLint(Struct):
     # -- tools ------------------------------------------------------------------------------------
 
     def _syntax(self, data: bytes) -> Finding | None:
-        """What the parser says about ``data``; known from the last turn for the text before this one."""
+        """Return the parser's error in ``data``, cached."""
         return self.context.once(
             (self.tools.parser, self.job.path, data), lambda: self.tools.syntax(self.job.path, data)
         )
@@ -257,7 +256,7 @@ class FixAndLint(Struct):
         return self._try(name, lambda: self.tools.other(name, self.job.path, data)) or ()
 
     def _try(self, check: str, work: Callable[[], T]) -> T | None:
-        """Run one tool; what keeps it from running is noted once for the file."""
+        """Run one tool; note once for the file why it cannot run."""
         try:
             return self._timed(check, work)
         except ExcludedError as reason:
@@ -294,6 +293,6 @@ def _meaning(found: Diagnostic) -> tuple[str, str]:
 
 
 def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings of ``mine`` that are not in ``told`` already (same rule on the same line)."""
+    """Return the findings of ``mine`` not yet in ``told`` (same rule on the same line)."""
     known = {(found.rule, found.line) for found in told}
     return tuple(found for found in mine if (found.rule, found.line) not in known)

@@ -34,7 +34,7 @@ class Kind(Struct, frozen=True):
     rules: Callable[[], RuleTexts] | None = None
 
     def wants(self, path: str) -> bool:
-        """Say whether a file's name is of this kind."""
+        """Return whether a file's name is of this kind."""
         name = path.rpartition("/")[2].lower()
         return name in self.names or suffix_of(name) in self.suffixes
 

@@ -68,7 +68,7 @@ def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
 
 
 def is_configured(project: Path, name: str) -> bool:
-    """Say whether the project has a tool's file, pyproject table or pre-commit hook."""
+    """Return whether the project has a tool's file, pyproject table or pre-commit hook."""
     row = known_rows()[name]
     if any((project / file).is_file() for file in row.get("config", ())):
         return True

@@ -46,13 +46,13 @@ class Language(Protocol):
 
     @property
     def other_format(self) -> str:
-        """Why formatting is a note and not written, or ""."""
+        """Why formatting is only noted, or ""."""
 
     def syntax(self, path: str, data: bytes) -> Finding | None:
         """Return the syntax error, if any."""
 
     def excused(self, data: bytes) -> bool:
-        """Say whether a comment excuses the file."""
+        """Return whether a comment excuses the file."""
 
     def lint(self, path: str, data: bytes) -> Findings:
         """Return the linter's findings."""
@@ -70,4 +70,4 @@ class Language(Protocol):
         """Return ignored configuration: check and reason."""
 
     def same_program(self, path: str, one: str, other: str, /) -> bool:
-        """Say whether two texts differ in layout only."""
+        """Return whether two texts differ in layout only."""

@@ -42,7 +42,7 @@ def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | st
 
 
 def run_by_python(data: bytes) -> bool:
-    """Say whether the first line names Python."""
+    """Return whether the first line names Python."""
     return data.startswith(b"#!") and _RUN_BY_PYTHON.search(data[:_LINE].split(b"\n", 1)[0]) is not None
 
 

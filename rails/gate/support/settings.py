@@ -48,7 +48,7 @@ class Mode(Struct, frozen=True):
     projects: bool = False
 
     def fits(self, path: str, agent: str, rule: str) -> bool:
-        """Say whether it fits a finding; ``rule`` matches by prefix."""
+        """Return whether it fits a finding; ``rule`` matches by prefix."""
         return (
             (not self.path or any(matches(path, pattern) for pattern in self.path))
             and (not self.agent or agent in self.agent)

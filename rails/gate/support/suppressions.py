@@ -126,7 +126,7 @@ def new_ones(
 
 
 def excuses_whole_file(data: bytes, tool: str) -> bool:
-    """Say whether a comment excuses the file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
+    """Return whether a comment excuses the file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
     if b"noqa" not in data.lower():
         return False
     for _, _, comment in _all("x.py", data):

@@ -69,7 +69,7 @@ class Pipe:
 
     @property
     def alive(self) -> bool:
-        """Say whether it runs and its output is open."""
+        """Whether it runs and its output is open."""
         return not self._ended and self._process.poll() is None
 
     def send(self, message: bytes) -> None:

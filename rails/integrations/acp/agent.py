@@ -172,7 +172,7 @@ class Conversation:
         return await asyncio.wrap_future(turn)
 
     def with_servers(self, registry: Registry, roles: Collection[str]) -> Registry:
-        """Return the tools with those of the client's servers, and tell which are left out."""
+        """Return the tools with those of the client's servers; report servers left out."""
         found, said = with_servers(registry, self.servers, self.project, roles, self.check)
         for words in said:
             self.tell(acp.update_agent_message_text(f"{words}\n\n"))
@@ -336,7 +336,7 @@ class Conversation:
             return None
 
     def _text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
-        """Return a block as text; a linked file of the project as the editor has it, if the agent may read it."""
+        """Return a block as text; a linked project file as in the editor, if the agent may read it."""
         resource = getattr(block, "resource", block)
         text = getattr(resource, "text", "")
         where = getattr(resource, "uri", "") or ""
@@ -364,7 +364,7 @@ class Conversation:
 
 
 def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
-    """Return how a turn ended; a page only if attempts ran out."""
+    """Return how a turn ended, in the protocol's words."""
     if ending.outcome == "stopped":
         return "cancelled"
     if answers and answers[-1].stop_reason == "refusal":
@@ -553,7 +553,7 @@ def _file_in(uri: str) -> str:
 
 
 def _server(given: Any) -> Mcp:  # noqa: ANN401 - any kind of the protocol
-    """Return a client's server; one of a kind that we do not do has no program to start."""
+    """Return a client's server; an unsupported kind has no program."""
     program = (getattr(given, "command", ""), *getattr(given, "args", ()))
     pairs = {one.name: one.value for one in getattr(given, "env", getattr(given, "headers", ()))}
     return Mcp(getattr(given, "url", ""), program, pairs, pairs)

@@ -53,9 +53,9 @@ def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> Hook
 
 
 def _placed(call: HookCall, before: str) -> list[HookCall]:
-    """Return the call as it is in each folder that the shell may be in after ``before``, the likeliest last.
+    """Return the call for each folder that the shell may be in after ``before``, the likeliest last.
 
-    A bracket may have ended the effect of any change.
+    A bracket may undo any change of folder.
     """
     placed = [call]
     for word in _CHANGES_TO.findall(before)[:_MOST_CHANGES]:

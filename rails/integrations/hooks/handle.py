@@ -220,7 +220,7 @@ def _shown(missed: Sequence[NotChecked]) -> str:
 
 
 def _is_news(verdict: Verdict, session: HostedSession) -> bool:
-    """Whether the person does not know all of it; a missing tool is told once."""
+    """Return whether any of it is news to the person; a missing tool is reported once."""
     news = False
     for miss in _required(verdict):
         place = "" if "install" in miss.reason else miss.path

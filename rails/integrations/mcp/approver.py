@@ -36,7 +36,7 @@ class Caller(Protocol):
         """Whether nobody waits."""
 
     def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Return what was filled in; None if nobody can, or it was ``over``; ``{}`` is a no."""
+        """Return the filled-in form; None if nobody can, or it was ``over``; ``{}`` is a no."""
 
 
 #: The caller for whom this thread works.

@@ -181,7 +181,7 @@ def _gate(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
 
 
 def _on_disk(tools: ProjectTools, paths: list[str], base: str | None, gate: Gate) -> Callable[[], Verdict]:
-    """Return what judges files on disk. Raises UsageError for files not in the project."""
+    """Return a judgement of files on disk, to call. Raises UsageError for files not in the project."""
     if missing := [path for path in paths if not real_path(tools.project / path).is_relative_to(tools.project)]:
         raise UsageError(f"{one_line(missing[0])} is outside the project. Nothing was checked.")
     found = read_changed_files(tools.project, paths, base=base)

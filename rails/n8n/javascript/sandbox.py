@@ -37,7 +37,7 @@ _VALUES_THAT_ARE_FUNCTIONS: Final = frozenset({"arrow_function", "function_expre
 
 
 def is_suspicious(code: str) -> bool:
-    """Say whether ``code`` could have a refused form."""
+    """Return whether ``code`` could have a refused form."""
     return _NAME.search(code) is not None
 
 

@@ -63,17 +63,17 @@ class ParsedScript(Struct, frozen=True):
         return next((child.type for child in self.tree.root_node.named_children if "comment" not in child.type), "")
 
     def is_code(self, start: int, end: int) -> bool:
-        """Say whether the range is outside strings and comments."""
+        """Return whether the range is outside strings and comments."""
         node = self.node_at(start, end)
         return node is None or node.type not in _NOT_CODE
 
     def is_name(self, start: int, end: int) -> bool:
-        """Say whether the range begins a name, no property."""
+        """Return whether the range begins a name, no property."""
         node = self.node_at(start, end)
         return node is None or node.type == "identifier" or self.fault is not None
 
     def may_not_fail(self, offset: int) -> bool:
-        """Say whether a run can pass ``offset`` by or catches its failure. Function bodies count as run."""
+        """Return whether a run can pass ``offset`` by or catches its failure. Function bodies count as run."""
         node = self.node_at(offset, offset + 1)
         for _ in range(_MOST_PARENTS):
             parent = node.parent if node is not None else None
@@ -117,7 +117,7 @@ def _passes_by(parent: Node, node: Node) -> bool:
 
 
 def _is_unread(node: Node) -> bool:
-    """Say whether an expression is an unread ``$('A')``, which n8n never looks up."""
+    """Return whether an expression is an unread ``$('A')``, which n8n never looks up."""
     bare = early_errors.inside_parentheses(node)
     function = bare.child_by_field_name("function") if bare is not None and bare.type == "call_expression" else None
     return function is not None and function.text == b"$"

@@ -34,7 +34,7 @@ class CatalogueInfo(Struct, frozen=True):
 
 
 def catalogue_info() -> CatalogueInfo:
-    """Say which catalogue is in force."""
+    """Return which catalogue is in force."""
     found = catalogue.current()
     file = str(catalogue.cache_file()) if found.is_full else ""
     versions = sum(map(len, found.versions.values()))

@@ -35,7 +35,7 @@ class Display(Struct, frozen=True):
     depends_on: tuple[str, ...]
 
     def visible(self, values: Mapping[str, Any], root: Mapping[str, Any], version: float, is_tool: bool) -> bool:
-        """Say whether it shows, by the level's and node's values."""
+        """Return whether it shows, by the level's and node's values."""
         for key in self.show:
             found = _values(key, values, root, version, is_tool)
             for value in found:

@@ -45,7 +45,7 @@ class Property(Struct, frozen=True, eq=False):
     raw: Mapping[str, Any]
 
     def shows(self, here: Any, root: Any, context: Context) -> bool:  # noqa: ANN401
-        """Say whether it shows, by the level's and node's values."""
+        """Return whether it shows, by the level's and node's values."""
         return self.display is None or self.display.visible(here, root, context.version, context.is_tool)
 
     @property

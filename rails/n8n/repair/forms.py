@@ -67,7 +67,7 @@ def written(value: Json) -> str:
 
 
 def fits_parameter(item: Property, value: Json) -> bool:
-    """Say whether a value has a parameter's form."""
+    """Return whether a value has a parameter's form."""
     if item.type in {"notice", "callout", "button", "hidden"}:
         return False
     if item.type == "fixedCollection":
@@ -94,7 +94,7 @@ def _is_open(item: Property) -> bool:
 
 
 def fits_group(item: Property, level: Level, entries: Json) -> bool:
-    """Say whether a value has a group's form: rows if several are allowed, else one."""
+    """Return whether a value has a group's form: rows if several are allowed, else one."""
     if item.multiple is True:
         return isinstance(entries, list) and bool(entries) and all(_is_row(row, level) for row in entries)
     return _is_row(entries, level)

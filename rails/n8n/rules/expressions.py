@@ -156,7 +156,7 @@ class _Checker:
 
 
 def is_tool(node: Node, workflow: Workflow) -> bool:
-    """Say whether models can call the node, by type or wire."""
+    """Return whether models can call the node, by type or wire."""
     short = node.type.rpartition(".")[2]
     wires = workflow.outgoing.get(node.name, ())
     return short.startswith("tool") or short.endswith("Tool") or any(wire.source_type == "ai_tool" for wire in wires)
@@ -168,7 +168,7 @@ def outside_tool(node: Node, path: JsonPath, start: int) -> Issue:
 
 
 def _is_code(text: str) -> bool:
-    """Say whether what starts as a reference is one expression: ``$json.a + 1``."""
+    """Return whether what starts as a reference is one expression: ``$json.a + 1``."""
     if len(text) > 500 or "\n" in text:
         return False
     if text.startswith("="):

@@ -81,7 +81,7 @@ _TRIGGERS: Final = frozenset(
 
 
 def is_trigger(node: Node) -> bool:
-    """Say whether a node can start a workflow, by its type's name."""
+    """Return whether a node can start a workflow, by its type's name."""
     return node.type in _TRIGGERS or node.type.lower().endswith("trigger")
 
 

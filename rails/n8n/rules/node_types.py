@@ -70,7 +70,7 @@ def _unknown(node: Node, catalogue: Catalogue) -> Issue:
 
 
 def _means_core(package: str) -> bool:
-    """Say whether it is a slip of n8n's own package name."""
+    """Return whether it is a slip of n8n's own package name."""
     return most_alike(package, ("n8n-nodes-base", "n8n-nodes-langchain"), least=0.92) is not None
 
 

@@ -77,7 +77,7 @@ def _lack(node: Node, lack: Lack) -> Issue:
 
 
 def is_of_the_editor(name: str) -> bool:
-    """Say whether only the editor sets this parameter."""
+    """Return whether only the editor sets this parameter."""
     return name in _OF_THE_EDITOR or name.lower().endswith(_EDITOR_ENDINGS)
 
 
@@ -204,5 +204,5 @@ def _one_of(values: Any) -> str:  # noqa: ANN401
 
 
 def is_kept(values: Mapping[str, Any] | None, path: JsonPath) -> bool:
-    """Say whether n8n keeps what is at ``path`` (from the parameters)."""
+    """Return whether n8n keeps what is at ``path`` (from the parameters)."""
     return at_parts(values, map(str, path)) is not UNDEFINED

@@ -75,7 +75,7 @@ def _assignments(node: Node) -> Iterator[Issue]:
 
 
 def has_bare_workflow(node: Node, parameters: Mapping[str, Json]) -> bool:
-    """Say whether a called workflow is a text where the version reads an object."""
+    """Return whether a called workflow is a text where the version reads an object."""
     value = parameters.get("workflowId")
     return _reads_locator(node, parameters) and isinstance(value, str) and bool(value) and not value.startswith("=")
 

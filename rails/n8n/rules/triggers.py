@@ -41,7 +41,7 @@ def check(
 
 
 def has_webhook(workflow: Workflow, known: Catalogue) -> bool:
-    """Say whether an enabled node has its own webhook, as Wait: n8n publishes."""
+    """Return whether an enabled node has its own webhook, as Wait: n8n publishes."""
     return any(_has_webhook(node, known) for node in workflow.nodes if not node.disabled)
 
 
@@ -117,7 +117,7 @@ def _is_configured(entry: Mapping[str, Any]) -> bool:
 
 
 def _is_truthy(value: Any) -> bool:  # noqa: ANN401
-    """Say whether JavaScript takes it for true: an empty object is."""
+    """Return whether JavaScript takes it for true: an empty object is."""
     return isinstance(value, dict | list) or bool(value)
 
 

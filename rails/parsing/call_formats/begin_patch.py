@@ -60,7 +60,7 @@ def _section(lines: Sequence[str], start: int, end: int) -> Iterator[Outcome]:
 
 
 def _hunks(path: str, body: Sequence[str], first: int) -> Iterator[Outcome]:
-    """Yield the edits. A hunk of context alone says below what the next one is."""
+    """Yield the edits. A hunk of context only places the next one below it."""
     rows: list[str] = []
     last: list[str] = []
     below: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ def _shared(last: Sequence[str], old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _sides(rows: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the lines before and after. If a context line lost its blank, none is taken off any."""
+    """Return the lines before and after. If a context line lost its blank, none loses one."""
     rows = list(rows)
     while rows and not rows[-1].strip():
         rows.pop()

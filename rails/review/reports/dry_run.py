@@ -1,5 +1,6 @@
-"""A policy tried on past questions that a person or the demo answered. Pure. What a log omits is assumed worst: a tool
-runs something, an emptied file is deleted.
+"""A policy tried on past questions that a person or the demo answered. Pure.
+
+Facts missing in a log count as the worst: a tool runs something, an emptied file is deleted.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def line_history(
 
 
 def writes(turn: TurnView, path: str) -> bool:
-    """Whether a turn wrote a file."""
+    """Return whether a turn wrote a file."""
     return any(change.path == path for result in turn.results for change in result.changes or ())
 
 

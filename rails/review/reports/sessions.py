@@ -110,7 +110,7 @@ def _open_questions(cards: Sequence[SessionStats]) -> Iterator[str]:
 
 
 def how_on(card: SessionStats) -> str:
-    """Return how a session with an open question goes on."""
+    """Return how to continue a session with an open question."""
     if card.asks:
         return how_to_answer(card.session_id)
     return f"Answer where it runs, or in ai-rails serve. Ask again with: ai-rails run --resume {card.session_id}"

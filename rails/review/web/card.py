@@ -153,7 +153,7 @@ class NumberedPieces:
             self.count += 1
 
     def row(self, line: DiffLine, parts: Sequence[Span]) -> Html:
-        """Return a line with the box of its piece at the first line of it."""
+        """Return a diff row, with its piece's box on the piece's first line."""
         changed = line.style.removeprefix("tool_") in ("add", "remove")
         piece = self._lines.get((bool(line.new), line.new or line.old)) if changed else None
         box = _choice(piece) if piece is not None and piece not in self._offered else None

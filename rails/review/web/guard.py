@@ -100,7 +100,7 @@ class Guard(Struct, frozen=True):
         return None
 
     def decides(self, asked: GuardedRequest) -> bool:
-        """Whether the token may decide."""
+        """Return whether the token may decide."""
         return self._has(asked, self.decide)
 
     def post_refusal(self, asked: GuardedRequest) -> tuple[int, str] | None:

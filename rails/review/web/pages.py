@@ -86,7 +86,7 @@ class Pages:
         self._kept: tuple[str, int, SessionView] | None = None
 
     def knows(self, session_id: str) -> bool:
-        """Whether the session exists."""
+        """Return whether the session exists."""
         return (self.state / "sessions" / session_id / LOG_NAME).is_file()
 
     def card(self, card: SessionStats) -> Html:

@@ -56,7 +56,7 @@ class Streams:
         return self._count
 
     def full(self) -> bool:
-        """Whether no more can be opened."""
+        """Return whether no more can be opened."""
         return self._count >= MOST_STREAMS
 
     async def follow(self, session_id: str, seen: int) -> AsyncIterator[bytes]:

@@ -22,7 +22,7 @@ def form_problem(definition: Definition, text: str, whose: str) -> tuple[str, Js
 
 
 def form_faults(definition: Definition, value: Json) -> list[str]:
-    """Return what of an answer is not as promised."""
+    """Return the violations of an answer's promised form."""
     promised = definition.response_format
     found = answer_faults(promised, value) if isinstance(promised, dict) else ()
     return [fault.detail for fault in found[: limits.FINDINGS_TOLD]]

@@ -309,7 +309,7 @@ def _fit(lines: list[str]) -> str:
 
 
 def glob_matches(pattern: str, path: str) -> bool:
-    """Say whether a path matches: ``**`` spans folders; without ``/`` the name counts."""
+    """Return whether a path matches: ``**`` spans folders; without ``/`` the name counts."""
     if "/" not in pattern:
         return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
     return glob_match(pattern, path, sets=True)

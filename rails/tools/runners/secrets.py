@@ -58,7 +58,7 @@ class Secrets(Struct, frozen=True):
         return {"source": dict(self.sources)} if self.sources else {}
 
     def complaint(self) -> str:
-        """Say which variables to set, without values."""
+        """Return which variables to set, without values."""
         return f"A secret is missing: set the environment variable {'; '.join(self.missing)}. Nothing was run."
 
     def mask(self, text: str) -> str:

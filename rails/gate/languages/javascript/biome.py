@@ -56,17 +56,17 @@ class BiomeTools(NodeTools):
 
     @property
     def linter(self) -> str:  # type: ignore[override]
-        """ESLint if the project has it, too."""
+        """The linter; ESLint if the project has it, too."""
         return "eslint" if self.config.eslint else "biome"
 
     @property
     def formatter_name(self) -> str:  # type: ignore[override]
-        """Prettier if the project has it, too."""
+        """The formatter; Prettier if the project has it, too."""
         return "prettier" if self.config.prettier else "biome format"
 
     @property
     def parser(self) -> str:  # type: ignore[override]
-        """The parser of what runs."""
+        """The parser's name."""
         return "biome"
 
     def version(self, tool: str) -> str:
@@ -112,7 +112,7 @@ class BiomeTools(NodeTools):
         return replace(found, message=words, remedy=remedy).as_finding(path, "biome")
 
     def excused(self, data: bytes) -> bool:
-        """Say whether a comment excuses the file."""
+        """Return whether a comment excuses the file."""
         return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
 
     def lint(self, path: str, data: bytes) -> Findings:
@@ -141,7 +141,7 @@ class BiomeTools(NodeTools):
         return self._format(path, data)
 
     def same_program(self, path: str, one: str, other: str) -> bool:
-        """Say whether both format to the same text."""
+        """Return whether both format to the same text."""
         if self.config.prettier:
             return super().same_program(path, one, other)
         try:

@@ -83,11 +83,11 @@ class NodeTools:
 
     @cached_property
     def may_run(self) -> bool:
-        """Say whether installed packages may run: contained, or agreed to by a person."""
+        """Whether installed packages may run: contained, or agreed to by a person."""
         return self.context.trusted or label().level > NONE
 
     def missing(self, tool: str) -> str:
-        """Say why a tool is missing."""
+        """Return why a tool is missing."""
         return f"{tool} is not installed; {_INSTALL}" if self.may_run else f"{tool} of the project {NOT_EXECUTED}"
 
     def version(self, tool: str) -> str:
@@ -130,7 +130,7 @@ class NodeTools:
         return Finding(path, line, column, RULE, words, "node", end_line=line, end_column=column, remedy=remedy)
 
     def excused(self, data: bytes) -> bool:
-        """Say whether a comment excuses the file."""
+        """Return whether a comment excuses the file."""
         return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
 
     def lint(self, path: str, data: bytes) -> Findings:
@@ -161,7 +161,7 @@ class NodeTools:
         return wanted
 
     def same_program(self, path: str, one: str, other: str) -> bool:
-        """Say whether Prettier formats both to the same text."""
+        """Return whether Prettier formats both to the same text."""
         try:
             return self._prettier(path, one.encode()) == self._prettier(path, other.encode())
         except (CheckError, NotCheckedError):
@@ -301,7 +301,7 @@ def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
-    """Say whether a rule reported; ESLint's messages about directives have none."""
+    """Return whether a rule reported; ESLint's messages about directives have none."""
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
 
 

@@ -64,7 +64,7 @@ class NodeWorker:
 
     @property
     def alive(self) -> bool:
-        """Say whether the process runs."""
+        """Whether the process runs."""
         return self._pipe.alive
 
     def ask(self, request: Mapping[str, Json]) -> dict[str, Json]:

@@ -92,7 +92,7 @@ class InWorkers:
         return self._found(path, decoded.text)
 
     def _left_by_black(self, path: str) -> bool:
-        """Whether ``black .`` leaves a file out, where its configuration is; what has no length is no match."""
+        """Return whether ``black .`` excludes a file, run beside its configuration; an empty match is none."""
         below = f"/{path.removeprefix(self.config.black_origin.removesuffix('pyproject.toml'))}"
         places = [*folders_to(below)[2:], below]
         try:
@@ -102,7 +102,7 @@ class InWorkers:
             raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
 
     def _left_by_flake8(self, path: str) -> bool:
-        """Whether ``flake8 .`` leaves a file out: by a name, or by where it or a folder above is."""
+        """Return whether ``flake8 .`` excludes a file, by its name, its path or a parent's."""
         project = self.context.project
         inside = PurePath(path)
         places = (*inside.parts, *(str(project / one) for one in (inside, *inside.parents)))

@@ -1,9 +1,9 @@
-"""Which black, ruff and flake8 a project has: of its own environment, or named by a lock file, a pin or pre-commit.
+"""A project's own black, ruff and flake8: in its environment, or named by a lock file, a pin or pre-commit.
 
-What they format alike is by their stability policies: black's style is that of a year, ruff's that of a minor version.
-Those of the environment work in a process of its Python, contained, once a person agreed to their names and versions:
-``gate-trust.json`` has them under the folder of the environment. Packages are not compared by content:
-what is contained can only give back another text, which is taken if it is the same program (``PythonTools.format``).
+Their stability policies say which versions format alike: black's style holds for a year, ruff's for a minor version.
+Tools of the environment run under its Python, contained, once a person agreed to their names and versions
+(``gate-trust.json``, under the environment's folder). Packages are not compared by content: a contained formatter can
+only return text, taken if it is the same program (``PythonTools.format``).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _ORDERS: Final[Mapping[str, Callable[[Numbers, Numbers], bool]]] = {
 
 
 class OwnTool(Struct, frozen=True):
-    """A tool as a project has it: the version, or a condition for it such as ``>=23,<24``, and where that is said."""
+    """A project's tool: the version, or a condition such as ``>=23,<24``, and its source."""
 
     name: str
     version: str
@@ -74,11 +74,11 @@ class OwnTool(Struct, frozen=True):
 
     @property
     def is_installed(self) -> bool:
-        """Whether it can be run: it is in the project's environment, and no older than what is understood."""
+        """Whether it can run: it is in the project's environment, and not too old."""
         return self.place in _ENVIRONMENTS and _numbers(self.version) >= _OLDEST[self.name]
 
     def formats_like(self, version: str) -> bool:
-        """Return whether another version of the tool formats as this one does, by the tool's own policy."""
+        """Return whether another version formats like this one, by the tool's own policy."""
         other = _numbers(version)
         style = other[: 2 if other[:1] == (0,) else 1]
         for sign, text in _CLAUSE.findall(self.version):
@@ -94,12 +94,12 @@ class OwnTool(Struct, frozen=True):
 
 
 def own_tool(project: Path, name: str) -> OwnTool | None:
-    """Return a project's own black, ruff or flake8; None where nothing says which it is."""
+    """Return a project's own black, ruff or flake8, or None if nothing names it."""
     return next(_known(project, name), None)
 
 
 def installed_tools(project: Path) -> tuple[OwnTool, ...]:
-    """Return those that can be run."""
+    """Return the project's tools that can run."""
     return tuple(own for own in (own_tool(project, name) for name in sorted(_OLDEST)) if own and own.is_installed)
 
 
@@ -111,7 +111,7 @@ def agree(project: Path) -> None:
 
 
 def may_run(project: Path) -> bool:
-    """Return whether a person has agreed to them in these versions, and something contains them here."""
+    """Return whether a person agreed to these versions, and a sandbox works here."""
     from rails.sandbox.probe import label
 
     tools = installed_tools(project)
@@ -120,7 +120,7 @@ def may_run(project: Path) -> bool:
 
 
 def workers(project: Path, home: Path) -> PythonPool:
-    """Return a process of the environment of ``home`` that reads ``project``, which may stand for it."""
+    """Return a process with the Python of ``home``'s environment that reads ``project``, which may replace it."""
     from rails.gate.support.warm_processes import Pipe, PythonPool, json_line
     from rails.sandbox.probe import label
     from rails.sandbox.run import start  # most projects have our versions, or none

@@ -1,4 +1,4 @@
-"""Does a Python file compile? One finding when it does not, in CPython's words, with the cause named."""
+"""Whether a Python file compiles: if not, one finding with CPython's message and the cause."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def error_in(path: str, data: bytes) -> Finding | None:
 
 
 def same_program(one: bytes, other: bytes) -> bool:
-    """Whether two Python texts differ in layout only, by our own parser; of docstrings only the words count."""
+    """Return whether two Python texts differ in layout only, by our own parser; of docstrings only the words count."""
     from tokenize import TokenError
 
     try:
@@ -35,7 +35,7 @@ def same_program(one: bytes, other: bytes) -> bool:
 
 
 def _program(data: bytes) -> object:
-    """Return what Python reads of a text, and its comments. Raises what ``ast.parse`` and ``tokenize`` raise."""
+    """Return a text's program and comments, comparably. Raises what ``ast.parse`` and ``tokenize`` raise."""
     import ast  # only what is formatted needs trees
     import io
     import tokenize
@@ -55,7 +55,7 @@ def _program(data: bytes) -> object:
 
 
 def encoding_error(path: str, data: bytes) -> Finding | None:
-    """Return what is wrong with a program that Python reads otherwise than people do."""
+    """Return the error if Python decodes a program differently from people."""
     head = b"\n".join(data.split(b"\n", 2)[:2])
     name = charsets.misleading(head) if b"coding" in head else ""
     words = f"Python reads this file as {name}, where it is a different program than shown"

@@ -1,8 +1,7 @@
-"""ruff, black and flake8 behind one interface: each answer is kept, and each answer has evidence behind it.
+"""ruff, black and flake8 behind one interface, with cached and proven answers.
 
-"No findings" is what a linter prints for a clean file and for a file it did not look at. So each file is
-also linted and formatted with a canary in its place (one for all files where no configuration tells them
-apart); a tool that says nothing about the canary is not looking at that file, and the file is "not checked".
+A linter prints "no findings" for a clean file and for one that it skips. So a canary is linted and formatted in each
+file's place (one for all files with the same configuration); if a tool ignores it, the file is "not checked".
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class PythonTools:
         self._linted: set[str] = set()
 
     def _chosen(self, ours: Tool | None) -> Tool | None:
-        """Return the project's own version of a tool where it is another one and may run, else ours."""
+        """Return the project's version of a tool if it differs and may run, else ours."""
         own = own_tool(self.context.project, ours.name) if ours else None
         if ours is None or own is None or own.version == ours.version:
             return ours
@@ -98,11 +97,11 @@ class PythonTools:
         return None if self._read_by_ruff(path, data) else found
 
     def excused(self, data: bytes) -> bool:
-        """Whether a comment excuses the whole file from ruff."""
+        """Return whether a comment excuses the whole file from ruff."""
         return suppressions.excuses_whole_file(data, "ruff")
 
     def same_program(self, _path: str, one: str, other: str) -> bool:
-        """Whether only their layout differs, by our own parser."""
+        """Return whether only their layout differs, by our own parser."""
         return syntax.same_program(one.encode(), other.encode())
 
     def _newer(self, path: str) -> bool:
@@ -146,7 +145,7 @@ class PythonTools:
         return self._looked(path, data, how)
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
-        """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
+        """Raise NotCheckedError unless ruff finds what is wrong with a canary in the file's place."""
         canary = self._looked(path, LINT_CANARY, how).diagnostics
         if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
@@ -168,7 +167,7 @@ class PythonTools:
         return Findings(_as_findings(path, found), found)
 
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
-        """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
+        """Return why the project's configuration excludes a file from ruff."""
         alone = RuffSettings(False)
         key = ("ruff canary", self.ruff.tool)
         if how.project and self.context.once(key, lambda: self.ruff.lint("canary.py", BROKEN_CANARY, alone)):
@@ -185,7 +184,7 @@ class PythonTools:
 
     @cached_property
     def other_format(self) -> str:
-        """Say in which versions the formatter is here and in the project, where they format otherwise; else ""."""
+        """Return both versions of the formatter, ours and the project's, if they format differently; else ""."""
         tool = self.black_tool if self.config.formatter == "black" else self.ruff_tool
         own = self.own.get(tool.name) if tool and self.config.formatter else None
         if tool is None or own is None or own.formats_like(tool.version):
@@ -194,7 +193,7 @@ class PythonTools:
         return f"{words}; {self.not_run}" if own.is_installed else words
 
     def origin_of(self, name: str, origin: str) -> str:
-        """Return where a tool's rules are from, and which other version there is of it, the project's or ours."""
+        """Return the source of a tool's rules, and its other version, if any."""
         if name in self.used:
             return f"{origin}; by {self.own[name]}, AI-Rails has {programs.version_of(name)}"
         return f"{origin}; the project has {self.own[name]}" if name in self.own else origin
@@ -245,12 +244,12 @@ class PythonTools:
         return self.in_workers.flake8(path, data)
 
     def left_out(self, _path: str) -> tuple[tuple[str, str], ...]:
-        """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        """Return which of the project's flake8 configuration cannot be honoured, and why."""
         return self.in_workers.left_out()
 
 
 def _has_rule(found: Sequence[Diagnostic]) -> bool:
-    """Whether one of the selected rules spoke; what does not parse is reported without any."""
+    """Return whether a selected rule reported; syntax errors have none."""
     return any(one.rule != SYNTAX for one in found)
 
 
