@@ -17,7 +17,7 @@ from rails.core.exit_codes import EXIT_BROKEN, EXIT_USAGE, RailsError
 #: New objects between two collections: at the usual 700, a short command spends a tenth of its time looking through
 #: modules that it has just loaded.
 _COLLECT_AFTER: Final = 100_000
-_REPORT: Final = "Set AI_RAILS_DEBUG=1 to see where it happened, and report that, please."
+_REPORT: Final = "Set AI_RAILS_DEBUG=1 for the traceback, and please report it."
 
 
 def console() -> NoReturn:

@@ -97,7 +97,7 @@ def test_the_picture_shows_what_the_demo_prints_and_ends_in_what_was_written(dem
     """``python docs/pictures.py`` draws it again, where a message has changed since."""
     drawn = html.unescape(re.sub(r"<style.*?</style>|<title.*?</text>|<[^>]+>", "", PICTURE, flags=re.DOTALL))
     lines, printed = [plain_words(line) for line in drawn.splitlines()], plain_words(demo)
-    assert [line for line in lines if line not in printed] == ["ai-railsdemo", "…", "…", "…"]
+    assert [line for line in lines if line not in printed] == ["…", "…", "…"]
     assert "✅Editedtests/test_cli.py" in lines[-6:]
 
 

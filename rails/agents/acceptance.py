@@ -25,7 +25,7 @@ def pending_agents(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
 
 def trust_question(agent: Agent, trust: TrustRecord) -> str:
     """Return the text to review before accepting: the replaced template, the diff, the file."""
-    first = [f"The agent {agent.name} as this project wants it ({agent.source})"]
+    first = [f"The agent {agent.name} as defined by this project ({agent.source})"]
     if agent.replaces:
         first.append(f"It takes the place of {_whose(agent.replaces)} {agent.name}.")
     tools = "all that the tool definitions give its role" if agent.tools is None else ", ".join(agent.tools) or "none"

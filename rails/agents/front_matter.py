@@ -102,7 +102,7 @@ def _plain(node: yaml.Node, source: str, depth: int) -> Json:
         for key, value in node.value:
             name = str(_plain(key, source, depth + 1))
             if name in found:
-                raise DefinitionError(f"{source}:{key.start_mark.line + 2}: the key {name!r} is there twice.")
+                raise DefinitionError(f"{source}:{key.start_mark.line + 2}: the key {name!r} occurs twice.")
             found[name] = _plain(value, source, depth + 1)
         return found
     if isinstance(node, yaml.SequenceNode):

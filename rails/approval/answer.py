@@ -53,5 +53,5 @@ def read_answer(value: object) -> PageAnswer:
         json.dumps(value, ensure_ascii=False).encode()  # text that no file could hold is none
         answer = msgspec.convert(value, PageAnswer)
     except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(f"This is no answer: {error}") from error
+        raise UsageError(f"This is not an answer: {error}") from error
     return msgspec.structs.replace(answer, reason=answer.reason.strip())

@@ -82,7 +82,7 @@ def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
     yield from _name_risks(change, path)
     old, new = (decode_text(data or b"") for data in (change.before, change.after))
     if old is None or new is None:
-        yield Risk("not_text", path, f"{path} is not text: what would be written cannot be shown.")
+        yield Risk("not_text", path, f"{path} is not text, so it cannot be shown.")
         return
     diff = file_diff(change, max_lines=card_lines(files))
     if diff.hidden or diff.shortened:
@@ -99,9 +99,7 @@ def content_risks(change: FileChange, files: int) -> Iterator[Risk]:
     added = [line.removesuffix("\r") for line in after if line not in known]
     yield from _text_risks(path, added, lambda: f"{old.text}\n{new.text}")
     if own := next(filter(_OWN_SIGNS.search, _between(before, after)), None):
-        yield Risk(
-            "hidden", path, f"{path} gets a line with signs that stand for something else here: {one_line(own, 80)}"
-        )
+        yield Risk("hidden", path, f"{path} gets a line with signs that mean something else here: {one_line(own, 80)}")
     yield from _command_risks(path, "\n".join(added))
     gone = set(after)
     if what := _secret("\n".join([*added, *(line for line in before if line not in gone)])):

@@ -25,7 +25,7 @@ _REQUEST_LINES: Final = 1_200
 _LEAST_LINES: Final = 12
 _BLANK_RUN: Final = 5
 _INEXACT: Final = (
-    "Too many lines stand in another order to be compared one by one: everything between the first and the last "
+    "Too many lines changed their order to be compared one by one: everything between the first and the last "
     "difference is shown as removed and added."
 )
 

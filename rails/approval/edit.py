@@ -220,4 +220,4 @@ def _read_back(place: Path) -> bytes:
             raise HumanEditError(f"{place.name} did not come back as a file of at most {limits.FILE_BYTES} bytes.")
         return place.read_bytes()
     except OSError as error:
-        raise HumanEditError(f"{place.name} did not come back: {error.strerror}. To leave it out, use l.") from error
+        raise HumanEditError(f"{place.name} did not come back: {error.strerror}. To leave it out, use p.") from error

@@ -17,7 +17,7 @@ def place_question(offer: PlaceChoice) -> ApprovalOpened:
     """Ask which place an edit is for."""
     options = [_place(place, number) for number, place in enumerate(offer.places, start=1)]
     none = AskedOption("", "None of them: the agent corrects it itself")
-    why = "You are asked about the change again before it is written."
+    why = "You see the change again before it is written."
     return _question("place", offer.request_id, why, (f"{offer.path}: {offer.message}",), (*options, none))
 
 
@@ -31,7 +31,7 @@ def user_question(
     about: str, lines: Sequence[str], options: tuple[AskedOption, ...], request_id: str = "", agent: str = ""
 ) -> ApprovalOpened:
     """Return a question between turns, or an ``agent``'s with the request of that id."""
-    why = "This is asked between turns: your answer writes nothing."
+    why = "Your answer writes nothing."
     return _question("user", request_id or f"user-{about}", why, lines, options, agent=agent)
 
 

@@ -66,7 +66,7 @@ class PendingAnswers:
                 return atomic_file.create(box, _name(question), letter)
         except OSError as error:
             raise LogError(
-                f"The answer cannot be left in {self._folder}: {error.strerror or error}. Nothing of it is done."
+                f"The answer cannot be left in {self._folder}: {error.strerror or error}. Nothing was done."
             ) from error
 
     def waiting(self, question: int) -> bool:
@@ -97,7 +97,7 @@ class PendingAnswers:
             else:
                 (self._folder / _HEARING).unlink(missing_ok=True)
         except OSError as error:
-            raise LogError(f"Words cannot be taken in {self._folder}: {error.strerror or error}") from error
+            raise LogError(f"Messages cannot be taken in {self._folder}: {error.strerror or error}") from error
 
     @property
     def hearing(self) -> bool:

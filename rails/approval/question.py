@@ -111,7 +111,7 @@ def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
     if request.risks:
         yield blocks.Risks(request.risks)
     if notes := tuple(_notes(request)):
-        yield blocks.Notes("note", "Changed by AI-Rails", notes)
+        yield blocks.Notes("note", "Notes", notes)
 
 
 def _of_record(asked: ApprovalOpened) -> Iterator[blocks.Block]:

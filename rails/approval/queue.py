@@ -274,7 +274,7 @@ class ApprovalQueue:
             return asked.original, asked.original, ""
         try:
             if self._judge is None:
-                raise HumanEditError("Nothing here can check an edit, so none is taken.")
+                raise HumanEditError("Edits cannot be checked here, so none is accepted.")
             again = edited(asked.request, _contents(asked, answer), self._judge, self._from_project)
         except RailsError as error:
             return asked.request, asked.original, str(error)
@@ -323,7 +323,7 @@ def _bytes(change: FileChange, text: str) -> bytes:
     """Return text from a page as bytes, with the file's own line endings."""
     form = decode_text(change.after) if change.after is not None else None
     if form is None or form.mixed_eol or form.eol == "\r":
-        raise HumanEditError(f"The line ends of {change.path} would not survive the page. Edit it at the terminal.")
+        raise HumanEditError(f"The line endings of {change.path} would not survive the page. Edit it at the terminal.")
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     try:
         return form.encode(plain.replace("\n", form.eol))

@@ -47,7 +47,7 @@ try:
     _solver: Any = import_module("inspect_ai.solver")
     _scorer: Any = import_module("inspect_ai.scorer")
 except ImportError as error:
-    raise UsageError(f"Inspect's side needs: {install_command('inspect')}.") from error
+    raise UsageError(f"This needs: {install_command('inspect')}.") from error
 
 #: Where a sample's result is, in its metadata.
 RESULT: Final = "ai_rails"

@@ -27,7 +27,7 @@ from rails.trust.record import TrustRecord
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("name", nargs="?", help="show this agent and the prompt it gets; or: show, trust")
-    parser.add_argument("which", nargs="?", help="with show or trust: which agent (trust: all that wait)")
+    parser.add_argument("which", nargs="?", help="with show or trust: which agent (trust: all pending)")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     add_project(parser)
 
@@ -127,7 +127,7 @@ def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None, p
             return EXIT_FINDINGS
         print(f"{agent.name} is trusted in this version.")
     if not waiting and not instructions:
-        print("Nothing waits to be trusted.")
+        print("Nothing is waiting to be trusted.")
     return EXIT_OK
 
 

@@ -36,7 +36,7 @@ _EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("file", nargs="?", help="the answer (default: standard input)")
-    words = "in place of a file: what was denied in that session because nobody was there"
+    words = "instead of a file: what was denied in that session because nobody was there"
     parser.add_argument("--denied", metavar="SESSION", help=words)
     parser.add_argument("--agent", help="whose tools the answer may use (default: coder; of --denied: its own)")
     parser.add_argument("--dry-run", action="store_true", help="show all, but do not ask or write")

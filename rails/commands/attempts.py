@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 def _specs(options: argparse.Namespace, project: Path) -> list[JobSpec]:
     """Return a job per attempt. Raises UsageError if the disk differs from the last commit."""
     if not options.task or options.resume is not None or options.then or options.plan:
-        raise UsageError("--attempts takes one task for one agent, and nothing to go on with. Nothing was started.")
+        raise UsageError("--attempts takes one task for one agent, and cannot resume. Nothing was started.")
     if not listing.knows(project, "HEAD"):
         raise UsageError(f"--attempts begin at the last commit, and {project} has none. Nothing was started.")
     commit = commit_named(project, "HEAD")

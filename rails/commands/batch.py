@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rails.batch.tasks import Variants
 
 _MORE: Final = """\
-Actions: run TASKS.jsonl --store DIR (skips what has a result there), report DIR,
+Actions: run TASKS.jsonl --store DIR (skips jobs with a result), report DIR,
 export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
 
 
@@ -40,21 +40,21 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", default="", metavar="LIST", help="PROVIDER:NAME[@URL], separated by commas")
     parser.add_argument("--templates", default="coder", metavar="LIST", help="agents, or .md files (default: coder)")
     parser.add_argument("--gate", default="on", metavar="LIST", help="on, off or on,off: whether findings go back")
-    parser.add_argument("--repeat", type=from_one, default=1, metavar="N", help="runs of everything (default: 1)")
+    parser.add_argument("--repeat", type=from_one, default=1, metavar="N", help="repeats of each job (default: 1)")
     parser.add_argument("--policy", metavar="FILE", help="a policy file, or 'edits' (default: your policy.toml)")
     parser.add_argument(
         "--env", default="", metavar="NAMES", help="environment variables that workers may read for keys"
     )
     parser.add_argument("--workers", type=from_one, metavar="N", help="at once (default: one for each core)")
     parser.add_argument("--ray", metavar="ADDRESS", help="on Ray instead: auto, local or HOST:PORT")
-    parser.add_argument("--max-cost", type=above_zero, metavar="N", help="begin nothing more once this is spent")
+    parser.add_argument("--max-cost", type=above_zero, metavar="N", help="start no more jobs once this is spent")
     parser.add_argument("--retry", choices=("errors", "failures"), action="append", default=[], help="run these again")
     parser.add_argument("--requests-per-minute", type=from_one, default=0, metavar="N", help="of all jobs together")
     parser.add_argument("--tokens-per-minute", type=from_one, default=0, metavar="N", help="of all jobs together")
     parser.add_argument("--max-turns", type=from_one, metavar="N", help="turns of one job (default: the agent's)")
     parser.add_argument("--max-minutes", type=above_zero, default=30.0, metavar="N", help="of one job (default: 30)")
     parser.add_argument("--keep", action="store_true", help="keep the work trees")
-    parser.add_argument("--dry-run", action="store_true", help="say what would run")
+    parser.add_argument("--dry-run", action="store_true", help="show what would run")
     parser.add_argument("--html", metavar="FILE", help="with report: write one self-contained page")
     parser.add_argument("--json", action="store_true", help="with report: the figures as JSON")
     parser.add_argument("--markdown", action="store_true", help="with report: as Markdown")
@@ -130,7 +130,7 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
     for holder in dict.fromkeys(progress.elsewhere.values()):
         print(f"  still being run by {holder}")
     if progress.stopped:
-        print(f"stopped: {progress.stopped}. The same command goes on where it stopped.")
+        print(f"stopped: {progress.stopped}. The same command resumes.")
     print(f"  report: ai-rails batch report {one_line(store.place)}")
     if progress.stopped == "Ctrl-C" or progress.stopped in signal.Signals.__members__:
         return code_after(progress.stopped)

@@ -37,16 +37,16 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/help": "this list",
     "/plan": "talk without changes until you type go",
     "/diff": "what this session has changed",
-    "/undo": "take the last step of this project back",
-    "/redo": "do the step again that was undone last",
-    "/rewind": "N: files and conversation as they were before turn N",
+    "/undo": "undo the project's last step",
+    "/redo": "redo the last undone step",
+    "/rewind": "N: restore files and conversation to before turn N",
     "/gate": "check the files that differ from the last commit",
     "/cost": "tokens, money and time so far",
     "/compact": "summarize older turns to free context",
     "/agent": "NAME: switch to another agent",
-    "/model": "NAME: go on with another model",
+    "/model": "NAME: switch to another model",
     "/clear": "start a new session",
-    "/quit": "leave, as exit and Ctrl-D do; ai-rails chat --resume comes back",
+    "/quit": "leave (also exit or Ctrl-D); ai-rails chat --resume continues",
 }
 _HISTORY: Final = "chat_history"
 _PLAN: Final = "Plan mode: answer in words, without any edit or command, until the person says go."
@@ -143,7 +143,7 @@ class Talk:
         self.screen = screen
         self._goes_on = is_good(ending.outcome)
         if ending.outcome == "model_failed":  # what failed was shown when it did
-            print("  Nothing is lost: say something to ask again, or take another model with /model NAME.")
+            print("  Nothing is lost: type a message to try again, or switch with /model NAME.")
         elif ending.outcome == "stopped":
             print("  Stopped. What was written stays, and the conversation goes on.")
         elif not is_good(ending.outcome):
@@ -307,7 +307,9 @@ def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
         opened = nullcontext() if own else log_of(talk.project, name)
     except LogError as error:
         verb = "redo" if redo else "undo"
-        raise UsageError(f"The next step to {verb} is not of this conversation. {error} Type /{verb} there.") from error
+        raise UsageError(
+            f"The next step to {verb} is not from this conversation. {error} Type /{verb} there."
+        ) from error
     with opened as log, uninterrupted():
         one = history.redo(name) if redo else history.undo(name)
         say_moved(one, redo=redo)
@@ -319,7 +321,7 @@ def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
 
 def _plan(talk: Talk, _session: Session | None) -> None:
     talk.planning = True
-    print("Nothing is changed from now on. Type go to execute the plan.")
+    print("Plan mode: nothing is changed until you type go.")
 
 
 def _rewind(talk: Talk, session: Session) -> None:

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         screen.line(f"AI-Rails demo · session {log.session_id}", "bold")
         screen.line(f"  project   {project} (a fresh copy, in git)")
         screen.line("  model     recorded answers, replayed in pieces; nothing leaves this machine")
-        answers = "you" if options.interactive else "the demo script; make demo INTERACTIVE=1 lets you answer"
+        answers = "you" if options.interactive else "the demo script; ai-rails demo --interactive lets you answer"
         screen.line(f"  approvals answered by {answers}")
         log_session_start(job, log, model.name)
         session = Session(

@@ -24,6 +24,7 @@ from rails.core.text import one_line
 from rails.gate.languages.javascript.node_worker import tool_folder
 from rails.models.providers import PROVIDERS
 from rails.processes import programs
+from rails.render.terminal import fitted
 from rails.session.project import agents_of, registry_of
 from rails.tools.health import check_health
 from rails.tools.registry import Registry
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         width = max(len(probe.name) for probe in probes)
         for probe in probes:
             advice = f"\n{'':{width}}            {probe.advice}" if probe.advice else ""
-            print(f"{probe.name:{width}}  {probe.state:8}  {one_line(probe.found, 200)}{advice}")
+            print(fitted(f"{probe.name:{width}}  {probe.state:8}  {one_line(probe.found, 200)}{advice}", sys.stdout))
     return EXIT_BROKEN if any(probe.state == "broken" for probe in probes) else EXIT_OK
 
 
@@ -75,8 +76,8 @@ def _install(folder: Path) -> int:
     if npm is None:
         raise UsageError("npm was not found. Install Node.js, then run this again; nothing was changed.")
     folder.mkdir(parents=True, exist_ok=True)
-    quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
-    command = [npm, "install", *quiet, "--prefix", str(folder), *JAVASCRIPT]
+    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    command += ["--prefix", str(folder), *JAVASCRIPT]
     if code := programs.run_attached(command, str(folder), timeout=600):
         raise CheckError(f"npm ended with code {code}. The JavaScript tools are not installed.")
     print(f"Installed {', '.join(JAVASCRIPT)} in {folder}")
@@ -132,9 +133,8 @@ def _sandbox() -> Probe:
     from rails.sandbox.probe import label
 
     found = label(fresh=True)
-    advice = found.why and f"{found.why}."
-    if found.level and advice:
-        advice = f"A stronger sandbox is not available: {advice}"
+    before = "A stronger sandbox is not available: " if found.level else ""
+    advice = found.why and f"{before}{found.why}."
     return Probe("sandbox", "ok" if found.contained else "missing", str(found), advice)
 
 
@@ -143,7 +143,7 @@ def _project(options: argparse.Namespace) -> Iterator[Probe]:
     for name, load in (("tools", registry_of), ("agents", agents_of)):
         try:
             loaded = load(project)
-            count = len(loaded) if isinstance(loaded, dict) else len(loaded.names())
+            count = len(loaded.definitions if isinstance(loaded, Registry) else loaded)
             yield Probe(name, "ok", f"{count} loaded for {project}")
             for words in loaded.notes:
                 yield Probe(name, "missing", one_line(words, 300), f"ai-rails {name} lists what is there.")

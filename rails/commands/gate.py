@@ -44,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="list the checks that ran, with versions and settings")
     words = "where n8n workflows go: import (default), api, publish, strict"
     parser.add_argument("--profile", type=_profile, default="import", metavar="PROFILE[,PROFILE]", help=words)
-    words = "a person has agreed to the changes of the checks' settings (for CI, by a label)"
+    words = "a person has agreed to changes of the check settings (for CI, by a label)"
     parser.add_argument("--settings-agreed", action="store_true", help=words)
     parser.add_argument("--strict", action="store_true", help="fail if an optional check is missing")
     words = "check standard input as this file; with --fix, print the fixed text"
@@ -157,7 +157,9 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     from rails.gate.report.text import render
 
     if options.paths or options.diff or options.staged or options.all or options.trust:
-        raise UsageError("--stdin-filename judges what comes in: leave out paths, --diff, --staged, --all and --trust.")
+        raise UsageError(
+            "--stdin-filename checks standard input: leave out paths, --diff, --staged, --all and --trust."
+        )
 
     target = real_path(Path.cwd() / options.stdin_filename)
     if not target.is_relative_to(project):
@@ -197,7 +199,7 @@ def _trust(project: Path) -> None:
     if not commands and not files and not tools:
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
     elif not common.typed("trust", "let them run"):
-        raise UsageError("Nothing was agreed to: --trust takes a person who types the word at a terminal.")
+        raise UsageError("Nothing was trusted: --trust needs a person who types the word at a terminal.")
     else:
         executed_config.agree(project, own)
         own_tools.agree(project)
@@ -260,7 +262,7 @@ def _named(project: Path, options: argparse.Namespace) -> list[str]:
     if not options.paths and inside and options.project == "." and not options.all:
         if options.here or not (options.staged or options.diff):
             return [Path.cwd().relative_to(project).as_posix()]
-        print(f"gate: all of {project.name} is judged; --here is only this folder", file=sys.stderr)
+        print(f"gate: all of {project.name} is checked; --here checks only this folder", file=sys.stderr)
     for name in options.paths:
         place = Path.cwd() / name
         target = real_path(place.parent) / place.name if place.name not in ("", "..") else real_path(place)

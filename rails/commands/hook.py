@@ -40,9 +40,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, help_text in (
-        ("install", "put the hooks into a host's settings; the rest of them stays byte for byte"),
-        ("uninstall", "take them out again"),
-        ("test", "show what the hook says to a clean edit and to one with a mistake"),
+        ("install", "add the hooks to a host's settings; the rest stays byte for byte"),
+        ("uninstall", "remove them"),
+        ("test", "show the hook's answer to a clean edit and to one with a mistake"),
     ):
         one = actions.add_parser(action, help=help_text, description=help_text)
         one.add_argument("host", choices=HOSTS, help="claude-code, codex or gemini")
@@ -76,7 +76,7 @@ def _change(options: argparse.Namespace) -> int:
     words = ["--strict"] if adding and options.strict else []
     if adding and options.plugin is not None:
         if options.dry_run:
-            raise UsageError("--plugin makes a new folder, so there is no dry run of it. Leave one of them out.")
+            raise UsageError("--plugin makes a new folder and has no dry run. Leave one of the two out.")
         print(f"Install it: {install.write_plugin(options.host, options.plugin, words)}")
         return EXIT_OK
     text = install.installed(settings, words) if adding else install.removed(settings)
@@ -91,7 +91,7 @@ def _change(options: argparse.Namespace) -> int:
         print("Nothing was written: this is a dry run.")
         return EXIT_OK
     install.write_settings(settings, text)
-    print(f"{settings.file}: {'hooks added' if adding else 'hooks removed'}; everything else in it is as it was.")
+    print(f"{settings.file}: {'hooks added' if adding else 'hooks removed'}; the rest of the file is unchanged.")
     if adding:
         print(_TRUST[options.host])
         print(f"Try it: ai-rails hook test {options.host}     Remove it: ai-rails hook uninstall {options.host}")
@@ -125,7 +125,7 @@ def _test(host: str) -> int:
         try:
             for title, content in (("a clean edit", CLEAN), ("an edit with a mistake", MISTAKE)):
                 answer = warm.answer({"host": host}, example(host, Path(folder), content))
-                print(f"{title}:\n  {answer.out or '(nothing is said: it goes through)'}")
+                print(f"{title}:\n  {answer.out or '(no output: the edit is allowed)'}")
                 denied.append("deny" in answer.out)
         finally:
             warm.close()

@@ -319,7 +319,7 @@ def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeSta
         raise UsageError(f"Session {session_id} is over. Start a new one, or look at it with ai-rails review.")
     if advice:
         log.close()
-        raise UsageError(f"Session {session_id} has not given up, so it takes no advice. Nothing was started.")
+        raise UsageError(f"Session {session_id} has not given up, so it takes no hint. Nothing was started.")
     return log, standing
 
 

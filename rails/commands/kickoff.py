@@ -24,7 +24,7 @@ def page_with_free_name(name: str, make: Callable[[str], Path]) -> tuple[Path, s
                 raise
             print(taken)
             name = input("Another name: ").strip()
-    raise UsageError("No name was given that is free. Nothing was changed.")
+    raise UsageError("No free name was given. Nothing was changed.")
 
 
 def say_next(page: Path, name: str, project: Path) -> int:

@@ -34,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("action", choices=("search", "verify", "export", "sizes", "delete"), help="what to do")
     parser.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
-    parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits that are shown (default: 50)")
+    parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits to show (default: 50)")
     parser.add_argument("--format", default="markdown", help="markdown, recording or answers")
     parser.add_argument("--jsonl", action="store_true", help="with export: the records as JSON lines")
     words = "with --format answers: the folder (default: answers)"
@@ -116,7 +116,9 @@ def _sizes(project: Path) -> int:
     whole = f"{bytes_text(kept.values)} of stored values and {bytes_text(kept.checkpoints)} of checkpoints"
     print(f"{counted(len(known), 'session')}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
     how = (
-        f"{days} days (config.toml)" if days else "for ever, unless [sessions] keep_days in your config.toml says less"
+        f"{days} days (config.toml)"
+        if days
+        else "forever, unless [sessions] keep_days in your config.toml sets a limit"
     )
     print(f"They are kept {how}.")
     return EXIT_OK

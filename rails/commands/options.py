@@ -151,14 +151,14 @@ def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser]
 def given(text: str) -> str:
     """Return a non-empty text."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("an empty text names nothing; perhaps a variable is not set")
+        raise argparse.ArgumentTypeError("the value is empty; perhaps a variable is not set")
     return text
 
 
 def from_one(text: str) -> int:
     """Read a whole number from 1."""
     if not (text.isascii() and text.isdigit() and int(text)):
-        raise argparse.ArgumentTypeError(f"a whole number from 1 is wanted, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, not {text!r}")
     return int(text)
 
 
@@ -169,14 +169,14 @@ def above_zero(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"a number above 0 is wanted, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number above 0, not {text!r}")
     return value
 
 
 def port_number(text: str) -> int:
     """Read the number of a port; 0 is a free one."""
     if not (text.isascii() and text.isdigit() and int(text) <= 65_535):
-        raise argparse.ArgumentTypeError(f"a port is a whole number from 0 to 65535, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, not {text!r}")
     return int(text)
 
 

@@ -94,7 +94,7 @@ def parsed_as_text(found: ParsedAnswer, text: str) -> str:
         (block.start, [f"{_place(text, block.start)} ignored: {printable(block.reason)}"]) for block in found.ignored
     ]
     if not blocks:
-        return f"No tool request found. {what_is_read(text)} ai-rails prompt prints what to tell a chat first."
+        return f"No tool request found. {what_is_read(text)} ai-rails prompt prints instructions for the chat."
     return "\n\n".join("\n".join(lines) for _, lines in sorted(blocks, key=lambda block: block[0]))
 
 

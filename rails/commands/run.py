@@ -80,7 +80,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "--attempts",
         type=from_one,
         metavar="N",
-        help="do the task N times, each apart, and propose the best that passes",
+        help="run N separate attempts and propose the best that passes",
     )
     parser.add_argument(
         "--attempt-model",
@@ -93,7 +93,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backup", action="store_true", default=None, help="first save the work tree on a branch ai-rails-backup-TIME"
     )
-    parser.add_argument("--debug", action="store_true", help="show what the model is sent, and its blocks")
+    parser.add_argument("--debug", action="store_true", help="show the model's input and its blocks")
     add_project(parser)
     add_approval(parser, default=None)
 

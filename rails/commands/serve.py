@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
         print(*addresses(server, session_id), "Press Ctrl-C to stop.", sep="\n", flush=True)
         server.serve_forever()
     except KeyboardInterrupt:
-        print("\nStopped. What waits for an answer still waits.")
+        print("\nStopped. Open questions stay open.")
     return EXIT_OK
 
 
@@ -53,7 +53,7 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
     try:
         key = answer_key(config_folder())
     except LogError as error:
-        print(f"The page can only look: {error}", file=sys.stderr)
+        print(f"The page is read-only: {error}", file=sys.stderr)
         key = None
     return ReviewServer(
         state_of(project), port=port, key=key, prices=(config_folder() / PRICES_NAME), changes=AgreedChanges(project)

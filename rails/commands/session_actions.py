@@ -30,7 +30,7 @@ class AgreedChanges:
     def carry_out(self, session_id: str, do: Deed, digest: str) -> str:
         """Do what was shown under ``digest``; return a sentence."""
         if self.offer(session_id, do).digest != digest:
-            raise UsageError("This is not what was shown any more, so nothing was changed. Look at it again.")
+            raise UsageError("This has changed since it was shown, so nothing was done. Look at it again.")
         if do == "delete":
             return deleted_words(1, delete_sessions(self.project, [session_id]))
         step = self._undo(session_id)[1]
@@ -64,7 +64,7 @@ class AgreedChanges:
         step = steps[-1]
         changed = self.history.restore_point(step)
         lines = (
-            f"Step {step.step} is taken back: what is shown here is what it changed.",
+            f"Step {step.step} is undone; this is what it changed.",
             "Files that somebody changed since are merged; where the same lines were changed, nothing is done.",
             "ai-rails redo does it again.",
         )

@@ -138,14 +138,14 @@ def _trust(options: Namespace, project: Path) -> int:
     ]
     for item in waiting:
         accept = partial(accept_definition, item.definition, trust)
-        if not common.accepted(item.question(), "let it run as its access_control says", accept):
+        if not common.accepted(item.question(), "let it run under its access_control", accept):
             print("Not trusted: no agent may use it until it is.")
             return EXIT_FINDINGS
         print(f"{item.definition.tool_name} is trusted in this version.")
     if not waiting:
         if options.name:
             _named(options, registry_of(project))
-        print("Nothing waits to be trusted.")
+        print("Nothing is waiting to be trusted.")
     return EXIT_OK
 
 

@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", help="which session (default: the last)")
     parser.add_argument("--step", type=from_one, metavar="N", help="which step (default: the last)")
     parser.add_argument("--all", action="store_true", help="every step of the session, the last first")
-    parser.add_argument("--file", metavar="PATH", help="only this file; again goes further back")
+    parser.add_argument("--file", metavar="PATH", help="only this file; repeat to go further back")
     add_project(parser)
 
 
@@ -115,7 +115,7 @@ def say_moved(one: Undone, *, redo: bool, whole: bool = True) -> None:
     else:
         print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.")
     if one.merged:
-        print(one_line(f"What was changed since in {', '.join(map(str, one.merged))} is kept.", 400))
+        print(one_line(f"Later changes in {', '.join(map(str, one.merged))} is kept.", 400))
     if one.unrecorded:
         print(f"The history could not be written; the next start of AI-Rails completes it: {one.unrecorded}")
 

@@ -17,7 +17,7 @@ TAKEN: Final[set[str]] = set()
 def take(file: Path) -> None:
     """Set variables the environment lacks. Raises UsageError if others can write the file."""
     if os.name == "posix" and file.stat().st_mode & 0o022:
-        raise UsageError(f"Others can write {file}, so nothing was taken from it. Protect it: chmod 600 {file}")
+        raise UsageError(f"Others can write {file}, so it was ignored. Protect it: chmod 600 {file}")
     try:
         values = env_values(file.read_text("utf-8"))
     except UnicodeDecodeError as error:

@@ -78,7 +78,7 @@ def _in_words(text: str, fault: JsonFault) -> tuple[str, str, int]:
     if fault.code == "depth" or len(opened) > limits.JSON_DEPTH:
         return f"values are nested more than {limits.JSON_DEPTH} levels deep", "Make it flatter.", fault.offset
     if key := _repeated(text, fault):  # of two mistakes, the first
-        return f"the key {key.path[-1]!r} is there twice", "Keep one of the two.", key.start
+        return f"the key {key.path[-1]!r} occurs twice", "Keep one of the two.", key.start
     if fault.code == "number":
         return *_number_slip(text[fault.offset :]), fault.offset
     comma = _COMMA.search(text, 0, fault.offset)

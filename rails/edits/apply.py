@@ -251,7 +251,7 @@ class _Transaction:
         states = file_states(self.workspace, self.journal)
         for state in states:
             if state.now != AFTER:
-                raise StaleError(f"{state.entry.path} is not what was written to it. The change was taken back.")
+                raise StaleError(f"{state.entry.path} is not what was written to it. The change was rolled back.")
         return states
 
     def _undo(self, error: BaseException) -> None:
@@ -261,8 +261,8 @@ class _Transaction:
             close_journal(self.workspace, self.journal)
         except OSError as second:
             raise WorkspaceError(
-                f"Writing failed ({error}), and taking it back failed too ({second}). "
-                "The journal is kept: the next start of AI-Rails takes the change back, or finishes a complete one."
+                f"Writing failed ({error}), and rolling it back failed too ({second}). "
+                "The journal is kept: the next start of AI-Rails rolls the change back, or completes it."
             ) from error
         said = " ".join(["", *kept])
         if isinstance(error, OSError):

@@ -138,7 +138,7 @@ class _Repository(Struct, frozen=True):
     def ignored(self, names: Sequence[str]) -> set[str]:
         status, out = self.git(["check-ignore", "-z", "--stdin"], os.fsencode("".join(f"{name}\0" for name in names)))
         if status not in (0, 1):  # 1: none is ignored
-            raise WorkspaceError("git could not say what the project ignores. Nothing was committed.")
+            raise WorkspaceError("git could not list what the project ignores. Nothing was committed.")
         return {name for name in os.fsdecode(out).split("\0") if name}
 
     def head(self) -> str:
@@ -153,7 +153,9 @@ class _Repository(Struct, frozen=True):
         lines = []
         for name, change in kept:
             if staged.get(name) != committed.get(name):
-                raise WorkspaceError(f"{name} is staged otherwise. Nothing was committed; commit or unstage it first.")
+                raise WorkspaceError(
+                    f"{name} is staged differently. Nothing was committed; commit or unstage it first."
+                )
             content = self._content(name, change, committed.get(name))
             if content is None:
                 lines.append(f"0 {'0' * len(committed[name])}\t{name}\0")

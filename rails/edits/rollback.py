@@ -40,7 +40,7 @@ def roll_back(workspace: Workspace, journal: Journal) -> tuple[list[str], list[s
     said = left_alone(states)
     if done:
         names = ", ".join(str(entry.path) for entry in journal.entries)
-        said.insert(0, f"An interrupted change was taken back: {names}.")
+        said.insert(0, f"An interrupted change was rolled back: {names}.")
     return said, kept
 
 

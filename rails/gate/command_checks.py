@@ -35,7 +35,7 @@ _NO_TESTS = "no-tests"
 _FAILED = "test-failed"
 #: What no earlier state excuses.
 _ALWAYS: Final = frozenset({_NO_TESTS, coverage.RULE})
-_UNREAD: Final = "it would execute what nobody has approved yet, and nothing contains it here"
+_UNREAD: Final = "it would run unapproved code, and no sandbox works here"
 
 
 class CommandFailedError(CheckError):

@@ -61,7 +61,7 @@ class File(Struct):
         """The file as a check receives it."""
         keep = self.keep
         if str(parse_path(self.path)) != self.path:
-            keep = "its name is one that is not written here, so nothing of it is repaired"
+            keep = "AI-Rails writes no file of this name, so it is not repaired"
         return CheckJob(self.path, self.before, self.after, keep)
 
     def is_pointer(self) -> bool:

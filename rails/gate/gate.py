@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from rails.gate.support.warm_processes import PythonPool
 
 _IN_PART: Final = (
-    "it is staged only in part, so nothing of it is repaired: stage the rest with git add, "
-    "or take it away with git stash --keep-index, and do it again"
+    "it is only partly staged, so it is not repaired: stage the rest with git add, "
+    "or put it aside with git stash --keep-index, then try again"
 )
 _UNPARSED: Final = "a file does not parse"
 _GOES_BACK: Final = "it was not run, because the change goes back to the agent anyway"
@@ -360,7 +360,7 @@ class Gate:
             known = {(old.excused.get(found.line), found.rule) for one in bare[path].outcomes for found in one.before}
             for found in (found for one in bare[path].outcomes for found in one.found if found.line in new.excused):
                 if (new.excused[found.line], found.rule) not in known and rank(found) < 3 and found.rule != "format":
-                    yield replace(found, message=f"A comment that was there hides it: {found.message}", fixable=False)
+                    yield replace(found, message=f"An existing comment hides it: {found.message}", fixable=False)
 
     def _settings(self) -> list[NotChecked]:
         try:

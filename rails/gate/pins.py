@@ -23,7 +23,7 @@ _CHARS: Final = 1_000
 #: Lines that are looked at: aliases of YAML can stand for more than any memory holds.
 _LINES: Final = 500_000
 _LOCK: Final = re.compile(r".*(?:\block|-lock\.\w+|shrinkwrap\.json)")
-_REMEDY: Final = "Hold it as it was, or say why. With [[gate.mode]] it breaks."
+_REMEDY: Final = "Keep the old pin, or say why. A [[gate.mode]] can refuse it."
 _TABLE: Final = tomllib.loads((Path(__file__).parent / "pins.toml").read_text("utf-8"))
 #: From tightest to loosest: the words, and the pattern.
 _TIGHTNESS: Final = [*_TABLE.pop("tightness").items(), ("by nothing", "")]
@@ -52,7 +52,7 @@ def findings(sides: Sequence[tuple[str, bytes | None, bytes | None]]) -> Iterato
 def _looser(path: str, before: bytes, after: bytes | None) -> Iterator[tuple[str, str]]:
     if after is None:
         if _LOCK.fullmatch(path):
-            yield "", "The lock file is taken away."
+            yield "", "The lock file is removed."
         return
     try:
         old = _pins(path, before)

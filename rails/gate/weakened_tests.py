@@ -34,8 +34,13 @@ _ASSERTS: Final = re.compile(r"(?:\w+\.)*(?:assert\w*|raises|warns|fail)")
 _DECIDES: Final = re.compile(r"pytest_\w+|collect_ignore(?:_glob)?")
 #: Of a script: what each rule counts, and the words for more or fewer of it.
 _COUNTED: Final = (
-    ("test-removed", lazy(r"\b[xf]?(?:it|test|specify)(?:\.\w+)*\s*\("), "tests are taken away", -1),
-    ("assertion-removed", lazy(r"^(?![ \t]*//).*\b(?:expect|assert(?:\.\w+)?)\s*\(", re.M), "assertions are gone", -1),
+    ("test-removed", lazy(r"\b[xf]?(?:it|test|specify)(?:\.\w+)*\s*\("), "tests are removed", -1),
+    (
+        "assertion-removed",
+        lazy(r"^(?![ \t]*//).*\b(?:expect|assert(?:\.\w+)?)\s*\(", re.M),
+        "assertions are removed",
+        -1,
+    ),
     (
         "test-skipped",
         lazy(r"\b(?:it|test|describe)\.(?:skip|todo|fails?|only)\b|\b[xf](?:it|test|describe)\s*\("),
@@ -97,7 +102,7 @@ def _weaker(path: str, old: Tests, after: Mapping[str, Tests], code: Sequence[Si
         shown = one_line(name, 80)
         if now is None:
             if not _went_with_its_code(was, code):
-                yield _finding(path, 1, "test-removed", f"The test {shown} is taken away")
+                yield _finding(path, 1, "test-removed", f"The test {shown} is removed")
             continue
         if len(now.skips) > len(was.skips):
             yield _finding(path, now.line, "test-skipped", f"{shown} is skipped now")

@@ -107,5 +107,5 @@ def ignored(project: Path, names: Collection[str]) -> set[str]:
         "\0".join([*names, ""]).encode("utf-8", "surrogateescape"),
     )
     if code not in (0, 1):  # 1: none of them
-        raise CheckError(f"git could not say what the project ignores: {one_line(complaint, 200)}")
+        raise CheckError(f"git could not list what the project ignores: {one_line(complaint, 200)}")
     return set(out.decode("utf-8", "surrogateescape").split("\0")) - {""}

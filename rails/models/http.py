@@ -35,13 +35,13 @@ _PASSING: Final = {
     529: "is overloaded",
 }
 _REMEDIES: Final = {
-    400: "The request was refused as wrong; a model name, a limit or a tool definition may not suit this server.",
+    400: "The request was rejected as invalid; a model name, a limit or a tool definition may not suit this server.",
     401: "Check that the API key is right and still valid.",
     402: "Check the account's billing.",
     403: "The key may not use this model; choose another model or ask for access.",
     404: "There is no such model or address; check the name after the colon and the base URL.",
     413: "The conversation is too large for this server; start a new session or choose another model.",
-    422: "The request was refused as wrong; a model name, a limit or a tool definition may not suit this server.",
+    422: "The request was rejected as invalid; a model name, a limit or a tool definition may not suit this server.",
 }
 #: Types of an error event inside a stream, as statuses; unknown ones are passing.
 _EVENT_STATUS: Final = {
@@ -174,7 +174,7 @@ def fault(error: object) -> str:
     if isinstance(error, http.client.IncompleteRead | http.client.RemoteDisconnected | ConnectionResetError):
         return "it closed the connection"
     if isinstance(error, http.client.BadStatusLine):
-        return f"what came is not HTTP: “{one_line(str(error).strip(), 100)}”"
+        return f"the answer is not HTTP: “{one_line(str(error).strip(), 100)}”"
     said = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return one_line(re.sub(r"^\[Errno -?\d+\] ", "", str(said))).rstrip(".")
 
@@ -234,8 +234,8 @@ def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading
         raise ModelRetryable(f"{who} sent something that is not its protocol: {_shown(data)}.") from error
     came = any(not isinstance(part, Opaque) for part in answer.message.parts) or answer.note.startswith(BAD_CALL)
     if answer.stop_reason == "cut" and not came:
-        last = f" The last that it sent is {_shown(data)}." if data else ""
-        raise ModelRetryable(f"{who} ended its answer before anything of it came.{last}")
+        last = f" It last sent {_shown(data)}." if data else ""
+        raise ModelRetryable(f"{who} ended its answer before sending any of it.{last}")
     yield answer
 
 

@@ -47,7 +47,7 @@ _STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
     (
         r".*(error|fail|abort|cancel|interrupt|insufficient|time_?out|compaction)|other$",
         "cut",
-        "the server broke the answer off",
+        "the server broke off the answer",
     ),
 )
 

@@ -82,7 +82,7 @@ class RecordedModel(Model, Struct, frozen=True):
         whose = f" for the agent {self.role!r}" if self.role else ""
         return (
             f"The recording {self.source} has {counted(len(self.lines), 'answer')}{whose}, and "
-            f"answer {answered + 1} was asked for. The conversation took another way than the recorded one; record it "
+            f"answer {answered + 1} was asked for. The conversation differs from the recorded one; record it "
             "again or add the answer."
         )
 

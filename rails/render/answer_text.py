@@ -42,11 +42,11 @@ class AnswerText:
     def end(self, prose: str) -> None:
         """Show the rest of ``prose``, the whole answer without its calls."""
         lines = prose.replace("\r\n", "\n").split("\n")
-        told = iter(self._told)
+        told = self._told[::-1]
         at = 0
-        expected = next(told, None)
-        while at < len(lines) and expected is not None and lines[at].strip() in ("", expected):
-            expected = next(told, None) if lines[at].strip() else expected
+        while at < len(lines) and told and lines[at].strip() in ("", told[-1]):
+            if lines[at].strip():
+                told.pop()
             at += 1
         self._tell(lines[at:])
         self.begin()

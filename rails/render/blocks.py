@@ -261,13 +261,6 @@ class Folded(Struct, frozen=True):
     open: bool = False
 
 
-class Group(Struct, frozen=True):
-    """Related blocks; ``kind`` is a style sheet class."""
-
-    kind: str
-    blocks: tuple[Block, ...]
-
-
 class Section(Struct, frozen=True):
     """A part with a heading.
 
@@ -304,7 +297,6 @@ Block: TypeAlias = (
     | Written
     | Output
     | Folded
-    | Group
 )
 
 

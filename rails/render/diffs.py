@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -15,6 +16,7 @@ from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 
 _HUNK: Final = lazy(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_FILE: Final = "/dev/null"
+_STYLES: Final[dict[str, DiffStyle]] = {"+": "add", "-": "remove"}
 #: Lines of one diff that a page shows.
 DIFF_LINES: Final = 2_000
 
@@ -54,59 +56,50 @@ def _file(read: Diff, findings: list[Finding], limit: int) -> Diff:
     return replace(read, lines=tuple(placed), added=styles.count("add"), removed=styles.count("remove"), hidden=hidden)
 
 
-def _files(text: str) -> list[Diff]:
-    rows = text.split("\n")
-    reader = _Reader()
-    for row, following in zip(rows, [*rows[1:], ""], strict=True):
-        reader.feed(row, following)
-    reader.end_file()
-    return reader.files
+class _File:
+    """A file's lines, and their text as logged."""
+
+    def __init__(self, path: str = "", kind: str = "") -> None:
+        self.path = path
+        self.kind = kind
+        self.lines: list[DiffLine] = []
+        self.raw: list[str] = []
 
 
-class _Reader:
-    """Reads rows in order. A hunk's counts bound it, so that lines like headers stay lines."""
-
-    def __init__(self) -> None:
-        self.files: list[Diff] = []
-        self._path = self._kind = self._digest = ""
-        self._lines: list[DiffLine] = []
-        self._old = self._new = self._old_left = self._new_left = 0
-
-    def feed(self, row: str, following: str) -> None:
-        if self._old_left > 0 or self._new_left > 0:
-            self._hunk_row(row[:1], row[1:])
-        elif row.startswith("--- ") and following.startswith("+++ "):
-            self.end_file()
-            self._path, self._kind = _names(row[4:], following[4:])
-        elif row.startswith("+++ ") and not self._lines:
-            pass
+def _files(text: str) -> Iterator[Diff]:
+    rows = deque(text.split("\n"))
+    files = [_File()]
+    while rows:
+        row = rows.popleft()
+        if row.startswith("--- ") and rows and rows[0].startswith("+++ "):
+            files.append(_File(*_names(row[4:], rows.popleft()[4:])))
         elif hunk := _HUNK.match(row):
-            self._old = int(hunk[1])
-            self._new = int(hunk[3])
-            self._old_left, self._new_left = (1 if count is None else int(count) for count in (hunk[2], hunk[4]))
-            self._lines.append(DiffLine("hunk", one_line(hunk[0])))
+            files[-1].lines.append(DiffLine("hunk", one_line(hunk[0])))
+            _read_hunk(rows, hunk, files[-1])
         elif row:
             if row.startswith("Binary file "):
-                self.end_file()
-            self._lines.append(DiffLine("note", one_line(row, 400)))
+                files.append(_File())
+            files[-1].lines.append(DiffLine("note", one_line(row, 400)))
+    for file in files:
+        if file.lines:
+            digest = sha256("\n".join(file.raw).encode("utf-8", "replace"))
+            yield Diff(file.path, file.kind, tuple(file.lines), 0, 0, digest=digest)
 
-    def end_file(self) -> None:
-        if self._lines:
-            self.files.append(Diff(self._path, self._kind, tuple(self._lines), 0, 0, digest=self._digest))
-        self._path = self._kind = self._digest = ""
-        self._lines = []
 
-    def _hunk_row(self, mark: str, text: str) -> None:
-        old = mark != "+"
-        new = mark != "-"
-        self._digest = sha256(f"{self._digest}{text}".encode("utf-8", "replace"))
-        style: DiffStyle = "add" if mark == "+" else "remove" if mark == "-" else "context"
-        line = DiffLine(style, show(text, changed=style != "context"), self._old if old else 0, self._new if new else 0)
-        self._lines.append(line)
-        self._old += old
-        self._old_left -= old
-        self._new += new
-        self._new_left -= new
+def _read_hunk(rows: deque[str], hunk: re.Match[str], file: _File) -> None:
+    """Take a hunk's rows; its counts bound it, so that lines like headers stay lines."""
+    old, old_count, new, new_count = (1 if number is None else int(number) for number in hunk.groups())
+    old_end = old + old_count
+    new_end = new + new_count
+    while rows and (old < old_end or new < new_end):
+        row = rows.popleft()
+        style: DiffStyle = _STYLES.get(row[:1], "context")
+        is_old = style != "add"
+        is_new = style != "remove"
+        file.raw.append(row[1:])
+        file.lines.append(DiffLine(style, show(row[1:], changed=not (is_old and is_new)), old * is_old, new * is_new))
+        old += is_old
+        new += is_new
 
 
 def _names(old: str, new: str) -> tuple[str, str]:

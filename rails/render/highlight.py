@@ -6,8 +6,7 @@ added and removed lines.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -20,18 +19,28 @@ _MOST: Final = 3_000
 _WORD: Final = lazy(r"\w+|\s+|.")
 #: Pairs of lines of one diff whose words are compared.
 _PAIRS: Final = 300
-#: Languages by the end of a file's name, as Pygments calls them: looking through all that it knows takes longer.
-_LANGUAGES: Final = {
-    **dict.fromkeys(("py", "pyi"), "python"),
-    **dict.fromkeys(("js", "cjs", "mjs", "jsx"), "javascript"),
-    **dict.fromkeys(("ts", "cts", "mts", "tsx"), "typescript"),
-    **dict.fromkeys(("yaml", "yml"), "yaml"),
-    **dict.fromkeys(("sh", "bash"), "bash"),
-    **dict.fromkeys(("c", "h"), "c"),
-    **dict.fromkeys(("cpp", "hpp", "cc"), "cpp"),
-    **{one: one for one in ("json", "toml", "html", "css", "go", "java", "sql", "php")},
-    **{"rs": "rust", "rb": "ruby", "cs": "csharp", "kt": "kotlin", "swift": "swift"},
-}
+#: Pygments' languages with the ends of their files' names: looking through all that it knows takes longer.
+_LANGUAGES: Final = """\
+python py pyi
+javascript js cjs mjs jsx
+typescript ts cts mts tsx
+yaml yaml yml
+bash sh bash
+c c h
+cpp cpp hpp cc
+json json
+toml toml
+html html
+css css
+go go
+java java
+sql sql
+php php
+rust rs
+ruby rb
+csharp cs
+kotlin kt
+swift swift"""
 #: The part of a pair of lines that may differ before their words are no longer compared.
 _LIKE: Final = 0.4
 _KINDS: Final = (("Comment", "c"), ("String", "s"), ("Keyword", "k"), ("Number", "m"), ("Name.Function", "f"))
@@ -51,30 +60,24 @@ def spans(diff: Diff) -> list[list[Span]]:
     """Return each line's parts; joined they are its text."""
     if len(diff.lines) > _MOST:
         return [[Span(line.text, "", False)] for line in diff.lines]
-    changed = _changed_words(diff.lines)
-    kinds = _kinds(diff)
-    return [list(_cut(line.text, kinds.get(n, []), changed.get(n, []))) for n, line in enumerate(diff.lines)]
+    changed = dict(_changed_words(diff.lines))
+    kinds = dict(_kinds(diff))
+    return [list(_cut(line.text, kinds.get(n), changed.get(n))) for n, line in enumerate(diff.lines)]
 
 
-def _cut(text: str, kinds: list[tuple[int, int, str]], changed: list[tuple[int, int]]) -> Iterator[Span]:
-    if not kinds and not changed:
-        yield Span(text, "", False)
-        return
-    of = [""] * len(text)
-    for start, end, kind in kinds:
-        of[start:end] = [kind] * (min(end, len(text)) - start)
-    new = [False] * len(text)
-    for start, end in changed:
-        new[start:end] = [True] * (end - start)
+def _cut(text: str, kinds: list[str] | None, changed: list[bool] | None) -> Iterator[Span]:
+    """Yield the parts of a line from the kind and the change of each character."""
+    plain = not text.strip()
+    marks = zip([""] * len(text) if plain or kinds is None else kinds, changed or [False] * len(text), strict=True)
     at = 0
-    for (kind, is_new), run in groupby(zip(of, new, strict=True)):
-        length = len(list(run))
-        yield Span(text[at : at + length], kind, is_new)
-        at += length
+    for mark, run in groupby(marks):
+        end = at + len(list(run))
+        yield Span(text[at:end], *mark)
+        at = end
 
 
-def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]]:
-    found: dict[int, list[tuple[int, int]]] = {}
+def _changed_words(lines: Sequence[DiffLine]) -> Iterator[tuple[int, list[bool]]]:
+    left = _PAIRS
     removed: list[int] = []
     added: list[int] = []
     for number, line in enumerate((*lines, DiffLine("hunk", ""))):
@@ -83,53 +86,41 @@ def _changed_words(lines: Sequence[DiffLine]) -> dict[int, list[tuple[int, int]]
         elif line.style in _REMOVED and not added:
             removed.append(number)
         elif line.style != "finding":
-            if len(removed) == len(added) and len(found) < 2 * _PAIRS:
-                for old, new in zip(removed, added, strict=True):
-                    found |= dict(_pair(lines, old, new))
+            for old, new in zip(removed, added, strict=True) if len(removed) == len(added) and left > 0 else ():
+                left -= 1
+                yield from zip((old, new), _compared(lines[old].text, lines[new].text), strict=False)
             removed, added = [number] if line.style in _REMOVED else [], []
-    return found
 
 
-def _pair(lines: Sequence[DiffLine], old: int, new: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    before, after = (_WORD.findall(lines[at].text) for at in (old, new))
+def _compared(old: str, new: str) -> Sequence[list[bool]]:
+    """Return for each character of two lines whether its word changed; nothing for lines that differ too much."""
+    before, after = _WORD.findall(old), _WORD.findall(new)
     blocks = line_diff(before, after).blocks
-    same = sum(len(word) for b in blocks if b.equal for word in before[b.old_start : b.old_end] if not word.isspace())
-    if same < _LIKE * max(len(lines[old].text.replace(" ", "")), len(lines[new].text.replace(" ", ""))):
-        return
-    yield old, [_place(before, b.old_start, b.old_end) for b in blocks if not b.equal and b.old_end > b.old_start]
-    yield new, [_place(after, b.new_start, b.new_end) for b in blocks if not b.equal and b.new_end > b.new_start]
+    gone = [not b.equal for b in blocks for word in before[b.old_start : b.old_end] for _ in word]
+    come = [not b.equal for b in blocks for word in after[b.new_start : b.new_end] for _ in word]
+    same = sum(not is_gone and not char.isspace() for is_gone, char in zip(gone, old, strict=True))
+    longest = max(len(old.replace(" ", "")), len(new.replace(" ", "")))
+    return (gone, come) if same >= _LIKE * longest else ()
 
 
-def _place(words: Sequence[str], start: int, end: int) -> tuple[int, int]:
-    at = sum(map(len, words[:start]))
-    return at, at + sum(map(len, words[start:end]))
-
-
-def _kinds(diff: Diff) -> dict[int, list[tuple[int, int, str]]]:
+def _kinds(diff: Diff) -> Iterator[tuple[int, list[str]]]:
+    """Yield the kind of each character of the lines of a known language."""
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
-    language = _LANGUAGES.get(diff.path.rpartition(".")[2].casefold())
-    if language is None:
-        return {}
-    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    found: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
-    for shown in (_ADDED, _REMOVED):
+    end = diff.path.rpartition(".")[2].casefold()
+    languages = [name for name, *ends in map(str.split, _LANGUAGES.splitlines()) if end in ends]
+    for shown in (_REMOVED, _ADDED) if languages else ():
         side = [n for n, line in enumerate(diff.lines) if line.style in ("context", *shown)]
-        for number, place in _tokens(lexer.get_tokens("\n".join(diff.lines[n].text for n in side)), side):
-            if shown is _ADDED or diff.lines[number].style in _REMOVED:
-                found[number].append(place)
-    return found
+        text = "\n".join(diff.lines[n].text for n in side)
+        tokens = get_lexer_by_name(languages[0], stripnl=False, ensurenl=False).get_tokens(text)
+        kinds = [kind for token, value in tokens for kind in [_kind(str(token))] * len(value)]
+        at = 0
+        for number in side if len(kinds) == len(text) else ():
+            size = len(diff.lines[number].text)
+            yield number, kinds[at : at + size]
+            at += size + 1
 
 
-def _tokens(tokens: Iterable[tuple[object, str]], side: Sequence[int]) -> Iterator[tuple[int, tuple[int, int, str]]]:
-    row = at = 0
-    for token, value in tokens:
-        name = str(token).removeprefix("Token.").removeprefix("Literal.")
-        kind = next((short for long, short in _KINDS if name.startswith(long)), "")
-        for number, piece in enumerate(value.split("\n")):
-            if number:
-                row += 1
-                at = 0
-            if kind and piece.strip() and row < len(side):
-                yield side[row], (at, at + len(piece), kind)
-            at += len(piece)
+def _kind(token: str) -> str:
+    name = token.removeprefix("Token.").removeprefix("Literal.")
+    return next((short for long, short in _KINDS if name.startswith(long)), "")

@@ -30,7 +30,7 @@ def inline(text: str, limit: int = 300) -> str:
     plain = one_line(text, limit).replace("|", "¦")
     if not plain:
         return ""
-    ticks = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
+    ticks = "`" * (_longest_run(plain) + 1)
     pad = " " if "`" in (plain[0], plain[-1]) else ""
     return f"{ticks}{pad}{plain}{pad}{ticks}"
 
@@ -38,9 +38,12 @@ def inline(text: str, limit: int = 300) -> str:
 def fenced_block(text: str, language: str = "") -> list[str]:
     """Return untrusted text as a fenced block that says how much is missing."""
     shown, _ = head_and_tail(printable(text.replace("\r\n", "\n")), _BLOCK_CHARS)
-    ticks = max((len(run) for run in re.findall("`+", shown)), default=0)
-    fence = "`" * max(3, ticks + 1)
+    fence = "`" * max(3, _longest_run(shown) + 1)
     return [f"{fence}{language}", *shown.rstrip("\n").split("\n"), fence]
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`*", text)))
 
 
 def collapsible(title: str, body: Sequence[str]) -> list[str]:
@@ -56,7 +59,7 @@ def section_lines(section: blocks.Section) -> Iterator[str]:
         yield from block_lines(block)
 
 
-def block_lines(block: blocks.Block) -> Iterator[str]:  # noqa: PLR0912, PLR0915 - one case for each kind of block
+def block_lines(block: blocks.Block) -> Iterator[str]:  # noqa: PLR0912 - one case for each kind of block
     """Yield the lines of a block."""
     match block:
         case blocks.Facts():
@@ -106,9 +109,6 @@ def block_lines(block: blocks.Block) -> Iterator[str]:  # noqa: PLR0912, PLR0915
             yield f"- {_sign(block.ok)} {inline(f'{block.tool} finished' if block.ok else block.text or block.tool)}"
         case blocks.Folded():
             yield from collapsible(block.title, fenced_block(block.text))
-        case blocks.Group():
-            for inner in block.blocks:
-                yield from block_lines(inner)
         case _:
             assert_never(block)
 

@@ -44,20 +44,17 @@ def table_as_text(table: Table, colour: bool = False, *, width: int = 160) -> st
 
 def _fitted(table: Table, widths: list[int], width: int) -> tuple[list[int], list[int]]:
     kept = list(range(len(widths)))
-
-    def spare() -> int:
-        return width - 2 - sum(widths[at] for at in kept) - 2 * (len(kept) - 1)
-
     fitted = list(widths)
+
+    def missing() -> int:
+        return sum(fitted[at] + 2 for at in kept) - width
+
+    shrinkable = sum(max(0, widths[at] - _NARROW) for at in table.wide)
     for at in table.optional:
-        shrinkable = sum(max(0, widths[n] - _NARROW) for n in table.wide)
-        if spare() + shrinkable >= 0:
-            break
-        kept.remove(at)
+        if missing() > shrinkable:
+            kept.remove(at)
     for at in sorted(table.wide & set(kept), reverse=True):
-        missing = sum(fitted[n] for n in kept) + 2 * len(kept) - width
-        if missing > 0:
-            fitted[at] = max(min(_NARROW, fitted[at]), fitted[at] - missing)
+        fitted[at] = min(fitted[at], max(_NARROW, fitted[at] - max(0, missing())))
     return kept, fitted
 
 

@@ -107,9 +107,6 @@ class TextRenderer:
             case blocks.Folded():
                 if block.open:
                     yield from self.texts(block.name, _few_lines(block.text), "dim")
-            case blocks.Group():
-                for inner in block.blocks:
-                    yield from self.draw(inner)
             case _:
                 assert_never(block)
 
@@ -146,12 +143,8 @@ class TextRenderer:
         words = _small(heading.badge.words)
         head = f"── {title}  {one_line(heading.about, 40)}  {words}"
         progress = f"  [{one_line(heading.progress)}]" if heading.progress else ""
-        style = _INK[heading.badge.tone]
-        if len(head) + len(progress) <= self.width:
-            yield self.line(f"{head}{progress}", style)
-        else:
-            yield self.line(head, style)
-            yield from self.field("tries", heading.progress, style)
+        for piece in wrap(f"{head}{progress}", self.width):
+            yield self.line(piece, _INK[heading.badge.tone])
 
     def _cost(self, cost: blocks.Cost) -> Iterator[str]:
         seconds = ", ".join(f"{stage} {spent:.1f} s" for stage, spent in cost.seconds.items())

@@ -21,7 +21,7 @@ from rails.projections.attempts import AttemptRow, caption, rows_of
 from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Badge, Notes
 from rails.render.html_page.blocks import HtmlRenderer, badge, bullets
-from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.markup import Html, el, join
 from rails.render.html_page.table import Link, nowhere
 from rails.review.html_plan import plan_html
 from rails.review.reports.grouped import ReviewReport
@@ -57,7 +57,7 @@ def html_parts(view: SessionView, turns: Iterable[TurnView]) -> Iterator[str]:
     """Yield the document in pieces. ``turns`` are whole; those of ``view`` may be outlines."""
     title = one_line(task_line(view.task), 80) or one_line(view.session_id)
     content = join(
-        el("a", html_text("Skip to the turns"), class_="skip", href="#turns"),
+        el("a", "Skip to the turns", class_="skip", href="#turns"),
         header(view),
         el("main", plan_html(view.plan), overview(view), why(view), el("div", _TURNS, id="turns")),
         footer(view),
@@ -82,7 +82,7 @@ def document(title: str, content: Html) -> str:
         el("meta", name="referrer", content="no-referrer"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
-        el("title", html_text(title)),
+        el("title", title),
         # The style sheet is our own file; inside <style> nothing is escaped, so that its hash holds.
         Html(f"<style>{style}</style>"),
     )
@@ -94,12 +94,12 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
     ended = RUNNING if running and not view.outcome else ending_badge(view.ending)
     return el(
         "header",
-        el("p", html_text("AI-Rails session"), class_="eyebrow"),
-        el("h1", html_text(one_line(task_line(view.task), 300) or "Session")),
+        el("p", "AI-Rails session", class_="eyebrow"),
+        el("h1", one_line(task_line(view.task), 300) or "Session"),
         el(
             "p",
             badge(ended.mark, ended.tone, ended.words),
-            html_text(f" {one_line(view.message, 600)}"),
+            f" {one_line(view.message, 600)}",
             class_="ending",
         ),
         page_renderer().draw(session_facts(replace(view, task=""), more)),
@@ -109,7 +109,7 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
 
 def overview(view: SessionView, stats: SessionStats | None = None) -> Html:
     """Return counts, times and turns; ``stats`` if ``view`` is a part."""
-    heading = el("h2", html_text("At a glance"), id="glance", class_="quiet")
+    heading = el("h2", "At a glance", id="glance", class_="quiet")
     figures = [page_renderer().draw(block) for block in (stats_figures(stats) if stats else session_figures(view))]
     whole = stats is None and len(view.turns) <= MOST_STEPS
     nav = el("nav", el("ol", _steps(view.turns), class_="strip"), aria_label="Turns") if whole else None
@@ -121,7 +121,7 @@ def _steps(turns: Sequence[TurnView]) -> list[Html]:
     for turn in turns:
         ended = OUTCOMES[turn.outcome]
         label = f"{turn_name(turn)}: {ended.words}" + (f", {one_line(turn.progress)}" if turn.progress else "")
-        inside = join(el("b", html_text(turn.number)), el("span", html_text(f" {ended.mark}"), aria_hidden="true"))
+        inside = join(el("b", turn.number), el("span", f" {ended.mark}", aria_hidden="true"))
         link = el(
             "a",
             inside,
@@ -142,7 +142,7 @@ def why(view: SessionView) -> Html | None:
 
 
 def _warning(found: Notes) -> Html:
-    heading = el("h2", html_text(found.title), id=found.name)
+    heading = el("h2", found.title, id=found.name)
     return el("section", heading, bullets(found.lines), aria_labelledby=found.name, class_="why look")
 
 
@@ -150,11 +150,9 @@ def _attempts(view: SessionView) -> Html:
     rows = list(rows_of(view.turns))
     if not rows:
         return Html("")
-    shown = [
-        el("div", el("p", html_text(caption(row)), class_="meta"), _tries(row), class_="row") for row in rows[:_LISTED]
-    ]
-    more = el("p", html_text(f"and {len(rows) - _LISTED} more"), class_="meta") if len(rows) > _LISTED else None
-    heading = el("h2", html_text("Retries"), id="why")
+    shown = [el("div", el("p", caption(row), class_="meta"), _tries(row), class_="row") for row in rows[:_LISTED]]
+    more = el("p", f"and {len(rows) - _LISTED} more", class_="meta") if len(rows) > _LISTED else None
+    heading = el("h2", "Retries", id="why")
     return el("section", heading, shown, more, aria_labelledby="why", class_="why tries")
 
 
@@ -167,12 +165,12 @@ def _try(turn: TurnView) -> Html:
     ended = OUTCOMES[turn.outcome]
     causes = one_line(", ".join(turn.causes), 80) or ended.words
     inside = (
-        el("b", html_text(turn.number)),
-        el("span", html_text(f" {ended.mark} "), aria_hidden="true"),
-        html_text(causes),
+        el("b", turn.number),
+        el("span", f" {ended.mark} ", aria_hidden="true"),
+        causes,
     )
     chip = el("a", *inside, href=f"#turn-{turn.number}", class_=ended.tone, title=ended.words)
-    return join(chip, el("span", html_text(one_line(turn.progress)), class_="progress"))
+    return join(chip, el("span", one_line(turn.progress), class_="progress"))
 
 
 def turn_sections(view: SessionView, turns: Iterable[TurnView]) -> Iterator[Html]:
@@ -203,7 +201,7 @@ def report_html(report: ReviewReport, link: Link = nowhere) -> Html:
 
 def report_file(report: ReviewReport, about: str) -> str:
     """Return a report as an HTML document; ``about``: which sessions."""
-    head = el("header", el("p", html_text(about), class_="eyebrow"), el("h1", html_text(report.title)), class_="top")
+    head = el("header", el("p", about, class_="eyebrow"), el("h1", report.title), class_="top")
     return document(report.title, join(head, el("main", report_html(report))))
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rails.core.text import one_line
 from rails.projections.progress import PlanStep
 from rails.render.html_page.blocks import badge
-from rails.render.html_page.markup import Html, el, html_text
+from rails.render.html_page.markup import Html, el
 from rails.review.reports.session import ending_badge, task_line
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
@@ -32,7 +32,7 @@ def plan_html(plan: Sequence[PlanStep], *, session_id: str = "", at_work: bool =
         return None
     done = sum(step.state == "done" for step in plan)
     count = "" if alone else f"{done} of {len(plan)} done"
-    heading = el("h2", html_text("Plan"), el("span", html_text(count), class_="meta") if count else None, id="plan")
+    heading = el("h2", "Plan", el("span", count, class_="meta") if count else None, id="plan")
     # One agent's task is the session's: it stands above already.
     shown = [replace(step, task="") for step in plan] if alone else plan
     steps = [_step(step, session_id, at_work=at_work) for step in shown]
@@ -41,13 +41,13 @@ def plan_html(plan: Sequence[PlanStep], *, session_id: str = "", at_work: bool =
 
 def _step(step: PlanStep, session_id: str, *, at_work: bool) -> Html:
     mark, kind = _MARKS[step.state]
-    name = html_text(one_line(step.agent, 60) or "agent")
+    name = one_line(step.agent, 60) or "agent"
     link = el("a", name, href=f"#/s/{session_id}/{step.first}") if session_id and step.first else el("b", name)
-    told = [el("p", html_text(words), class_="meta") for words in _told(step)]
+    told = [el("p", words, class_="meta") for words in _told(step)]
     return el(
         "li",
         el("p", link, badge(mark, kind, _state(step, at_work=at_work)), class_="who"),
-        el("p", html_text(one_line(task_line(step.task), 300)), class_="task") if step.task else None,
+        el("p", one_line(task_line(step.task), 300), class_="task") if step.task else None,
         *told,
         class_=f"{kind} now" if step.state == "working" else kind,
         aria_current="step" if step.state == "working" else None,

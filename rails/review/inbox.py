@@ -87,7 +87,7 @@ class Inbox:
         with SessionLog.reopen(self._state, question.session_id) as log:
             log.append(closed, role)
             log.append(result_of_person(question.id, words, by), role)
-        return AnswerState("answered", f"Saved. The agent goes on with it: ai-rails run --resume {question.session_id}")
+        return AnswerState("answered", f"Saved. To continue: ai-rails run --resume {question.session_id}")
 
     def rule_words(self, asked: ApprovalOpened) -> str:
         """Return what the offered rule would have done in past sessions."""
@@ -113,7 +113,7 @@ class Inbox:
         if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).listening:
             if self._key and is_of_agent(self.asked(question)):
                 return self.answer(question, answer.reason if answer.choice == "feedback" else answer.choice, IN_PAGE)
-            words = "The run is not running, so nothing was decided. Go on with ai-rails run --resume; it asks again."
+            words = "The run has ended, so nothing was decided. ai-rails run --resume asks again."
             return AnswerState("withdrawn", words)
         if answer.do == "grant" and ((grant := self.asked(question).grant) is None or grant.rule != answer.rule):
             return AnswerState("stale", "The rule differs from the one shown.")
@@ -129,9 +129,9 @@ class Inbox:
     def say(self, session_id: str, words: str) -> AnswerState:
         """Leave a message for a conversation."""
         if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).hearing:
-            return AnswerState("withdrawn", "The conversation does not wait for words just now; nothing was said.")
+            return AnswerState("withdrawn", "The conversation is not waiting for a message; nothing was sent.")
         if not box.say(words):
-            return AnswerState("taken", "What was said before is not heard yet.")
+            return AnswerState("taken", "The last message was not picked up yet.")
         return AnswerState("sent", "Sent.", mine=True)
 
     def _settled(self, asked: ApprovalQuestion, so_far: AnswerState) -> AnswerState:

@@ -47,14 +47,14 @@ class ApprovalQuestion(Struct, frozen=True):
         by = f" by {self.by}" if self.by else ""
         reason = f": {self.reason}" if self.reason else "."
         return {
-            "open": "This waits for you.",
+            "open": "Waiting for you.",
             "approved": f"This was approved{by}.",
             "denied": f"This was denied{by}{reason}",
             "stopped": f"The session was stopped{by}{reason}",
-            "expired": "Nobody answered in time. That is no denial: the run paused, and asks again when it goes on.",
+            "expired": "Nobody answered in time. This is not a denial: the run paused, and asks again when resumed.",
             "withdrawn": "This question is closed: the run ended or asked again.",
             "answered": f"This was answered{reason}",
-            "replaced": "An edited proposal has taken its place.",
+            "replaced": "Replaced by an edited proposal.",
             "stale": "It was approved, but a file had changed meanwhile, so nothing was written.",
         }[self.state]
 

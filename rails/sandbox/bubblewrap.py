@@ -159,5 +159,5 @@ def first_process(report: bytes) -> int:
 def check_status(report: bytes, errors: str) -> None:
     """Raise CheckError if bubblewrap could not start the command; no other way is tried."""
     if not first_process(report):
-        words = errors.strip().splitlines()[-1:] or ["it said nothing"]
+        words = errors.strip().splitlines()[-1:] or ["there was no message"]
         raise CheckError(f"The sandbox could not be made: {words[0][:300]}. Nothing was run.")

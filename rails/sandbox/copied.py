@@ -108,7 +108,7 @@ class CopyLayer(Layer):
             if self._copied.get(name) != _facts(info):
                 yield layer_entry(name, place, info)
         for name in set(self._copied) - seen:
-            yield LayerChange(name, fault="it was a link, and is gone" if (self.project / name).is_symlink() else "")
+            yield LayerChange(name, fault="it was a link and was deleted" if (self.project / name).is_symlink() else "")
 
     @property
     def own_bytes(self) -> int:  # type: ignore[override]

@@ -481,7 +481,7 @@ def _what_is_read(text: str) -> str:
 
 
 def _nothing_found(text: str) -> Refusal:
-    hint = f"{_what_is_read(text)} ai-rails prompt prints what to tell a chat first."
+    hint = f"{_what_is_read(text)} ai-rails prompt prints instructions for the chat."
     return Refusal("no_request", NOTHING_FOUND, hint)
 
 

@@ -14,7 +14,7 @@ from rails.core.text import counted
 
 #: Attempts of kinds that have a bound of their own: a review without a verdict is asked for one once.
 _MOST: Final[Mapping[str, int]] = {"verdict": 2}
-_MORE: Final = "; what is left goes on with --resume and a larger "
+_MORE: Final = "; to continue, use --resume with a larger "
 
 
 @dataclass

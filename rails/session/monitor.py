@@ -118,7 +118,7 @@ def _sent_back(alert: OverseerAlert) -> str:
 
 
 def _question(alerts: Sequence[OverseerAlert]) -> UserQuestion:
-    choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "tell it something: f and your words")}
+    choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "send it a message: f and your words")}
     if prompt := alerts[0].prompt:
         choices["p"] = ("prompt", f"send it: {prompt}")
     choices["g"] = ("go", "go on")

@@ -300,7 +300,7 @@ class Session(OpenSession):
         head = f"── Hand over from {sender.name} to {receiver}? ".ljust(78, "─")
         facts = [f"  {files.relative(file)}", *([f"  It has {one_line(contract, 200)}."] if contract else [])]
         choices = {
-            "g": ("go", f"hand it over as the file is now; {receiver} goes on"),
+            "g": ("go", f"hand over the file as it is; {receiver} continues"),
             "e": ("edit", "edit the file first"),
             "s": ("stop", "stop here; ai-rails run --resume goes on"),
         }

@@ -133,12 +133,12 @@ class ShownFiles:
         try:
             data = read_file(context.project, path)
         except (WorkspaceError, OSError):
-            return "it is no ordinary file"
+            return "it is not an ordinary file"
         if data is None:
             return "there is no such file"
         decoded = decode_text(data)
         if decoded is None:
-            return "it is no text"
+            return "it is not text"
         text = decoded.text
         if len(text) > self._room or len(self.texts) == _FILES:
             return "there is no room for it"

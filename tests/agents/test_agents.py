@@ -207,7 +207,7 @@ def test_a_users_template_replaces_the_shipped_one(tmp_path):
         (template("name: poet\n"), "missing required field `description`"),
         (template("name: Poet\ndescription: x\n"), "Use lower-case words joined by dashes."),
         (template("name: other\ndescription: x\n"), "not the file's name"),
-        (template("name: poet\nname: poet\ndescription: x\n"), "'name' is there twice"),
+        (template("name: poet\nname: poet\ndescription: x\n"), "'name' occurs twice"),
         (template("name: poet\ndescription: &a x\n"), "anchors and aliases"),
         (template("name: poet\ndescription: !!python/object/apply:os.system [id]\n"), "tags are not allowed"),
         (template("name: poet\ndescription: x\nx-rails: {max_attempt: 2}\n"), 'Did you mean "max_attempts"?'),

@@ -108,7 +108,7 @@ def test_a_grant_needs_its_own_word(ask, make):
     for typed in ["", "g", "y", "a", "approve", "grants"]:
         grants = Grants()
         decision, screen = ask(f"g\n{typed}\n", make.ask(make.change("tests/test_a.py")), grants=grants)
-        assert "Nothing is granted." in screen
+        assert "Nothing was granted." in screen
         assert decision.answer == "deny"
         assert grants.active() == ()
 
@@ -118,7 +118,7 @@ def test_a_grant_is_listed_and_revoked_at_the_next_question(ask, make):
     request = make.ask(make.change("tests/test_a.py"))
     ask("g\ngrant\n", request, grants=grants)
     decision, screen = ask("r\nd no\n", make.ask(), grants=grants)
-    assert "[r]evoke what is in force" in screen.replace("\xa0", " ")
+    assert "[r]evoke grants" in screen.replace("\xa0", " ")
     assert "In force: grant 1: coder may" in screen
     assert "grant 1: coder may create or modify tests/*" in screen
     assert "20 more, until" in screen

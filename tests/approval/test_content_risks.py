@@ -68,7 +68,7 @@ def test_a_key_or_token_is_a_risk_wherever_it_goes_and_is_not_told_itself(risks)
 
 def test_what_deceives_is_named_with_its_characters(risks):
     for text, kind, told in [
-        ("a\x1bb\x07\x00\n", "not_text", "a.txt is not text: what would be written cannot be shown."),
+        ("a\x1bb\x07\x00\n", "not_text", "a.txt is not text, so it cannot be shown."),
         ("a\x1bb\n", "control", "a.txt gets control characters: U+001B."),
         ("a\u200bb\n", "invisible", "a.txt gets invisible characters: U+200B ZERO WIDTH SPACE."),
         (
@@ -114,7 +114,7 @@ def test_a_line_that_looks_like_what_a_card_writes_itself_is_told(risks):
         ("\t→ b", "\\x09→ b"),
         ("→" + "x" * 100, "→" + "x" * 79 + "… (+21 characters)"),
     ]:
-        told = f"a.txt gets a line with signs that stand for something else here: {shown}"
+        told = f"a.txt gets a line with signs that mean something else here: {shown}"
         assert risks(f"b\n{line}\n", "b\n") == [Risk("hidden", "a.txt", told)]
         assert risks(f"{line}\nb\n", f"{line}\n") == []
 

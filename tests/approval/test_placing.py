@@ -34,7 +34,7 @@ def test_the_word_take_accepts_the_place_of_its_number(offer):
     assert "Take place 1: lines 3 to 4; FUZZY, 80% alike" in screen
     assert "a = 3" in screen
     assert "a = 9" in screen
-    assert "You are asked about the change again before it is written." in screen
+    assert "You see the change again before it is written." in screen
     assert choose(offer, "Take 2\n")[0] == "h2"
 
 

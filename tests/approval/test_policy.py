@@ -481,9 +481,9 @@ def test_a_denied_command_is_denied_by_any_path_and_what_cannot_be_read_is_asked
 
 def test_a_rule_that_can_never_match_is_a_mistake(policy):
     for line, why in [
-        ("tool = 'edit_file'\ncommand = 'ls'", "command is of run_command only"),
+        ("tool = 'edit_file'\ncommand = 'ls'", "command is for run_command only"),
         ("tool = 'run_command'\nmax_lines = 3", "max_lines is about changes"),
-        ("tool = ['run_tests', 'run_command']\npath = 'src/**'", "asked for no path"),
+        ("tool = ['run_tests', 'run_command']\npath = 'src/**'", "takes no path"),
         ("tool = 'read_file'\nkind = 'delete'", "is of kind read or result"),
     ]:
         with pytest.raises(UsageError, match=f"can never match: .*{why}"):

@@ -586,13 +586,13 @@ def test_what_a_page_edits_is_the_files_own_text_in_its_own_encoding(make):
     for run, told in ((20, "\u4e16" * 20), (21, "\u4e16" * 20 + "… (+1 characters)")):
         note = edits("é\n".encode("latin-1"), "è\n".encode("latin-1"), "\u4e16" * run)[1]
         assert note.endswith(f", which does not have {told!r}."), note
-    assert edits(b"a\n", None, "c\n")[1].startswith("The line ends of src/app.py would not survive")
+    assert edits(b"a\n", None, "c\n")[1].startswith("The line endings of src/app.py would not survive")
 
 
 def test_an_edit_that_nobody_could_check_is_not_used(make):
     desk = Desk().answers(EDIT, ("approve", {}))
     assert desk.queue.decide(make.ask()).edited is None
-    assert desk.records[1].details["note"] == "Nothing here can check an edit, so none is taken."
+    assert desk.records[1].details["note"] == "Edits cannot be checked here, so none is accepted."
 
 
 def test_a_grant_of_another_rule_or_where_none_can_be_given_is_no_answer(make, monkeypatch):

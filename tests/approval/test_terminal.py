@@ -382,7 +382,7 @@ def test_a_paste_never_decides_and_the_question_is_asked_again_from_the_start(tt
     terminal.type(pasted)
     seen = terminal.until(b"\x1b[?2004h")
     assert terminal.decision is None
-    assert b"More came than one typed line" in seen
+    assert b"More than one line came" in seen
     assert b"src/app.py" in seen, "the change is shown again"
     terminal.type(b"a\n")
     assert terminal.result().answer == "approve"

@@ -58,7 +58,7 @@ def test_a_rule_that_asks_says_so_and_what_it_says_stands_before_the_other_risks
     asking = rules('[[rule]]\ndecision = "ask"\ntool = "edit_file"\nname = "mine"\n')
     request = make.ask(status="error")
     asked = PolicyApprover(asking, Human(), decides=False).with_rules(request)
-    assert asked.risks == ("Your policy has this asked about: rule 1 (mine) of policy.toml", *request.risks)
+    assert asked.risks == ("Your policy asks about this: rule 1 (mine) of policy.toml", *request.risks)
     assert PolicyApprover(asking, Human()).with_rules(request) is request, "where rules decide, they say so themselves"
     allowing = PolicyApprover(rules(ALLOW), Human(), decides=False)
     for plain in (request, make.ask()):

@@ -37,19 +37,19 @@ run x --plan folder | There is no plan in
 run x --model-for coder | --model-for takes AGENT=MODEL
 run x --model-for =openai:x | --model-for takes AGENT=MODEL
 run x --model-for nobody=openai:x | There is no agent 'nobody'
-run x --max-turns 0 | a whole number from 1 is wanted, not '0'
-run x --max-turns -1 | a whole number from 1 is wanted, not '-1'
-run x --max-turns many | a whole number from 1 is wanted, not 'many'
-run x --max-turns 1.5 | a whole number from 1 is wanted
-run x --max-attempts 0 | a whole number from 1 is wanted
-run x --max-tokens -5 | a whole number from 1 is wanted
-run x --max-minutes -1 | a number above 0 is wanted, not '-1'
-run x --max-minutes nan | a number above 0 is wanted
-run x --max-minutes inf | a number above 0 is wanted
-run x --max-minutes soon | a number above 0 is wanted, not 'soon'
-run x --max-cost -1 | a number above 0 is wanted
+run x --max-turns 0 | expected a whole number from 1, not '0'
+run x --max-turns -1 | expected a whole number from 1, not '-1'
+run x --max-turns many | expected a whole number from 1, not 'many'
+run x --max-turns 1.5 | expected a whole number from 1
+run x --max-attempts 0 | expected a whole number from 1
+run x --max-tokens -5 | expected a whole number from 1
+run x --max-minutes -1 | expected a number above 0, not '-1'
+run x --max-minutes nan | expected a number above 0
+run x --max-minutes inf | expected a number above 0
+run x --max-minutes soon | expected a number above 0, not 'soon'
+run x --max-cost -1 | expected a number above 0
 run x --max-cost | expected one argument
-run x --answer-within 0 | a number above 0 is wanted
+run x --answer-within 0 | expected a number above 0
 run x --base-url nonsense | takes an address with http:// or https://
 run x --base-url ftp://x --model openai:x | http:// or https://
 run x --project missing | missing is not a folder. Name the project
@@ -110,9 +110,9 @@ log search | What should be searched for? For example
 log search x | There is no session here
 log verify nope | There is no session here
 log export nope --format xml | There is no session here
-serve --port 80000 | a port is a whole number from 0 to 65535, not '80000'
-serve --port -1 | a port is a whole number from 0 to 65535
-serve --port x | a port is a whole number from 0 to 65535
+serve --port 80000 | expected a port from 0 to 65535, not '80000'
+serve --port -1 | expected a port from 0 to 65535
+serve --port x | expected a port from 0 to 65535
 serve --host 0.0.0.0 | unknown argument --host 0.0.0.0
 serve | There is no session here. Start one with ai-rails run
 why | required
@@ -153,20 +153,20 @@ batch run ok.py --store s --models x --policy gone.toml | There is no policy in 
 batch run ok.py --store s --models x --policy edits --gate maybe | no task
 batch report nowhere | There is no result in nowhere. Run some first
 batch export nowhere | There is no result in nowhere. Run some first
-batch run ok.py --workers 0 | a whole number from 1 is wanted, not '0'
-mcp --http 99999 | a port is a whole number from 0 to 65535
+batch run ok.py --workers 0 | expected a whole number from 1, not '0'
+mcp --http 99999 | expected a port from 0 to 65535
 mcp --agent nobody | There is no agent 'nobody'. Known agents
-mcp --answer-within 0 | a number above 0 is wanted
+mcp --answer-within 0 | expected a number above 0
 acp extra | unknown argument extra
 sandbox | the following arguments are required: COMMAND
-sandbox --timeout 0 -- true | a number above 0 is wanted, not '0'
-sandbox --timeout soon -- true | a number above 0 is wanted, not 'soon'
+sandbox --timeout 0 -- true | expected a number above 0, not '0'
+sandbox --timeout soon -- true | expected a number above 0, not 'soon'
 hook install | the following arguments are required: host
 hook install claude-code --user --project | not allowed with argument
 hook claude-code --wrong | unknown argument --wrong
 chat --resume nope | There is no session
 chat --agent nobody x | There is no agent 'nobody'
-run x --attempts 0 | a whole number from 1 is wanted
+run x --attempts 0 | expected a whole number from 1
 run --attempts 2 | --attempts takes one task for one agent
 run x --attempts 2 | --attempts begin at the last commit
 run x --attempt-model openai:x | --attempt-model goes with --attempts N
@@ -177,8 +177,8 @@ log delete nope --yes | There is no session here
 log delete x --older-than 3 | Name sessions, or say --older-than DAYS, not both
 log sizes extra | sizes takes no word
 log verify a b | verify takes one session
-log search x --limit 0 | a whole number from 1 is wanted
-undo --step x | a whole number from 1 is wanted, not 'x'
+log search x --limit 0 | expected a whole number from 1
+undo --step x | expected a whole number from 1, not 'x'
 parse ok.py --finish nope | invalid choice: 'nope'
 review --library missing | There is no store of jobs in missing
 doctor --into x | --into goes with --install javascript
@@ -192,26 +192,26 @@ run x --model recorded: | has no name: write it as recorded:FILE
 run x --model openai:m --base-url http:// | takes an address with http:// or https://
 run x --model openai:m --base-url "http://a b" | takes an address with http:// or https://
 run x --model openai:m --base-url "" | takes an address with http:// or https://
-run x --answer-within soon | a number above 0 is wanted, not 'soon'
+run x --answer-within soon | expected a number above 0, not 'soon'
 run --resume ../x | There is no session here
-run --resume --attempts 2 | nothing to go on with. Nothing was started
+run --resume --attempts 2 | cannot resume. Nothing was started
 run x --backup --model recorded:rec.jsonl | is not in a git repository
 chat x --model nonsense | Unknown model 'nonsense'
 chat --attempts 2 | ANTHROPIC_API_KEY is not set. Set it, or choose another
 apply "" | '' is not a file. Name a saved answer
 apply ok.py --approve nope | choose from
-gate "" | an empty text names nothing; perhaps a variable is not set
-gate --diff "" | an empty text names nothing
-gate --stdin-filename "" | an empty text names nothing
+gate "" | the value is empty; perhaps a variable is not set
+gate --diff "" | the value is empty
+gate --stdin-filename "" | the value is empty
 gate --profile "" | there is no ''; use import, api, publish, strict
 gate --profile import,nope | there is no 'nope'; use import
-gate . --stdin-filename x.py | judges what comes in: leave out paths
+gate . --stdin-filename x.py | checks standard input: leave out paths
 gate --staged | git init makes one
 gate --trust missing.py | missing.py does not exist
 gate --format text,json | --format takes one of text
 new "" x | '' is not a name
 takeover ok.py x | ok.py is not a folder, so there is nothing to take over
-undo --step 0 | a whole number from 1 is wanted, not '0'
+undo --step 0 | expected a whole number from 1, not '0'
 undo --file ../x | stay inside the project. Nothing was changed
 undo --file missing.py | is left to undo. Nothing was changed
 undo --file x --all | --file and --all exclude each other
@@ -220,7 +220,7 @@ parse ok.py --json --jsonl | Line 1 is not
 review a b | unknown argument b
 review --md | unknown argument --md. See ai-rails review --help.
 review --filter after:soon | after:soon is not a time. Write it as
-log delete --older-than 0 | a whole number from 1 is wanted, not '0'
+log delete --older-than 0 | expected a whole number from 1, not '0'
 why folder:1 | folder is not a file of the project
 why /etc/passwd:1 | is not a file of the project
 why ok.py:99999 | no session wrote this line
@@ -244,7 +244,7 @@ batch report | the following arguments are required: FILE|STORE
 batch export nowhere --format nope | choose from
 batch run empty.jsonl --store s --models openai:m --policy edits | empty.jsonl holds no task
 sandbox -- | the following arguments are required: COMMAND
-mcp --http x | a port is a whole number from 0 to 65535, not 'x'
+mcp --http x | expected a port from 0 to 65535, not 'x'
 -x | unknown argument -x
 """
 USES = [tuple(part.strip() for part in line.split(" | ")) for line in TABLE.strip().splitlines()]

@@ -87,7 +87,7 @@ def test_as_json_every_source_is_a_whole_path(own, project, capsys):
     ("place", "text", "said"),
     [
         ("policy.toml", "[[rules]]\n", "policy.toml:1:3: `rules` is not known. Did you mean `rule`?"),
-        ("gate.toml", "[[mode]]\n", "gate.toml:1:3: mode 1: say for which path, agent or rule"),
+        ("gate.toml", "[[mode]]\n", "gate.toml:1:3: mode 1: name a path, agent or rule"),
         ("prices.toml", "[models.m]\ninput = 1\n", "prices.toml:1:2: models.m: `output` is missing."),
         (
             "../project/.rails.toml",

@@ -72,7 +72,7 @@ def test_each_slip_is_told_with_its_line_and_what_to_do(text, line, said):
         ("[1 2]", "a comma or ']' should be here", 4),
         ('{"a": [1}', "a comma or ']' should be here", 9),
         ("[1,}", "a JSON value should be here", 4),
-        ('{"b": {"a": 1}, "a": {"a": 2, "\\u0061": 3}}', "the key 'a' is there twice", 31),
+        ('{"b": {"a": 1}, "a": {"a": 2, "\\u0061": 3}}', "the key 'a' occurs twice", 31),
         ('{"a": -Infinity}', "a JSON value should be here", 7),
         ('{"a": "\\x"}', "a backslash in a string is followed by something that JSON has no escape for", 8),
         ('{"a": 1e-999}', "a number is too small", 7),

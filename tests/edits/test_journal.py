@@ -242,7 +242,7 @@ def test_a_mode_that_was_changed_alone_is_taken_back_with_the_bytes_as_they_are(
     with Workspace(tmp_path) as workspace:
         said, _ = rollback.roll_back(workspace, planned)
     assert tree(tmp_path) == {"a.txt": (b"b", mode)}
-    assert said == ["An interrupted change was taken back: a.txt."] * (now == 0o755)
+    assert said == ["An interrupted change was rolled back: a.txt."] * (now == 0o755)
 
 
 def test_a_folder_that_became_a_link_is_not_gone_through_when_a_change_is_taken_back(tmp_path, quick_disk):
@@ -254,7 +254,7 @@ def test_a_folder_that_became_a_link_is_not_gone_through_when_a_change_is_taken_
         said, _ = rollback.roll_back(workspace, planned)
     assert tree(tmp_path) == {"elsewhere/a.txt": (b"a", 0o644), "e.txt": (b"b", 0o644)}
     left = "d/a.txt was changed by someone else meanwhile and was not touched."
-    assert said == ["An interrupted change was taken back: d/a.txt, e.txt.", left]
+    assert said == ["An interrupted change was rolled back: d/a.txt, e.txt.", left]
 
 
 def test_what_a_killed_writer_of_our_state_began_is_removed_and_what_a_living_one_writes_is_not(tmp_path):

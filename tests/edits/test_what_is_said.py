@@ -75,9 +75,11 @@ def test_where_taking_back_fails_too_the_journal_stays_and_the_next_start_takes_
     disk = Refusing(move=first, unlink=second)
     changes = [change("a.txt", b"old", b"new"), change("b.txt", None, b"b")]
     said = said_by(lambda: apply(approved(changes), tmp_path, disk=disk))
-    assert said.startswith(f"Writing failed ({first}), and taking it back failed too ({second}). The journal is kept: ")
-    assert "the next start of AI-Rails takes the change back" in said
-    assert recover(tmp_path) in ((), ("An interrupted change was taken back: a.txt, b.txt.",))
+    assert said.startswith(
+        f"Writing failed ({first}), and rolling it back failed too ({second}). The journal is kept: "
+    )
+    assert "the next start of AI-Rails rolls the change back" in said
+    assert recover(tmp_path) in ((), ("An interrupted change was rolled back: a.txt, b.txt.",))
     assert tree(tmp_path) == {"a.txt": (b"old", 0o644)}
     assert [one.name for one in (tmp_path / ".rails/journal").iterdir()] == ["lock"]
 

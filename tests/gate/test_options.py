@@ -99,7 +99,7 @@ def test_no_mode_by_path_excuses_what_is_done_to_the_gate(world):
             '[[gate.mode]]\nmode = "lax"\npath = "a"\n',
             '2:1: gate.mode 1: `mode` is "lax", which is not allowed. Allowed: ["blocking", "retry", "advisory"].',
         ),
-        ('[[gate.mode]]\nmode = "advisory"\n', "for which path, agent or rule"),
+        ('[[gate.mode]]\nmode = "advisory"\n', "name a path, agent or rule"),
         ('[gate.mode]\nmode = "advisory"\n', "two brackets"),
         ('[[gate.modes]]\nmode = "advisory"\n', "1:3: gate: `modes` is not known. Did you mean `mode`?"),
         (

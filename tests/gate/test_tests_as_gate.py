@@ -117,7 +117,7 @@ def test_where_nothing_contains_it_what_nobody_approved_is_not_run(world, suite,
     found = Label(NONE, why="a test says so")
     monkeypatch.setattr(command_checks.probe, "label", lambda **_: found)
     verdict = suite(("test_a.py", "def test_it():\n    raise SystemExit\n"))
-    assert "nobody has approved" in verdict.not_checked[-1].reason
+    assert "unapproved code" in verdict.not_checked[-1].reason
     assert verdict.status == "error"
     world.put("test_b.py", "def test_it():\n    pass\n")
     assert suite(("test_b.py", "def test_it():\n    pass\n", "def test_it():\n    pass\n")).status == "pass"

@@ -329,7 +329,7 @@ def test_where_nothing_was_checked_it_is_said_once_at_the_end(hooks_of):
     said = [hooks.call("PostToolUse", "Bash", {"command": "true"}, tool_response="")]
     said += [hooks.call("Stop", stop_hook_active=again) for again in (False, True)]
     assert (said[0], said[2]) == (None, None)
-    assert "nothing was checked of what was written: a.kt by syntax (there is no check" in said[1]["systemMessage"]
+    assert "nothing that was written was checked: a.kt by syntax (there is no check" in said[1]["systemMessage"]
 
 
 def test_what_is_not_installed_is_told_once_before_or_after_a_tool_whichever_file_it_is_for(hooks_of, monkeypatch):
@@ -537,7 +537,7 @@ def test_what_could_be_fixed_is_a_finding_of_what_is_written_and_formatting_alon
     claude.call("SessionStart", source="startup")
     (claude.project / "c.py").write_text("c  =  1\n")
     said = json.dumps(claude.call(*after))
-    assert "not formatted as the project has it: c.py." in said
+    assert "not in the project's format: c.py." in said
     assert "decision" not in said
     assert claude.call(*after) is None
     (claude.project / "c.py").write_text('c  =  f"x"\n')

@@ -168,8 +168,8 @@ def test_a_denied_file_that_a_command_has_changed_is_told_at_once_and_once_at_th
         hooks.call("SessionStart", session=session)
     (denying / ".env").write_text("A=2\n")
     said = hooks.call("PostToolUse", "Bash", {"command": "sed -i s/1/2/ .env"})
-    assert (said["decision"], "changed all the same" in said["reason"]) == ("block", True)
-    assert "changed all the same" in hooks.call("Stop", stop_hook_active=False)["reason"]
+    assert (said["decision"], "changed anyway" in said["reason"]) == ("block", True)
+    assert "changed anyway" in hooks.call("Stop", stop_hook_active=False)["reason"]
     assert hooks.call("Stop", stop_hook_active=True) is None
     same = hooks.call("PostToolUse", "Bash", {"command": "sed -i s/1/2/ .env"}, session="s2")
     assert "changed all the same" in same["reason"], "another session has told it, and this one has not"

@@ -43,7 +43,7 @@ def test_installing_and_uninstalling_gives_the_same_bytes(host, text, user, caps
     assert main(["hook", "install", host]) == 0
     installed = file.read_bytes().decode()
     rest = iter(installed)
-    assert all(letter in rest for letter in text if text != SETTINGS[2]), "nothing is taken away or changed"
+    assert all(letter in rest for letter in text if text != SETTINGS[2]), "nothing is removed or changed"
     if text.count("\n") == text.count("\r\n") > 0:
         assert "\n" not in installed.replace("\r\n", ""), "new lines end as the others do"
     assert main(["hook", "install", host]) == 0

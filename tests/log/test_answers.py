@@ -188,7 +188,7 @@ def test_an_answer_is_read_up_to_its_bound(box, log, monkeypatch):
 def test_what_the_disk_refuses_is_told_in_its_words(log, tmp_path, monkeypatch):
     box = PendingAnswers(log.state, log.session_id, KEY)
     (log.path.parent / "answers").write_text("a file where the box would be")
-    not_left = r"The answer cannot be left in .*answers: Not a directory\. Nothing of it is done\.$"
+    not_left = r"The answer cannot be left in .*answers: Not a directory\. Nothing was done\.$"
     for call, words in (
         (box.listen, r"Answers cannot be taken in .*answers: Not a directory$"),
         (lambda: box.place(7, YES), not_left),
@@ -241,7 +241,7 @@ def test_the_run_says_when_it_hears(box, log):
     box.hear(on=False)
     box.hear(on=False)
     assert not box.hearing
-    with pytest.raises(LogError, match=r"Words cannot be taken in .*answers: No such file or directory$"):
+    with pytest.raises(LogError, match=r"Messages cannot be taken in .*answers: No such file or directory$"):
         PendingAnswers(log.state, "none", KEY).hear(on=True)
 
 
@@ -252,12 +252,12 @@ def test_an_error_without_words_of_its_own_is_still_told(box, tmp_path, monkeypa
     monkeypatch.setattr("rails.approval.pending.files.folder", odd)
     for call, words in (
         (box.listen, r"Answers cannot be taken in .*: odd$"),
-        (lambda: box.place(7, YES), r"cannot be left in .*: odd\. Nothing of it is done\.$"),
+        (lambda: box.place(7, YES), r"cannot be left in .*: odd\. Nothing was done\.$"),
     ):
         with pytest.raises(LogError, match=words):
             call()
     monkeypatch.setattr("pathlib.Path.touch", odd)
-    with pytest.raises(LogError, match=r"Words cannot be taken in .*: odd$"):
+    with pytest.raises(LogError, match=r"Messages cannot be taken in .*: odd$"):
         box.hear(on=True)
     monkeypatch.setattr("rails.approval.pending.atomic_file.create", odd)
     with pytest.raises(LogError, match=r"The key for answers cannot be kept in .*: odd$"):

@@ -138,7 +138,7 @@ def test_a_call_sent_whole_as_an_object_becomes_text():
         ("max_tokens", "max_tokens", "77 tokens"),
         ("model_context_window_exceeded", "max_tokens", "context"),
         ("refusal", "refusal", "The request was declined."),
-        ("compaction", "cut", "broke the answer off"),
+        ("compaction", "cut", "broke off the answer"),
         (None, "cut", "before it was complete"),
     ],
 )

@@ -13,7 +13,7 @@ from rails.models.http import ModelServer, status_error
 from rails.models.reading import native_call, text_in
 from tests.rows import walked
 
-WRONG = "The request was refused as wrong; a model name, a limit or a tool definition may not suit this server."
+WRONG = "The request was rejected as invalid; a model name, a limit or a tool definition may not suit this server."
 
 
 @walked(

@@ -290,9 +290,9 @@ def test_a_redirect_is_never_followed_and_says_where_to(raw, provider, code):
 @walked(
     ("body", "words"),
     {
-        b"": "ended its answer before anything of it came.",
-        b": alive\n\n": "ended its answer before anything of it came.",
-        b'data: {"detail": "out of memory"}\n\n': 'The last that it sent is “{"detail": "out of memory"}”.',
+        b"": "ended its answer before sending any of it.",
+        b": alive\n\n": "ended its answer before sending any of it.",
+        b'data: {"detail": "out of memory"}\n\n': 'It last sent “{"detail": "out of memory"}”.',
         b"data: {\n\n": "sent something that is not its protocol: “{”.",
         b"data: 7\n\n": "sent something that is not its protocol: “7”.",
         b"data: \xff\x1b[2J\n\n": "sent something that is not its protocol: “\ufffd\\x1b[2J”.",

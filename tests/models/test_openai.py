@@ -102,8 +102,8 @@ def test_arguments_as_an_object_become_text_and_a_missing_id_is_made_up():
         ("tool_calls", "tool_use", ""),
         ("length", "max_tokens", "77 tokens"),
         ("content_filter", "refusal", "refused"),
-        ("insufficient_system_resource", "cut", "broke the answer off"),
-        ("compaction", "cut", "broke the answer off"),
+        ("insufficient_system_resource", "cut", "broke off the answer"),
+        ("compaction", "cut", "broke off the answer"),
     ],
 )
 def test_every_finish_reason_is_mapped_and_said_in_words(finish, stop, note):

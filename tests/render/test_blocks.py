@@ -28,7 +28,7 @@ def one_of_each(text):
         b.Table(text, (text,), (b.cells(text),), notes=(text,)),
         b.Prose("says", text),
         b.AlertBlock("error", text, f"Error: {text}"),
-        b.Notes("note", "Changed by AI-Rails", (text,)),
+        b.Notes("note", "Notes", (text,)),
         b.Risks((text,)),
         b.CallBlock(text, False, text, (text,), (text,), text, text),
         b.Refusals(((text, text, text),)),
@@ -40,7 +40,6 @@ def one_of_each(text):
         b.Written(True, (("create", text),)),
         b.Output(text, False, text, 0.2),
         b.Folded("told", "Feedback to the model", text, open=True),
-        b.Group("approval", (b.Prose("says", text),)),
     ]
 
 
@@ -105,7 +104,7 @@ def test_a_section_says_what_it_is_and_how_it_went():
 
 @pytest.mark.parametrize("count", [20, 21, 500])
 def test_a_list_says_how_much_of_it_there_was_no_room_for(count):
-    notes = b.Notes("note", "Changed by AI-Rails", tuple(f"note {n}" for n in range(count)))
+    notes = b.Notes("note", "Notes", tuple(f"note {n}" for n in range(count)))
     assert ("[… 1 more …]" in in_text(notes)) == (count == 21)
     assert ("and 300 more" in in_html(notes)) == (count == 500)
     assert ("and 300 more" in in_markdown(notes)) == (count == 500)

@@ -17,7 +17,7 @@ from rails.n8n.draw import picture
 from rails.projections.session import session_view
 from rails.render.diffs import as_renames, read_diff
 from rails.render.html_page.blocks import TEXT_CHARS
-from rails.render.html_page.markup import el, html_text, join
+from rails.render.html_page.markup import el, join
 from rails.review.html import render_html
 from tests.rows import walked
 
@@ -337,7 +337,7 @@ def test_what_is_no_diff_does_no_harm(odd):
 
 
 def test_elements_escape_texts_and_attributes():
-    made = el("p", html_text("<b>&\u202e"), title='a"b<\n', hidden=True, id=None)
+    made = el("p", "<b>&\u202e", title='a"b<\n', hidden=True, id=None)
     assert made == '<p title="a&quot;b&lt;\\x0a" hidden>&lt;b&gt;&amp;\\u202e</p>'
     assert join(el("br"), None, [el("i")]) == "<br><i></i>"
 

@@ -13,7 +13,7 @@ def test_whether_the_command_was_started_is_read_from_the_report():
     bubblewrap.check_status(b'{"child-pid": 1}', "words of the command itself")
     for errors, words in (
         ("one\n  bwrap: no way \n\n", "  bwrap: no way"),
-        ("", "it said nothing"),
+        ("", "there was no message"),
         ("x" * 400, "x" * 300),
     ):
         with pytest.raises(CheckError) as raised:

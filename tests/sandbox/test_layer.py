@@ -83,7 +83,7 @@ def test_what_no_change_may_hold_is_left_out_in_words(project):
         ".git/config was left out: it is inside .git or .rails, which no agent may write.",
         *(words for words in left_out if words.startswith("Invalid file path")),
         "link was left out: it is a link.",
-        "linked was left out: it was a link, and is gone.",
+        "linked was left out: it was a link and was deleted.",
         "linked/a.py was left out: it, or a folder above it, is a link in the project.",
         "linked/deep/er/b.py was left out: it, or a folder above it, is a link in the project.",
         "pipe was left out: it is a pipe.",

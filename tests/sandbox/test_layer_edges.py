@@ -219,7 +219,7 @@ def test_a_copy_is_what_the_project_has_with_its_links_and_without_what_is_no_fi
         (layer.root / "linked").unlink()
         (layer.root / "tool.sh").unlink()
         (layer.root / "link").unlink()
-        gone = "it was a link, and is gone"
+        gone = "it was a link and was deleted"
         assert walked(layer) == {"linked": gone, "link": gone, "tool.sh": None}
 
 

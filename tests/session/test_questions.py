@@ -112,7 +112,7 @@ def test_a_question_of_a_run_that_was_killed_is_answered_later(tmp_path, capsys)
         time.sleep(0.05)
     copytree(run.project, tmp_path / "killed", ignore=ignore_patterns("*.sock"))
     assert answered_later(tmp_path / "killed", "2") == 0
-    assert "Saved. The agent goes on with it" in capsys.readouterr().out
+    assert "Saved. To continue" in capsys.readouterr().out
     inbox.decide(run.id, question.number, PageAnswer("choose", inbox.asked(question).digest, choice="80"))
     run.end()
 

@@ -152,7 +152,7 @@ def test_the_first_bound_that_is_reached_is_named():
     assert totals.cost == pytest.approx((120 * 10 + 50 * 100 + 30 * 1) / 1_000_000)
     assert totals.spent() is None
     totals.use(usage, "m")
-    on = "; what is left goes on with --resume and a larger --max-"
+    on = "; to continue, use --resume with a larger --max-"
     assert totals.spent() == f"the budget of 0.01 (money) is used up (0.01246 used){on}cost"
     assert SessionBudget(max_tokens=0).spent() == f"the budget of 0 tokens is used up (0 used){on}tokens"
 

@@ -142,7 +142,7 @@ def _never_matches(table: RuleTable, tools: tuple[str, ...]) -> str:
 
     effects = {BUILTIN_TOOLS[name].effect if name in BUILTIN_TOOLS else "" for name in tools}
     if table.command and tools and not any(fnmatchcase(RUN_COMMAND.name, glob) for glob in tools):
-        return f"command is of {RUN_COMMAND.name} only"
+        return f"command is for {RUN_COMMAND.name} only"
     if not effects or "" in effects:
         return ""
     if "edit" not in effects:
@@ -150,7 +150,7 @@ def _never_matches(table: RuleTable, tools: tuple[str, ...]) -> str:
             if getattr(table, key) is not None:
                 return f"{key} is about changes, and {', '.join(tools)} changes nothing"
     if effects == {"run"} and table.path:
-        return f"{', '.join(tools)} is asked for no path"
+        return f"{', '.join(tools)} takes no path"
     kinds = {kind for effect in effects for kind in _KINDS[effect]}
     if table.kind and kinds.isdisjoint(words(table.kind)):
         return f"{', '.join(tools)} is of kind {' or '.join(sorted(kinds))}"

@@ -92,7 +92,7 @@ class PolicyApprover(Struct, frozen=True):
         judgement = None if self.decides else self._tightened(request)
         if judgement is None:
             return request
-        does = "denies this" if judgement.ruling == "deny" else "has this asked about"
+        does = "denies this" if judgement.ruling == "deny" else "asks about this"
         words = f"Your policy {does}: {judgement.rules[0]} of {judgement.rules[0].source}"
         said = f"{words}: {judgement.rules[0].reason}" if judgement.rules[0].reason else words
         return replace(request, risks=(said, *request.risks), doubts=(*request.doubts, said))

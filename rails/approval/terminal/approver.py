@@ -114,9 +114,9 @@ def ask_for_grant(
     if dry_run:
         console.put(f"{dry_run(rule)}\n")
     console.arm()
-    console.put('Type "grant" and Enter to approve this and give the rule; anything else does not: ')
+    console.put('Type "grant" and Enter to approve this and add the rule; anything else does not: ')
     if console.line().casefold() != "grant":
-        console.put("Nothing is granted.\n")
+        console.put("Nothing was granted.\n")
         return ""
     return str(grants.add(rule))
 
@@ -225,9 +225,7 @@ class _Question:
         if changes and choices.judge:
             edit = "change it in your editor; it is checked and shown again before anything is written"
             yield _Key("e", "edit", "[e]dit", edit, self._edit)
-            yield _Key(
-                "p", "partial", "[p]artial (choose hunks)", "choose parts that stay as they were", self._leave_out
-            )
+            yield _Key("p", "partial", "[p]artial (choose hunks)", "choose parts to leave unchanged", self._leave_out)
         if not changes and choices.revalidate:
             yield _Key("e", "edit", "[e]dit", "change the parameters in your editor", self._edit_run)
         if self.request is not self._original:
@@ -235,10 +233,10 @@ class _Question:
         if choices.grants and (more := wider(self.request)):
             yield _Key("w", "widen", f"[w]iden to {more[0]}", f"approve it, and from now on {more[0]}", self._widen)
         if changes and choices.grants:
-            grant = "approve it, and let a rule that you are shown allow the like of it for a while"
+            grant = "approve it, and allow similar changes for a while, by a rule that you see first"
             yield _Key("g", "grant", "[g]rant (always allow…)", grant, self._grant)
         if choices.grants and choices.grants.active():
-            yield _Key("r", "revoke", "[r]evoke what is in force", "take back every grant", self._revoke)
+            yield _Key("r", "revoke", "[r]evoke grants", "end every grant", self._revoke)
         yield _Key("v", "view", "[v]iew everything", "show every line, and what the agent sent", self._view)
         yield _Key("?", "help", "[?]", "explain these keys", self._explain)
 
@@ -275,7 +273,7 @@ class _Question:
         for key in self._keys():
             typed = key.word if key.letter == "a" and self.request.risks else f"{key.letter} or {key.word}"
             self._console.put(f"  {typed:<14} {key.meaning}.\n")
-        self._console.put("  Everything else, an empty line too, decides nothing; Ctrl-C pauses the session.\n")
+        self._console.put("  Any other input, even an empty line, decides nothing. Ctrl-C pauses the session.\n")
 
     def _back(self, rest: str) -> None:
         del rest
@@ -319,7 +317,7 @@ class _Question:
         del rest
         try:
             if self._choices.revalidate is None:
-                raise HumanEditError("Nothing here can check an edit, so none is taken.")
+                raise HumanEditError("Edits cannot be checked here, so none is accepted.")
             text = parameters_in_editor(self.request, self._choices.editor)
             self.request = edited_run(self.request, text, self._choices.revalidate)
         except RailsError as error:
@@ -337,7 +335,7 @@ class _Question:
 
     def _replace(self, contents: Contents) -> None:
         if self._choices.judge is None:
-            raise HumanEditError("Nothing here can check an edit, so none is taken.")
+            raise HumanEditError("Edits cannot be checked here, so none is accepted.")
         self._console.put("Checking your version.\n")
         self.request = edited(self.request, contents, self._choices.judge, self._choices.from_project)
         self._hidden = self._console.show(self.request, full=False)
@@ -353,7 +351,7 @@ class _Question:
         scope = grants.widen(self.request) if grants else ""
         if not scope:
             return None
-        self._console.put(f"{scope}. r takes it back at the next question.\n")
+        self._console.put(f"{scope}. r revokes it at the next question.\n")
         return "approve", "", scope, self.request
 
     def _revoke(self, rest: str) -> None:

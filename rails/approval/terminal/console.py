@@ -51,7 +51,7 @@ class Pasted(NoAnswer):
     by = "paste"
 
     def __init__(self) -> None:
-        super().__init__("More came than one typed line, so none of it counts. The question is asked again.")
+        super().__init__("More than one line came, so it was ignored. The question is asked again.")
 
 
 class Keys:

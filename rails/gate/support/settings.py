@@ -193,7 +193,7 @@ def _mode(table: ModeTable, *, projects: bool) -> Mode:
     rule = _words(table.rule)
     made = Mode(table.mode, path, agent, rule, table.attempts, table.check, projects)
     if not (path or agent or rule):
-        raise _Mistake("say for which path, agent or rule; a mode for everything would be no gate")
+        raise _Mistake("name a path, agent or rule; a mode for everything would switch the gate off")
     if (path and table.check != "output") or (rule and table.check == "input"):
         raise _Mistake(f"what is checked is {table.check}: path is for output, rule for output and turn")
     return made

@@ -31,8 +31,8 @@ from rails.session.hook_session import FoundOnDisk, HostCall, HostedSession, Jud
 STOPS: Final = 3
 #: Notes that are told of one edit.
 _NOTES: Final = 3
-_CLOSING: Final = "Nothing of it was written. Send the edit again, corrected; it is applied to the file on disk."
-_TAKE_AWAY: Final = "Take it away again, or tell the person what it is for; then end your answer."
+_CLOSING: Final = "Nothing was written. Send the edit again, corrected; it is applied to the file on disk."
+_TAKE_AWAY: Final = "Remove it, or tell the person what it is for; then end your answer."
 _ANOTHER_WAY: Final = "Nothing was written. Do it another way, or ask the person."
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
 
@@ -127,7 +127,7 @@ def _stop(call: HookCall, session: HostedSession) -> HookResult:
     page = _page(found)
     named = _denied(found) or _unknown(found)
     if page and held >= STOPS:
-        stay = f"AI-Rails: findings stay after {held} rounds; see ai-rails review {session.name}."
+        stay = f"AI-Rails: findings remain after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
     words = page or named or _not_judged(found, session) or _unformatted(found) or _looser_pins(found.verdict)
     words = words or _unchecked(found.verdict)
@@ -155,7 +155,7 @@ _RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult]]] =
 
 
 def _denied(found: FoundOnDisk) -> str:
-    words = "It was changed all the same. Put it back as it was, or tell the person why not."
+    words = "It was changed anyway. Restore it, or tell the person why not."
     return f"AI-Rails: {found.denied} {words}\n" if found.denied else ""
 
 
@@ -184,7 +184,7 @@ def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
 
 def _unchecked(verdict: Verdict | None) -> str:
     if verdict and verdict.status == "pass" and checked_nothing(verdict):
-        return f"AI-Rails: nothing was checked of what was written: {_shown(verdict.not_checked)}."
+        return f"AI-Rails: nothing that was written was checked: {_shown(verdict.not_checked)}."
     return ""
 
 
@@ -202,13 +202,13 @@ def _unformatted(found: FoundOnDisk) -> str:
     names = sorted({finding.path for finding in found.verdict.blocking}) if found.verdict else []
     if not names:
         return ""
-    return f"AI-Rails: not formatted as the project has it: {_few(names)}. ai-rails gate --fix formats it."
+    return f"AI-Rails: not in the project's format: {_few(names)}. ai-rails gate --fix formats it."
 
 
 def _looser_pins(verdict: Verdict | None) -> str:
     notes = [one for one in verdict.findings if one.rule == LOOSER and one.new] if verdict else []
     words = [f"{one.path}:{one.line}: {one.message}" for one in notes[:_NOTES]]
-    return f"AI-Rails, a note: {' '.join(words)} {notes[0].remedy}" if notes else ""
+    return f"AI-Rails note: {' '.join(words)} {notes[0].remedy}" if notes else ""
 
 
 def _required(verdict: Verdict) -> list[NotChecked]:

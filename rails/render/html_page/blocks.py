@@ -9,7 +9,7 @@ from rails.core.change_summary import ChangeSummary
 from rails.core.text import counted, head_and_tail, one_line, sha256
 from rails.render import blocks
 from rails.render.highlight import Span, spans
-from rails.render.html_page.markup import Html, HtmlText, el, html_text, join
+from rails.render.html_page.markup import Html, el, join
 from rails.render.html_page.prose import prose_html
 from rails.render.html_page.table import Link, nowhere, table_html
 from rails.render.units import seconds_text, time_text
@@ -42,15 +42,13 @@ class HtmlRenderer:
         """Return a section; ``next_failure``: the section to link."""
         heading = section.heading
         name = f"turn-{section.number}"
-        jump = (
-            el("a", html_text("Next failure ↓"), href=f"#turn-{next_failure}", class_="jump") if next_failure else None
-        )
+        jump = el("a", "Next failure ↓", href=f"#turn-{next_failure}", class_="jump") if next_failure else None
         badge_ = heading.badge
         title = el(
             "h2",
-            html_text(f"{heading.title} "),
+            f"{heading.title} ",
             badge(badge_.mark, badge_.tone, badge_.words),
-            el("span", html_text(one_line(heading.progress)), class_="progress") if heading.progress else None,
+            el("span", one_line(heading.progress), class_="progress") if heading.progress else None,
             jump,
             id=name,
         )
@@ -67,17 +65,17 @@ class HtmlRenderer:
         """Return a block."""
         match block:
             case blocks.Facts():
-                rows = [(name, [el("p", html_text(line)) for line in lines]) for name, lines in block.items]
-                facts = [el("div", el("dt", html_text(_large(name))), el("dd", value)) for name, value in rows]
+                rows = [(name, [el("p", line) for line in lines]) for name, lines in block.items]
+                facts = [el("div", el("dt", _large(name)), el("dd", value)) for name, value in rows]
                 return el("dl", facts, class_="facts")
             case blocks.Counts():
-                cards = [el("div", el("dt", html_text(name)), el("dd", html_text(f"{n:,}"))) for name, n in block.items]
+                cards = [el("div", el("dt", name), el("dd", f"{n:,}")) for name, n in block.items]
                 return el("dl", cards, class_="cards")
             case blocks.Times():
                 return _times(block.items)
             case blocks.Remark():
                 kind = {"": None, "dim": "meta"}.get(block.tone, f"box {block.tone}")
-                return el("p", html_text(one_line(block.text, 1_000)), class_=kind)
+                return el("p", one_line(block.text, 1_000), class_=kind)
             case blocks.Listing():
                 return folded(_large(block.title), "\n".join(block.lines), open_=block.open)
             case blocks.Table():
@@ -88,11 +86,11 @@ class HtmlRenderer:
                 said = el("div", drawn, class_="prose") if drawn is not None else None
                 return el("div", said or el("pre", bounded(block.text.strip()), class_="prose"), class_="says")
             case blocks.AlertBlock():
-                return el("p", html_text(one_line(block.sentence, 620)), class_="box bad")
+                return el("p", one_line(block.sentence, 620), class_="box bad")
             case blocks.Notes():
                 return notes_html(block.title, block.lines)
             case blocks.Risks():
-                return el("ul", [el("li", html_text(one_line(risk, 400))) for risk in block.lines], class_="risks")
+                return el("ul", [el("li", one_line(risk, 400)) for risk in block.lines], class_="risks")
             case blocks.CallBlock():
                 return _call(block)
             case blocks.Refusals():
@@ -113,8 +111,6 @@ class HtmlRenderer:
                 return _output(block)
             case blocks.Folded():
                 return folded(block.title, block.text, open_=block.open)
-            case blocks.Group():
-                return el("div", [self.draw(inner) for inner in block.blocks], class_=block.kind)
             case _:
                 assert_never(block)
 
@@ -126,16 +122,16 @@ class HtmlRenderer:
         """Return a change's meaning, picture first."""
         title = el(
             "summary",
-            el("code", html_text(one_line(summary.path, 300))),
-            el("span", html_text(f" {one_line(summary.title, 300)}")),
+            el("code", one_line(summary.path, 300)),
+            el("span", f" {one_line(summary.title, 300)}"),
         )
         lines = []
         for line in summary.lines:
-            sign = el("span", html_text(_SIGNS[line.style]), class_="sign", aria_hidden="true")
+            sign = el("span", _SIGNS[line.style], class_="sign", aria_hidden="true")
             kind = f"{line.style} in-{min(line.indent, _INDENTS)}" if line.indent else line.style
-            lines.append(el("li", None if line.indent else sign, html_text(blocks.show(line.text)), class_=kind))
+            lines.append(el("li", None if line.indent else sign, blocks.show(line.text), class_=kind))
         if summary.hidden:
-            lines.append(el("li", html_text(f"Not shown: {counted(summary.hidden, 'line')}."), class_="note"))
+            lines.append(el("li", f"Not shown: {counted(summary.hidden, 'line')}.", class_="note"))
         # The picture is made by our own code, which escapes every text in it.
         drawn = Html(self._picture(summary))
         figure = el("div", drawn, class_="scroll picture", tabindex=0) if drawn else None
@@ -144,24 +140,24 @@ class HtmlRenderer:
 
 def badge(mark: str, kind: str, words: str) -> Html:
     """Return a label: mark and words. ``kind`` is "good", "bad" or "open"."""
-    return el("span", el("span", html_text(mark), aria_hidden="true"), html_text(f" {words}"), class_=f"badge {kind}")
+    return el("span", el("span", mark, aria_hidden="true"), f" {words}", class_=f"badge {kind}")
 
 
 def notes_html(title: str, lines: Sequence[str], *, kind: str = "notes", chars: int = 400) -> Html:
     """Return titled sentences, and the number omitted."""
-    return el("div", el("p", html_text(title), class_="label"), bullets(lines, chars), class_=kind)
+    return el("div", el("p", title, class_="label"), bullets(lines, chars), class_=kind)
 
 
 def bullets(lines: Sequence[str], chars: int = 1_000) -> Html:
     """Return lines, and the number omitted."""
-    items = [el("li", html_text(one_line(line, chars))) for line in lines[:_LISTED]]
-    more = [el("li", html_text(f"and {len(lines) - _LISTED} more"))] if len(lines) > _LISTED else []
+    items = [el("li", one_line(line, chars)) for line in lines[:_LISTED]]
+    more = [el("li", f"and {len(lines) - _LISTED} more")] if len(lines) > _LISTED else []
     return el("ul", items, more)
 
 
 def folded(title: str, value: str, *, open_: bool = False) -> Html:
     """Return a text opened on demand."""
-    return el("details", el("summary", html_text(title)), el("pre", bounded(value), tabindex=0), open=open_)
+    return el("details", el("summary", title), el("pre", bounded(value), tabindex=0), open=open_)
 
 
 def bounded(value: str) -> Html:
@@ -169,18 +165,18 @@ def bounded(value: str) -> Html:
     shown, left_out = head_and_tail(value, TEXT_CHARS)
     digest = sha256(value.encode("utf-8", "replace"))
     note = f"\n{left_out} characters are left out; SHA-256 of the whole text: {digest}"
-    return join(html_text(shown), el("span", html_text(note), class_="meta") if left_out else None)
+    return join(shown, el("span", note, class_="meta") if left_out else None)
 
 
 def diff_row(line: blocks.DiffLine, parts: Sequence[Span], before: Html | None = None, of: int | None = None) -> Html:
     """Return a diff line: numbers, mark, text; ``before`` at its left, ``of``: its part."""
-    by_tool = el("span", html_text("~"), class_="by-tool", title="by a formatter or fixer")
+    by_tool = el("span", "~", class_="by-tool", title="by a formatter or fixer")
     return el(
         "tr",
         before,
-        el("td", html_text(line.old or ""), class_="n"),
-        el("td", html_text(line.new if line.style != "finding" and line.new else ""), class_="n"),
-        el("td", html_text(_MARKS.get(line.style, " ")), by_tool if line.style in _BY_TOOL else None, class_="mark"),
+        el("td", line.old or "", class_="n"),
+        el("td", line.new if line.style != "finding" and line.new else "", class_="n"),
+        el("td", _MARKS.get(line.style, " "), by_tool if line.style in _BY_TOOL else None, class_="mark"),
         el("td", [_part(part) for part in parts], class_="line"),
         class_=line.style,
         data_of=of,
@@ -188,8 +184,7 @@ def diff_row(line: blocks.DiffLine, parts: Sequence[Span], before: Html | None =
 
 
 def _part(part: Span) -> Html:
-    words: Html | HtmlText = html_text(part.text)
-    kind = el("span", words, class_=f"tok-{part.kind}") if part.kind else join(words)
+    kind = el("span", part.text, class_=f"tok-{part.kind}") if part.kind else join(part.text)
     return el("mark", kind) if part.changed else kind
 
 
@@ -201,7 +196,7 @@ def diff_html(diff: blocks.Diff, rows: list[Html], above: Html | None = None, be
     table = el("table", el("tbody", rows), aria_label=f"Changes of {path}")
     return el(
         "details",
-        el("summary", el("code", html_text(path or "changes")), el("span", html_text(counts))),
+        el("summary", el("code", path or "changes"), el("span", counts)),
         above,
         el("div", table, class_="scroll", tabindex=0),
         below,
@@ -227,7 +222,7 @@ def _times(seconds: Sequence[tuple[str, float]]) -> Html:
         bars.append(el("rect", x=f"{at:.2f}", y=0, width=f"{width:.2f}", height=10, class_=f"stage-{stage}"))
         at += width
     legend = [
-        el("li", el("span", class_=f"swatch stage-{stage}"), html_text(f"{stage} {seconds_text(spent)}"))
+        el("li", el("span", class_=f"swatch stage-{stage}"), f"{stage} {seconds_text(spent)}")
         for stage, spent in seconds
         if spent
     ]
@@ -239,19 +234,19 @@ def _cost(cost: blocks.Cost) -> Html:
     stages = ", ".join(f"{stage} {seconds_text(spent)}" for stage, spent in cost.seconds.items())
     tokens = f"{cost.tokens_in:,} tokens in, {cost.tokens_out:,} out" if cost.tokens_in else ""
     facts = " · ".join(filter(None, (cost.agent, cost.model, time_text(cost.started), stages, tokens)))
-    return el("p", html_text(one_line(facts, 400)), class_="meta")
+    return el("p", one_line(facts, 400), class_="meta")
 
 
 def _call(call: blocks.CallBlock) -> Html:
     valid = {True: badge("✓", "good", "valid"), False: badge("✕", "bad", "not valid"), None: None}[call.valid]
     line = el(
         "p",
-        el("code", html_text(one_line(call.tool, 300)), class_="tool"),
+        el("code", one_line(call.tool, 300), class_="tool"),
         valid,
-        el("span", html_text(one_line(call.why, 400)), class_="because") if call.why else None,
+        el("span", one_line(call.why, 400), class_="because") if call.why else None,
     )
     changes = [*(f"JSON repaired: {repair}" for repair in call.repairs), *(f"Converted: {c}" for c in call.coerced)]
-    adjusted = [el("li", html_text(one_line(change, 300))) for change in changes]
+    adjusted = [el("li", one_line(change, 300)) for change in changes]
     return el(
         "div",
         line,
@@ -264,8 +259,8 @@ def _call(call: blocks.CallBlock) -> Html:
 def _refusal(code: str, message: str, hint: str) -> Html:
     return el(
         "div",
-        el("p", el("code", html_text(one_line(code, 60))), html_text(f" {one_line(message, 1000)}")),
-        el("p", html_text(one_line(hint, 1000)), class_="hint") if hint else None,
+        el("p", el("code", one_line(code, 60)), f" {one_line(message, 1000)}"),
+        el("p", one_line(hint, 1000), class_="hint") if hint else None,
         class_="box bad",
     )
 
@@ -273,7 +268,7 @@ def _refusal(code: str, message: str, hint: str) -> Html:
 def _check_result(found: blocks.VerdictBlock) -> Html:
     took = "" if found.seconds is None else f" · {seconds_text(found.seconds)}"
     checks = f" {', '.join(found.checks)}{took}"
-    told = el("span", html_text(one_line(checks, 300)), class_="meta")
+    told = el("span", one_line(checks, 300), class_="meta")
     mark = "✓" if found.status == "pass" else "✕"
     kind = "good" if found.status == "pass" else "bad"
     words = {"pass": "Checks passed", "fail": "Checks failed"}.get(found.status, "Checks could not be completed")
@@ -281,7 +276,7 @@ def _check_result(found: blocks.VerdictBlock) -> Html:
 
 
 def _findings(found: Sequence[blocks.PlacedFinding]) -> Html:
-    more = el("p", html_text(f"and {counted(len(found) - _LISTED, 'more finding')}"), class_="meta")
+    more = el("p", f"and {counted(len(found) - _LISTED, 'more finding')}", class_="meta")
     shown = el("ul", [_finding(finding) for finding in found[:_LISTED]], class_="findings")
     return join(shown, more if len(found) > _LISTED else None)
 
@@ -289,11 +284,11 @@ def _findings(found: Sequence[blocks.PlacedFinding]) -> Html:
 def _finding(finding: blocks.PlacedFinding) -> Html:
     return el(
         "li",
-        el("code", html_text(one_line(f"{finding.path}:{finding.line}:{finding.column}", 200)), class_="path"),
-        html_text(" "),
-        el("code", html_text(one_line(finding.rule, 60)), class_="rule"),
-        html_text(f" {one_line(finding.message, 600)} "),
-        el("span", html_text(one_line(finding.tool, 30)), class_="meta"),
+        el("code", one_line(f"{finding.path}:{finding.line}:{finding.column}", 200), class_="path"),
+        " ",
+        el("code", one_line(finding.rule, 60), class_="rule"),
+        f" {one_line(finding.message, 600)} ",
+        el("span", one_line(finding.tool, 30), class_="meta"),
     )
 
 
@@ -303,15 +298,15 @@ def _answer(given: blocks.Answer) -> Html:
     return el(
         "p",
         badge(mark, kind, words),
-        el("span", html_text(f" {one_line(facts, 200)}"), class_="meta"),
-        el("q", html_text(one_line(given.reason, 1000))) if given.reason else None,
-        el("code", html_text(given.digest[:16]), class_="digest", title="digest of what was decided"),
+        el("span", f" {one_line(facts, 200)}", class_="meta"),
+        el("q", one_line(given.reason, 1000)) if given.reason else None,
+        el("code", given.digest[:16], class_="digest", title="digest of what was decided"),
         class_="decision",
     )
 
 
 def _written(kind: str, path: str) -> Html:
-    return el("li", badge("✓", "good", kind), html_text(" "), el("code", html_text(one_line(path, 300))))
+    return el("li", badge("✓", "good", kind), " ", el("code", one_line(path, 300)))
 
 
 def _output(given: blocks.Output) -> Html:

@@ -7,26 +7,22 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import NewType, TypeAlias
+from typing import TypeAlias
 
 from rails.core.text import printable
 
-#: Markup made by this module.
-Html = NewType("Html", str)
-Child: TypeAlias = "Html | HtmlText | list[Html] | None"
+
+class Html(str):
+    """Markup made here. Any other text is escaped inside an element."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = "str | int | list[Html] | None"
 
 #: Neither escaped nor made printable: most of what the pages are made of.
 _SAFE = re.compile(r"[A-Za-z0-9_ .,:;/#+*=()@-]*")
 _VOID = frozenset({"meta", "br", "hr", "input"})
-
-
-class HtmlText:
-    """Text, escaped when it gets into an element."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = str(value)
 
 
 def el(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Html:
@@ -44,20 +40,13 @@ def join(*children: Child) -> Html:
     return Html("".join(_child(child) for child in children))
 
 
-def html_text(value: object) -> HtmlText:
-    """Mark ``value`` as text."""
-    return HtmlText(value)
-
-
 def _child(child: Child) -> str:
-    if child is None:
-        return ""
-    if isinstance(child, HtmlText):
-        shown = printable(child.value)
-        return shown if _SAFE.fullmatch(shown) else escape(shown, quote=False)
+    if child is None or isinstance(child, Html):
+        return child or ""
     if isinstance(child, list):
-        return "".join(child)
-    return child
+        return "".join(map(_child, child))
+    shown = printable(str(child))
+    return shown if _SAFE.fullmatch(shown) else escape(shown, quote=False)
 
 
 def _attribute(key: str, value: str | int | float | bool) -> str:

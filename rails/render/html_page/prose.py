@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from rails.core import limits
-from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.markup import Html, el, join
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _NAMES: Final = {
-    **{name: name for name in ("p", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td")},
-    **{"strong": "strong", "em": "em", "s": "s"},
+    **{name: name for name in ["p", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "strong", "em", "s"]},
     # Below the heading of the turn.
     **{"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"},
 }
@@ -40,7 +39,7 @@ def _drawn(tokens: Sequence[Token]) -> Html:
         elif token.nesting == -1 and len(open_) > 1:
             name, href, inside = open_.pop()
             shown = el(name, inside) if name else join(inside)
-            open_[-1][2].append(join(shown, html_text(f" ({href})")) if href else shown)
+            open_[-1][2].append(join(shown, f" ({href})") if href else shown)
         elif token.nesting == 0:
             open_[-1][2].append(_leaf(token))
     return join(open_[0][2])
@@ -51,14 +50,12 @@ def _leaf(token: Token) -> Html:
         case "inline":
             return _drawn(token.children or ())
         case "code_inline":
-            return el("code", html_text(token.content))
+            return el("code", token.content)
         case "fence" | "code_block":
-            return el("pre", el("code", html_text(token.content)), tabindex=0)
-        case "hardbreak":
-            return el("br")
-        case "hr":
-            return el("hr")
+            return el("pre", el("code", token.content), tabindex=0)
+        case "hardbreak" | "hr":
+            return el(token.tag)
         case "softbreak":
-            return join(html_text("\n"))
+            return join("\n")
         case _:
-            return join(html_text(token.content))
+            return join(token.content)

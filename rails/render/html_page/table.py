@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from rails.core.text import one_line
 from rails.render.blocks import Cell, Table
-from rails.render.html_page.markup import Html, HtmlText, el, html_text
+from rails.render.html_page.markup import Html, el
 
 #: Where a cell about a session leads; ``None``: nowhere.
 Link: TypeAlias = Callable[[Cell], str | None]
@@ -29,22 +29,22 @@ def table_html(table: Table, link: Link, name: str) -> Html:
     kind = "report small" if len(table.columns) <= _SMALL else "report"
     return el(
         "section",
-        el("h2", html_text(one_line(table.title, 200)), id=name),
+        el("h2", one_line(table.title, 200), id=name),
         el("div", drawn, class_="scroll", tabindex=0, role="region", aria_labelledby=name) if table.rows else None,
-        [el("p", html_text(one_line(note, 1_000)), class_="meta") for note in table.notes],
+        [el("p", one_line(note, 1_000), class_="meta") for note in table.notes],
         class_=kind,
     )
 
 
 def _head(column: str, at: int, table: Table) -> Html:
     kind = "num" if at in table.numeric else None
-    return el("th", html_text(one_line(column, 60)), scope="col", class_=kind)
+    return el("th", one_line(column, 60), scope="col", class_=kind)
 
 
 def _cell(cell: Cell, at: int, table: Table, link: Link) -> Html:
     target = link(cell) if cell.session and cell.text else None
-    words = html_text(one_line(cell.text, 400))
-    inside: Html | HtmlText = el("a", words, href=target) if target else words
+    words = one_line(cell.text, 400)
+    inside = el("a", words, href=target) if target else words
     classes = [cell.style, "num" if at in table.numeric else "", "long" if at in table.wide else ""]
     if cell.style == "head":
         return el("th", inside, scope="row", class_=" ".join(filter(None, classes)))

@@ -37,7 +37,7 @@ OUTCOMES: Final[Mapping[TurnOutcome, blocks.Badge]] = {
 }
 #: Why an answer ends that is whole.
 _ENDED: Final = ("", "end_turn", "tool_use")
-_ADJUSTED: Final = "Changed by AI-Rails"
+_ADJUSTED: Final = "Notes"
 
 
 def turn_section(turn: TurnView, *, diff_lines: int = DIFF_LINES) -> blocks.Section:
@@ -75,7 +75,7 @@ def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
         yield from _gate(gate, diff_lines, drawn=bool(turn.approvals))
     findings = turn.gates[-1].verdict.findings if turn.gates else ()
     for approval in turn.approvals:
-        yield blocks.Group("approval", tuple(_approval(approval, findings, diff_lines)))
+        yield from _approval(approval, findings, diff_lines)
     actions = {request.id: action_text(request.tool, request.parameters) for request in turn.requests}
     for result in turn.results:
         action = actions.get(result.ids[0], "") if result.ids else ""

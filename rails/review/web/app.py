@@ -232,11 +232,13 @@ class ReviewPage:
         session_id = given["session"]
         words = given["words"].strip()
         if not words:
-            raise UsageError("What is said names its session and has words.")
+            raise UsageError("A message names its session and has text.")
         if not self._pages.knows(session_id):
             return _words(404, _UNKNOWN)
         if len(words) > limits.FOLLOW_UP_CHARS:
-            raise UsageError(f"That is {len(words)} characters; {limits.FOLLOW_UP_CHARS} are taken. Nothing was said.")
+            raise UsageError(
+                f"That is {len(words)} characters; {limits.FOLLOW_UP_CHARS} are allowed. Nothing was sent."
+            )
         outcome = self._inbox.say(session_id, words)
         return _json({"state": outcome.state, "words": outcome.words}, 202 if outcome.mine else 409)
 

@@ -21,7 +21,7 @@ from rails.log.actions import is_of_agent
 from rails.render.blocks import Block, Diff, DiffLine, Facts, Prose, Risks
 from rails.render.highlight import Span, spans
 from rails.render.html_page.blocks import HtmlRenderer, diff_html, diff_row, notes_html
-from rails.render.html_page.markup import Html, el, html_text
+from rails.render.html_page.markup import Html, el
 from rails.render.units import time_text
 from rails.review.html import workflow_picture
 from rails.review.questions import ApprovalQuestion
@@ -68,8 +68,8 @@ def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, 
         "section",
         el(
             "h2",
-            el("span", html_text(waits), class_="badge open"),
-            html_text(f" {title}"),
+            el("span", waits, class_="badge open"),
+            f" {title}",
             id="card-title",
             tabindex=-1,
         ),
@@ -110,9 +110,9 @@ class _CardRenderer(HtmlRenderer):
         pieces = NumberedPieces(change) if change else None
         row = pieces.row if pieces and pieces.count > 1 else diff_row
         rows = [row(line, parts) for line, parts in zip(diff.lines, self._spans(diff), strict=True)]
-        edit = el("button", html_text("Edit the text"), type="button", data_edit=diff.path)
-        every = el("button", html_text("Show every line"), type="button", data_do="full")
-        hidden = el("p", html_text(f"Not shown: {counted(diff.hidden, 'line')}. "), every, class_="box bad")
+        edit = el("button", "Edit the text", type="button", data_edit=diff.path)
+        every = el("button", "Show every line", type="button", data_do="full")
+        hidden = el("p", f"Not shown: {counted(diff.hidden, 'line')}. ", every, class_="box bad")
         below = el("p", edit if diff.path in self._texts else None, class_="file-edit") if change else None
         return diff_html(diff, rows, hidden if diff.hidden else None, below)
 
@@ -170,18 +170,18 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
     """Return the ways to answer; ``approval.js`` handles them."""
     if decides == "read":
         words = "This link is read-only. To decide, open the other link that ai-rails printed."
-        return el("p", html_text(words), class_="box")
+        return el("p", words, class_="box")
     if decides != "yes":
         words = "The run has stopped and takes no answer. ai-rails run --resume asks again."
-        return el("p", html_text(words), class_="box")
+        return el("p", words, class_="box")
     if asked.options:
         return _options_html(asked.options)
     grant = asked.grant
     confirm = (
         el(
             "label",
-            html_text("There are risks: type "),
-            el("b", html_text("approve")),
+            "There are risks: type ",
+            el("b", "approve"),
             el("input", id="confirm", size=9),
         )
         if asked.careful
@@ -198,15 +198,15 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
     ]
     reason = el(
         "div",
-        el("label", html_text("Reason (sent to the model)"), for_="reason"),
+        el("label", "Reason (sent to the model)", for_="reason"),
         el("textarea", id="reason", rows=3, maxlength=REASON_CHARS),
-        el("button", html_text("Deny with this reason"), type="button", data_do="deny-now"),
+        el("button", "Deny with this reason", type="button", data_do="deny-now"),
         class_="panel",
         id="deny-panel",
         hidden=True,
     )
-    held = el("span", html_text(one_line(grant.held, 600)), class_="badge open") if grant and grant.held else None
-    force = el("p", html_text("In force: "), held, _button("revoke", "Revoke", "R")) if held else None
+    held = el("span", one_line(grant.held, 600), class_="badge open") if grant and grant.held else None
+    force = el("p", "In force: ", held, _button("revoke", "Revoke", "R")) if held else None
     return el(
         "div",
         force,
@@ -223,8 +223,8 @@ def _options_html(options: Sequence[AskedOption]) -> Html:
     buttons = [
         el(
             "button",
-            html_text(one_line(option.meaning, 200)),
-            el("kbd", html_text(number)),
+            one_line(option.meaning, 200),
+            el("kbd", number),
             type="button",
             data_do="choose",
             data_choice=option.word,
@@ -235,7 +235,7 @@ def _options_html(options: Sequence[AskedOption]) -> Html:
     ]
     typed = next((f"; type here: {option.word}" for option in options if option.typed), "")
     said = any(option.words or option.typed for option in options)
-    label = el("label", html_text(f"Your words{typed}"), for_="reason")
+    label = el("label", f"Your words{typed}", for_="reason")
     field = el("textarea", id="reason", rows=2, maxlength=REASON_CHARS)
     words = el("div", label, field, class_="panel") if said else None
     return el("div", el("div", buttons, class_="answers"), words, class_="bar-answer")
@@ -245,15 +245,15 @@ def _grant_panel(grant: GrantOffer | None) -> Html | None:
     if not grant:
         return None
     if grant.why_not:
-        return el("p", html_text(one_line(grant.why_not, 300)), class_="panel meta", id="grant-panel", hidden=True)
+        return el("p", one_line(grant.why_not, 300), class_="panel meta", id="grant-panel", hidden=True)
     return el(
         "div",
-        el("p", html_text(f"{one_line(grant.words, 600)}. The rule:")),
-        el("pre", html_text(grant.rule), tabindex=0),
+        el("p", f"{one_line(grant.words, 600)}. The rule:"),
+        el("pre", grant.rule, tabindex=0),
         el("p", id="dry-run", class_="meta"),
         _count("uses", "times ", USES),
         _count("minutes", "minutes ", MINUTES),
-        el("button", html_text("Approve and add this rule"), type="button", data_do="grant-now"),
+        el("button", "Approve and add this rule", type="button", data_do="grant-now"),
         class_="panel",
         id="grant-panel",
         hidden=True,
@@ -261,19 +261,17 @@ def _grant_panel(grant: GrantOffer | None) -> Html | None:
 
 
 def _count(name: str, words: str, most: int) -> Html:
-    return el("label", html_text(words), el("input", id=name, type="number", min=1, max=most, value=most))
+    return el("label", words, el("input", id=name, type="number", min=1, max=most, value=most))
 
 
 def _edit_button() -> Html:
     words = (
-        el("span", html_text("Edit"), class_="edit-first"),
-        el("span", html_text("Check my version"), class_="edit-now"),
+        el("span", "Edit", class_="edit-first"),
+        el("span", "Check my version", class_="edit-now"),
     )
-    return el("button", *words, el("kbd", html_text("e")), type="button", data_do="edit", aria_keyshortcuts="e")
+    return el("button", *words, el("kbd", "e"), type="button", data_do="edit", aria_keyshortcuts="e")
 
 
 def _button(do: str, words: str, key: str, kind: str = "") -> Html:
-    hint = el("kbd", html_text(key)) if key else None
-    return el(
-        "button", html_text(words), hint, type="button", data_do=do, class_=kind or None, aria_keyshortcuts=key or None
-    )
+    hint = el("kbd", key) if key else None
+    return el("button", words, hint, type="button", data_do=do, class_=kind or None, aria_keyshortcuts=key or None)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rails.core.tool_request import Json
 from rails.render.blocks import Notes
 from rails.render.diffs import read_diff
-from rails.render.html_page.markup import el, html_text
+from rails.render.html_page.markup import el
 from rails.review.html import page_renderer
 
 Deed = Literal["undo", "delete"]
@@ -43,12 +43,12 @@ def offer_json(offer: ChangeOffer, do: Deed) -> dict[str, Json]:
     field = el("input", id="change-word", autocomplete="off", spellcheck="false", aria_describedby="change-how")
     html = el(
         "div",
-        el("h2", html_text(offer.title), id="change-title"),
+        el("h2", offer.title, id="change-title"),
         page.draw(Notes("what", "What this does", offer.lines)),
         [page.draw(diff) for diff in read_diff(offer.diff)],
         el(
             "label",
-            html_text(f'Type the word "{do}", then press Enter or the button.'),
+            f'Type the word "{do}", then press Enter or the button.',
             for_="change-word",
             id="change-how",
         ),

@@ -36,7 +36,7 @@ from rails.projections.session import session_view
 from rails.render.blocks import Badge, Diff, DiffLine, show
 from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
-from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.markup import Html, el, join
 from rails.render.units import minute_text
 from rails.review.html import RUNNING, header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
@@ -167,8 +167,8 @@ class Pages:
         turns = [turn_at(self.state, hit.session_id, hit.record.seq)[0] for hit in found.hits]
         shown = zip(found.hits, turns, strict=True)
         hits = [hit_html(hit, line, tasks[hit.session_id], turn) for hit, turn in shown]
-        more = el("button", html_text("Older"), class_="more", data_before=found.next) if found.next else None
-        nothing = el("p", html_text("Nothing found."), class_="empty") if not hits else None
+        more = el("button", "Older", class_="more", data_before=found.next) if found.next else None
+        nothing = el("p", "Nothing found.", class_="empty") if not hits else None
         head = None if before else chips(line, RECORD_CHIPS, "q")
         return join(head, nothing, el("ol", hits, class_="hits") if hits else None, more)
 
@@ -245,11 +245,11 @@ def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> 
     items = [
         el(
             "a",
-            el("b", html_text("? Asks you" if is_of_agent(asked) else "● Waiting for approval")),
-            el("span", html_text(question_text(asked))),
+            el("b", "? Asks you" if is_of_agent(asked) else "● Waiting for approval"),
+            el("span", question_text(asked)),
             el(
                 "span",
-                html_text(one_line(": ".join(filter(None, (asked.agent, asked.explanation))), 200)),
+                one_line(task_line(": ".join(filter(None, (asked.agent, asked.explanation)))), 200),
                 class_="meta",
             ),
             href=f"#/s/{question.session_id}",
@@ -278,7 +278,7 @@ def found_html(card: SessionStats) -> Html | None:
         )
         if count
     ]
-    heading = el("h2", html_text("Findings and failures of the whole session"), id="found")
+    heading = el("h2", "Findings and failures of the whole session", id="found")
     return (
         el("section", heading, el("ul", rows, class_="tabs"), aria_labelledby="found", class_="why") if rows else None
     )
@@ -286,7 +286,7 @@ def found_html(card: SessionStats) -> Html | None:
 
 def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
     href = f"#/q/{quote(f'{asked} session:{card.session_id}', safe='')}"
-    return el("li", el("a", html_text(f"{one_line(words, 60)} ×{count:,}"), href=href))
+    return el("li", el("a", f"{one_line(words, 60)} ×{count:,}", href=href))
 
 
 def card_html(card: SessionStats, cost: str, ended: Badge) -> Html:
@@ -299,13 +299,13 @@ def card_html(card: SessionStats, cost: str, ended: Badge) -> Html:
     marks = [_spark(letter) for letter in card.spark]
     return el(
         "a",
-        el("span", el("b", html_text(one_line(task_line(card.task), 120) or card.session_id)), class_="task"),
-        el("span", html_text(minute_text(card.started)), class_="started"),
-        el("span", html_text(counted(card.turns, "turn")), class_="turns"),
-        el("span", html_text(f"{ended.mark} {ended.words}"), class_=f"badge {ended.tone}"),
-        el("span", html_text(cost), class_="cost"),
+        el("span", el("b", one_line(task_line(card.task), 120) or card.session_id), class_="task"),
+        el("span", minute_text(card.started), class_="started"),
+        el("span", counted(card.turns, "turn"), class_="turns"),
+        el("span", f"{ended.mark} {ended.words}", class_=f"badge {ended.tone}"),
+        el("span", cost, class_="cost"),
         el("span", marks, class_="spark", role="img", aria_label=_spark_words(card.spark)) if marks else None,
-        el("span", html_text(" · ".join(facts)), class_="meta", title=counts),
+        el("span", " · ".join(facts), class_="meta", title=counts),
         href=f"#/s/{card.session_id}",
         class_="card",
     )

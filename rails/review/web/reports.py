@@ -22,7 +22,7 @@ from rails.core.tool_request import Json
 from rails.log.scan import next_failure
 from rails.log.session_stats import SessionStats
 from rails.render.blocks import Cell
-from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.markup import Html, el, join
 from rails.review.html import report_html
 from rails.review.reports.grouped import GROUPS
 from rails.review.reports.line_history import line_history_as_text
@@ -70,8 +70,8 @@ class Reports:
         story = self._library.why(match[1], int(match[2]), current)
         origin = story.origin
         target = f"#/s/{origin.session_id}/{origin.turn.first_seq}" if origin else None
-        there = el("p", el("a", html_text("Open this turn"), href=target)) if target else None
-        told = el("section", el("pre", html_text(line_history_as_text(story)), class_="story"), there, class_="why")
+        there = el("p", el("a", "Open this turn", href=target)) if target else None
+        told = el("section", el("pre", line_history_as_text(story), class_="story"), there, class_="why")
         return {"title": f"Blame {one_line(place, 80)}", "html": join(asked, told)}
 
     def sessions(self) -> dict[str, Json]:
@@ -90,7 +90,7 @@ class Reports:
         if cards:
             words = f"The newest {len(items)} of {len(cards)}." if len(cards) > _LISTED else ""
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
-        note = el("p", html_text(words), class_="empty")
+        note = el("p", words, class_="empty")
         return {"title": "Sessions", "html": join(chips(line, SESSION_CHIPS, "f"), shown, note if words else None)}
 
     def failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
@@ -106,7 +106,7 @@ def link(cell: Cell) -> str | None:
 
 def _tabs(current: str) -> Html:
     items = [
-        el("li", el("a", html_text(words), href=f"#/r/{name}", aria_current="page" if name == current else None))
+        el("li", el("a", words, href=f"#/r/{name}", aria_current="page" if name == current else None))
         for name, words in ((_MORNING, "Morning"), *((name, f"By {name}") for name in GROUPS))
     ]
     return el("nav", el("ul", items, class_="tabs"), aria_label="Reports")
@@ -114,5 +114,5 @@ def _tabs(current: str) -> Html:
 
 def _asked(label: str, value: str, target: str) -> Html:
     field = el("input", name="line", value=value, aria_label=label, placeholder=label, autocomplete="off")
-    button = el("button", html_text("Show"))
+    button = el("button", "Show")
     return el("form", field, button, class_="ask", data_target=target, role="search", aria_label=label)

@@ -11,7 +11,7 @@ from rails.core.text import one_line
 from rails.log.actions import record_text
 from rails.log.scan import SearchHit
 from rails.log.terms import texts_of
-from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.markup import Html, el, join
 from rails.render.units import time_text
 
 RECORD_CHIPS: Final = ("is:failed", "is:refused", "is:denied", "is:error", "type:GATE_VERDICT", "type:LLM_RESPONSE")
@@ -40,9 +40,7 @@ def chips(line: str, offered: Sequence[str], target: str) -> Html:
         href = f"#/{target}/{quote(' '.join(rest), safe='')}" if rest or target == "f" else "#/"
         words = f"{one_line(field, 80)}{' ✕' if on else ''}"
         label = f"{'Without' if on else 'Only'} {one_line(field, 80)}"
-        items.append(
-            el("li", el("a", html_text(words), href=href, aria_current="true" if on else None, aria_label=label))
-        )
+        items.append(el("li", el("a", words, href=href, aria_current="true" if on else None, aria_label=label)))
     return el("nav", el("ul", items, class_="tabs chips"), aria_label="Filters")
 
 
@@ -56,9 +54,9 @@ def hit_html(hit: SearchHit, line: str, task: str, turn: int) -> Html:
         "li",
         el(
             "a",
-            el("b", html_text(where)),
+            el("b", where),
             el("span", _marked(_snippet(hit, words), words)),
-            el("span", html_text(one_line(facts, 300)), class_="meta"),
+            el("span", one_line(facts, 300), class_="meta"),
             href=f"#/s/{record.session_id}/{record.seq}",
         ),
     )
@@ -78,4 +76,4 @@ def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
 def _marked(line: str, words: Sequence[str]) -> Html:
     found = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True) if word)
     parts = re.split(f"({found})", line, flags=re.IGNORECASE) if found else [line]
-    return join(*(el("mark", html_text(part)) if at % 2 else html_text(part) for at, part in enumerate(parts)))
+    return join(*(el("mark", part) if at % 2 else part for at, part in enumerate(parts)))

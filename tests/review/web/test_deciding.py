@@ -484,5 +484,5 @@ def test_after_a_night_the_first_decision_is_two_keystrokes(tabs, state):
     page.keyboard.press("w")
     armed(page)
     page.keyboard.press("2")
-    says(page, "Saved. The agent goes on with it: ai-rails run --resume")
+    says(page, "Saved. To continue: ai-rails run --resume")
     page.wait_for_selector("text=8080")

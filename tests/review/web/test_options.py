@@ -82,7 +82,7 @@ def test_a_question_between_turns_and_what_is_wrong_with_an_answer_is_asked_agai
     page = asking(lambda queue: AtBoth(queue, None).answer(question))
     assert "planner is done." in page.locator(".card-asked").inner_text()
     page.get_by_role("button", name="send it back").click()
-    page.wait_for_selector("#status:has-text('Write your words first')")
+    page.wait_for_selector("#status:has-text('Write your message first')")
     page.locator("#card-title").focus()
     page.wait_for_selector(".bar-answer:not(.unarmed)")
     page.wait_for_timeout(400)

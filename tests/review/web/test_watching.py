@@ -84,4 +84,4 @@ def test_a_notification_comes_only_to_who_asked_for_it(page, served, runs):
     page.wait_for_selector("#notify[aria-pressed=true]")
     page.evaluate(f"location.hash = '#/s/{first.id}'")
     page.wait_for_selector("#asked .card-asked")
-    assert page.evaluate("shown") == ["AI-Rails waits for you"]
+    assert page.evaluate("shown") == ["AI-Rails is waiting for you"]

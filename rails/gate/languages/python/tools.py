@@ -189,7 +189,7 @@ class PythonTools:
         own = self.own.get(tool.name) if tool and self.config.formatter else None
         if tool is None or own is None or own.formats_like(tool.version):
             return ""
-        words = f"the project has {own} and AI-Rails {tool.version}: what is not formatted is a note, and is left"
+        words = f"the project has {own} and AI-Rails {tool.version}: differences are noted, not fixed"
         return f"{words}; {self.not_run}" if own.is_installed else words
 
     def origin_of(self, name: str, origin: str) -> str:
@@ -202,7 +202,7 @@ class PythonTools:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
         formatted = self._formatted(path, data)
         if self.used - {"flake8"} and not syntax.same_program(data, formatted):
-            raise NotNeededError("the project's own formatter changed more than layout, so nothing of it was taken")
+            raise NotNeededError("the project's own formatter changed more than layout, so its result was not used")
         return formatted
 
     def _formatted(self, path: str, data: bytes) -> bytes:

@@ -157,7 +157,7 @@ talk.addEventListener("submit", async (event) => {
     body: JSON.stringify({ session: location.hash.split("/")[2], words: said }),
   }).catch(() => null);
   if (signal.aborted) return;
-  if (!reply) return say("The server cannot be reached; nothing was said.");
+  if (!reply) return say("The server cannot be reached; nothing was sent.");
   if (!reply.ok) return say(reply.headers.get("Content-Type").includes("json") ? (await reply.json()).words : await reply.text());
   if (words.value === said) words.value = "";
   talk.hidden = true;

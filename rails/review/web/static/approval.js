@@ -97,7 +97,7 @@ export function key(event) {
   if (inside && event.key === "y") {
     // Elsewhere y leads away from the page; who types it at a question means yes.
     lastKey = performance.now();
-    tools.say("y is no answer here. Press a to approve.");
+    tools.say("y is not an answer here. Press a to approve.");
     return true;
   }
   const option = inside && /^[1-9]$/.test(event.key) && slot.querySelectorAll('[data-do="choose"]')[event.key - 1];
@@ -172,7 +172,7 @@ function choose(button) {
   const field = document.getElementById("reason");
   const said = field?.value.trim() ?? "";
   if (must && said !== must) return wanted(field, `Type "${choice}" first, leave the field with Tab, and answer again.`);
-  if (must === "" && !said) return wanted(field, "Write your words first, leave the field with Tab, and answer again.");
+  if (must === "" && !said) return wanted(field, "Write your message first, leave the field with Tab, and answer again.");
   send({ do: "choose", choice, reason: must === choice ? "" : said });
 }
 
@@ -394,7 +394,7 @@ async function send(answer) {
   const asked = shown;
   const buttons = [...slot.querySelectorAll("button")];
   buttons.forEach((button) => (button.disabled = true));
-  tools.say(answer.do === "edit" ? "Your version is being checked." : "Your answer is sent.");
+  tools.say(answer.do === "edit" ? "Your version is being checked." : "Your answer was sent.");
   const body = JSON.stringify({ session: asked.session, question: asked.question, digest: asked.digest, ...answer });
   try {
     const reply = await fetch("/api/decide", {

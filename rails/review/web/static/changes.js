@@ -63,7 +63,7 @@ async function sent(event) {
     return;
   }
   sending = true;
-  said.textContent = "It is being done.";
+  said.textContent = "Working …";
   try {
     const reply = await fetch("/api/change", {
       method: "POST", cache: "no-store",
@@ -79,7 +79,7 @@ async function sent(event) {
     if (asked.do === "delete") location.hash = "#/";
     else await tools.show();
   } catch {
-    said.textContent = "The server cannot be reached; look whether it was done before you try again.";
+    said.textContent = "The server cannot be reached; check whether it was done before you try again.";
   } finally {
     sending = false;
   }

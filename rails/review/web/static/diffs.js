@@ -164,7 +164,7 @@ async function open(button) {
 export async function openAll(scope) {
   const buttons = [...scope.querySelectorAll("table:not(.split) button.gap:not(:disabled)")];
   for (const button of buttons) await open(button);
-  if (!buttons.length) tools.say("No unchanged part is left to be opened here.");
+  if (!buttons.length) tools.say("No unchanged lines are hidden here.");
 }
 
 // The files of a question: where each is, how much of it changes, and which of them were looked at. A file that is

@@ -19,7 +19,7 @@ button.addEventListener("click", async () => {
 function tell(tag) {
   if (!wanted() || document.hasFocus()) return;
   // Nothing of what an agent wrote: a notification stands outside the page.
-  const note = new Notification("AI-Rails waits for you", { body: "A question needs your answer.", tag });
+  const note = new Notification("AI-Rails is waiting for you", { body: "A question needs your answer.", tag });
   note.onclick = () => window.focus();
 }
 
