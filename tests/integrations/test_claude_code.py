@@ -44,7 +44,7 @@ def test_a_new_finding_denies_the_write_with_place_and_advice_and_nothing_else(c
     said = write(claude, "b.py", "x = undefined\n")
     assert said["permissionDecision"] == "deny"
     assert "b.py:1:5 F821" in said["permissionDecisionReason"]
-    assert "Nothing of it was written" in said["permissionDecisionReason"]
+    assert "Nothing was written" in said["permissionDecisionReason"]
     assert "updatedInput" not in said
     assert not (claude.project / "b.py").exists()
 
@@ -158,7 +158,7 @@ def test_an_end_is_held_up_as_often_as_its_budget_says_and_then_let_go(claude):
     (claude.project / "c.py").write_text("y = undefined\n")
     answers = [claude.call("Stop", stop_hook_active=number > 0) for number in range(4)]
     assert [bool((one or {}).get("decision")) for one in answers] == [True, True, True, False]
-    assert "findings stay" in answers[-1]["systemMessage"]
+    assert "findings remain" in answers[-1]["systemMessage"]
 
 
 def test_what_a_person_had_changed_before_is_not_blamed_on_the_agent(claude):

@@ -175,7 +175,7 @@ def test_a_connection_lost_in_the_middle_is_retryable_and_the_pieces_before_it_c
         ("rate_limit_error", ModelRetryable, "too many requests"),
         ("api_error", ModelRetryable, "failed"),
         ("a_new_error", ModelRetryable, "failed"),
-        ("invalid_request_error", ModelError, "refused as wrong"),
+        ("invalid_request_error", ModelError, "rejected as invalid"),
         ("authentication_error", ModelError, "API key"),
     ],
 )

@@ -14,8 +14,10 @@ from rails.render.html_page.markup import Html, el, join
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+#: Tags that stay themselves.
+_SAME: Final = "p ul ol li blockquote table thead tbody tr th td strong em s"
 _NAMES: Final = {
-    **{name: name for name in ["p", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "strong", "em", "s"]},
+    **{name: name for name in _SAME.split()},
     # Below the heading of the turn.
     **{"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"},
 }
