@@ -181,14 +181,13 @@ class Risks(Struct, frozen=True):
 class CallBlock(Struct, frozen=True):
     """A tool call; ``valid`` is None if unknown.
 
-    ``parameters``: JSON; ``form``: the form it came in.
+    ``adjusted``: its repairs and conversions; ``parameters``: JSON; ``form``: the form it came in.
     """
 
     tool: str
     valid: bool | None
     why: str
-    repairs: tuple[str, ...]
-    coerced: tuple[str, ...]
+    adjusted: tuple[str, ...]
     parameters: str
     form: str
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import Final
 
 from msgspec.structs import replace
@@ -26,11 +27,8 @@ def read_diff(text: str, findings: Iterable[Finding] = (), limit: int = DIFF_LIN
 
     New findings are below their line, others at the file's end.
     """
-    by_path: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        if finding.new:
-            by_path[finding.path].append(finding)
-    return as_renames(_file(read, by_path.get(read.path, []), limit) for read in _files(text))
+    new = [finding for finding in findings if finding.new]
+    return as_renames(_file(read, [one for one in new if one.path == read.path], limit) for read in _files(text))
 
 
 def as_renames(diffs: Iterable[Diff]) -> tuple[Diff, ...]:
@@ -47,7 +45,9 @@ def as_renames(diffs: Iterable[Diff]) -> tuple[Diff, ...]:
 
 
 def _file(read: Diff, findings: list[Finding], limit: int) -> Diff:
-    placed = list(_with_findings(read.lines, findings))
+    places = {line.new: at for at, line in enumerate(read.lines) if line.new}
+    below = [(places.get(finding.line, len(read.lines)), _finding(finding)) for finding in findings]
+    placed = [line for _, line in sorted((*enumerate(read.lines), *below), key=itemgetter(0))]
     styles = [line.style for line in read.lines]
     hidden = max(0, len(placed) - limit)
     if hidden:
@@ -108,18 +108,6 @@ def _names(old: str, new: str) -> tuple[str, str]:
     if new == _NO_FILE:
         return old.removeprefix("a/"), "delete"
     return new.removeprefix("b/"), "modify"
-
-
-def _with_findings(lines: Iterable[DiffLine], findings: list[Finding]) -> Iterator[DiffLine]:
-    waiting: dict[int, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        waiting[finding.line].append(finding)
-    for line in lines:
-        yield line
-        if line.new:
-            yield from (_finding(finding) for finding in waiting.pop(line.new, []))
-    for rest in waiting.values():
-        yield from (_finding(finding) for finding in rest)
 
 
 def _finding(finding: Finding) -> DiffLine:

@@ -53,22 +53,16 @@ def styled(text: str, style: str, colour: bool) -> str:
 
 def draw(diff: Diff, *, colour: bool = False, width: int = 100) -> list[str]:
     """Return a diff's lines, at most ``width`` columns."""
-    return [
-        *(styled(piece, "title", colour) for piece in wrap(diff.title, width)),
-        *(drawn for lines in draw_each(diff, colour, width) for drawn in lines),
-    ]
-
-
-def draw_each(diff: Diff, colour: bool = False, width: int = 100) -> Iterator[list[str]]:
-    """Yield each drawn line, wrapped."""
     lines = tuple(replace(line, text=line.text.expandtabs(4)) for line in diff.lines)
     parts: Sequence[list[Span]] = [[] for _ in lines]
     if colour:
         from rails.render.highlight import spans
 
         parts = spans(replace(diff, lines=lines))
+    drawn = [styled(piece, "title", colour) for piece in wrap(diff.title, width)]
     for line, found in zip(lines, parts, strict=True):
-        yield list(_drawn(line, found, colour, width))
+        drawn += _drawn(line, found, colour, width)
+    return drawn
 
 
 def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100) -> list[str]:

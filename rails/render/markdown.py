@@ -131,10 +131,9 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _call(call: blocks.CallBlock) -> Iterator[str]:
-    mended = f" (repaired: {', '.join(map(inline, call.repairs))})" if call.repairs else ""
     valid = " (not valid)" if call.valid is False else ""
-    yield f"- Request {inline(call.tool)}{valid}{mended}: {inline(call.why or 'no reason given')}"
-    yield from (f"- Converted: {inline(line)}" for line in call.coerced)
+    yield f"- Request {inline(call.tool)}{valid}: {inline(call.why or 'no reason given')}"
+    yield from (f"- Adjusted: {inline(line)}" for line in call.adjusted)
     yield from collapsible("Its parameters", fenced_block(call.parameters, "json"))
 
 

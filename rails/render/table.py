@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core.text import one_line
-from rails.render.blocks import Table
+from rails.render.blocks import Cell, Table
 from rails.render.lines import styled
 from rails.render.terminal import wrap
 
@@ -21,22 +22,19 @@ _NAMED: Final = 9
 
 def table_as_text(table: Table, colour: bool = False, *, width: int = 160) -> str:
     """Return a table of ``width`` columns; says what it omits."""
-    shown = [
-        [one_line(cell.text, 400 if at in table.wide else _CELL) for at, cell in enumerate(row)] for row in table.rows
+    head = tuple(Cell(name, "dim") for name in table.columns)
+    rows = [
+        [replace(cell, text=one_line(cell.text, 400 if at in table.wide else _CELL)) for at, cell in enumerate(row)]
+        for row in (head, *table.rows)
     ]
-    names = [one_line(name, _CELL) for name in table.columns]
-    widths = [max(len(text) for text in column) for column in zip(names, *shown, strict=True)]
+    widths = [max(len(cell.text) for cell in column) for column in zip(*rows, strict=True)]
     kept, widths = _fitted(table, widths, width)
-    left_out = [name for at, name in enumerate(names) if at not in kept]
     lines = [styled(one_line(table.title), "title", colour)]
-    if table.rows:
-        lines.append(styled(_line(names, widths, kept, table.numeric), "dim", colour))
-        lines += [
-            _line(texts, widths, kept, table.numeric, [_INK.get(cell.style, "") for cell in row] if colour else None)
-            for row, texts in zip(table.rows, shown, strict=True)
-        ]
+    for row in rows if table.rows else ():
+        cells = (_cell(row[at], widths[at], right=at in table.numeric, colour=colour) for at in kept)
+        lines.append(f"  {'  '.join(cells)}".rstrip())
     notes = list(table.notes)
-    if left_out:
+    if left_out := [cell.text for at, cell in enumerate(rows[0]) if at not in kept]:
         named = ", ".join(left_out) if len(left_out) < _NAMED else f"{len(left_out)} columns"
         notes.append(f"No room here for: {named}. --html FILE and --json have everything.")
     return "\n".join([*lines, *(f"  {piece}" for note in notes for piece in wrap(one_line(note, 1_000), width - 2))])
@@ -58,18 +56,6 @@ def _fitted(table: Table, widths: list[int], width: int) -> tuple[list[int], lis
     return kept, fitted
 
 
-def _line(
-    texts: Sequence[str],
-    widths: Sequence[int],
-    kept: Sequence[int],
-    numeric: frozenset[int],
-    inks: Sequence[str] | None = None,
-) -> str:
-    parts = []
-    for at in kept:
-        text = texts[at]
-        width = widths[at]
-        cut = text if len(text) <= width else f"{text[: width - 1]}…"
-        placed = cut.rjust(width) if at in numeric else cut.ljust(width)
-        parts.append(styled(placed, inks[at], True) if inks and inks[at] else placed)
-    return f"  {'  '.join(parts)}".rstrip()
+def _cell(cell: Cell, width: int, *, right: bool, colour: bool) -> str:
+    cut = cell.text if len(cell.text) <= width else f"{cell.text[: width - 1]}…"
+    return styled(cut.rjust(width) if right else cut.ljust(width), _INK.get(cell.style, ""), colour)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
 from rails.core.change_summary import ChangeSummary
@@ -54,19 +54,19 @@ class TextRenderer:
         match block:
             case blocks.Facts():
                 for name, lines in block.items:
-                    yield from self.texts(name, [printable(line, keep="\t") for line in lines])
+                    yield from self.texts(name, lines)
             case blocks.Counts():
                 totals = ", ".join(f"{count:,} {name}" for name, count in block.items if count)
                 yield from self.field("totals", totals, limit=1000)
             case blocks.Times():
                 if block.items:
-                    yield from self.field("time", ", ".join(f"{stage} {spent:.1f} s" for stage, spent in block.items))
+                    yield from self.field("time", _spent(block.items))
             case blocks.Remark():
                 told = wrap(one_line(block.text, 1000), self.width)
                 yield from (self.line(piece.rstrip(), _INK[block.tone]) for piece in told)
             case blocks.Listing():
                 yield from wrap(one_line(block.title, 400), self.width)
-                yield from self.texts("", [printable(line, keep="\t") for line in block.lines])
+                yield from self.texts("", block.lines)
             case blocks.Table():
                 from rails.render.table import table_as_text
 
@@ -127,11 +127,11 @@ class TextRenderer:
             yield from self.field(name, f"[… {len(lines) - _LISTED} more …]")
 
     def texts(self, name: str, texts: Sequence[str], style: str = "") -> Iterator[str]:
-        """Yield labelled printable texts, with a bar apart from ours."""
+        """Yield labelled texts, with a bar apart from ours."""
         inset = "  " if self._frame else ""
         label = f"{inset}{name}".ljust(self._label) + self.bar
         for text in texts:
-            for piece in wrap(text, max(20, self.width - len(label))):
+            for piece in wrap(printable(text, keep="\t"), max(20, self.width - len(label))):
                 yield self.line(f"{label}{piece}".rstrip(), style)
                 label = self._blank
 
@@ -147,18 +147,15 @@ class TextRenderer:
             yield self.line(piece, _INK[heading.badge.tone])
 
     def _cost(self, cost: blocks.Cost) -> Iterator[str]:
-        seconds = ", ".join(f"{stage} {spent:.1f} s" for stage, spent in cost.seconds.items())
         tokens = f"tokens {cost.tokens_in:,} in, {cost.tokens_out:,} out" if cost.tokens_in or cost.tokens_out else ""
-        if facts := "; ".join(filter(None, (tokens, seconds))):
+        if facts := "; ".join(filter(None, (tokens, _spent(cost.seconds.items())))):
             yield from self.field("cost", facts, "dim")
 
     def _call(self, call: blocks.CallBlock) -> Iterator[str]:
         mark = " (not valid)" if call.valid is False else ""
         why = f": {call.why}" if call.why else ""
         yield from self.field("asks", f"{call.tool}{mark}{why}", "risk" if call.valid is False else "")
-        for name, lines in (("repaired", call.repairs), ("converted", call.coerced)):
-            for line in lines:
-                yield from self.field(name, line, "finding")
+        yield from self.list("adjusted", call.adjusted, "finding")
 
     def _answer(self, given: blocks.Answer) -> Iterator[str]:
         if not given.answer:
@@ -167,6 +164,10 @@ class TextRenderer:
         reason = f": {given.reason}" if given.reason else ""
         words = f"{given.answer} by {given.by} after {given.seconds:.1f} s{reason}"
         yield from self.field("decision", words, _ok(given.answer == "approve"))
+
+
+def _spent(seconds: Iterable[tuple[str, float]]) -> str:
+    return ", ".join(f"{stage} {spent:.1f} s" for stage, spent in seconds)
 
 
 def _ok(good: bool) -> str:

@@ -98,7 +98,7 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
         el("h1", one_line(task_line(view.task), 300) or "Session"),
         el(
             "p",
-            badge(ended.mark, ended.tone, ended.words),
+            badge(ended),
             f" {one_line(view.message, 600)}",
             class_="ending",
         ),

@@ -9,11 +9,17 @@ from msgspec.structs import replace
 
 from rails.core.text import one_line
 from rails.projections.progress import PlanStep
+from rails.render.blocks import Badge
 from rails.render.html_page.blocks import badge
 from rails.render.html_page.markup import Html, el
 from rails.review.reports.session import ending_badge, task_line
 
-_MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
+_STATES: Final = {
+    "done": Badge("✓", "good", "Done"),
+    "working": Badge("●", "open", "Running"),
+    "stopped": Badge("✕", "bad", "Stopped"),
+    "next": Badge("○", "dim", "To come"),
+}
 _RUNGS: Final = {
     "squash": "Escalated: a fresh start from one page",
     "model": "Escalated: a stronger model",
@@ -40,24 +46,25 @@ def plan_html(plan: Sequence[PlanStep], *, session_id: str = "", at_work: bool =
 
 
 def _step(step: PlanStep, session_id: str, *, at_work: bool) -> Html:
-    mark, kind = _MARKS[step.state]
+    status = _status(step, at_work=at_work)
     name = one_line(step.agent, 60) or "agent"
     link = el("a", name, href=f"#/s/{session_id}/{step.first}") if session_id and step.first else el("b", name)
     told = [el("p", words, class_="meta") for words in _told(step)]
     return el(
         "li",
-        el("p", link, badge(mark, kind, _state(step, at_work=at_work)), class_="who"),
+        el("p", link, badge(status), class_="who"),
         el("p", one_line(task_line(step.task), 300), class_="task") if step.task else None,
         *told,
-        class_=f"{kind} now" if step.state == "working" else kind,
+        class_=f"{status.tone} now" if step.state == "working" else status.tone,
         aria_current="step" if step.state == "working" else None,
     )
 
 
-def _state(step: PlanStep, *, at_work: bool) -> str:
+def _status(step: PlanStep, *, at_work: bool) -> Badge:
+    status = _STATES[step.state]
     if step.state == "stopped":
-        return ending_badge(step.outcome).words or "Stopped"
-    return {"done": "Done", "next": "To come"}.get(step.state, "Running" if at_work else "Unfinished")
+        return replace(status, words=ending_badge(step.outcome).words or status.words)
+    return status if at_work or step.state != "working" else replace(status, words="Unfinished")
 
 
 def _told(step: PlanStep) -> Iterator[str]:

@@ -30,7 +30,7 @@ def one_of_each(text):
         b.AlertBlock("error", text, f"Error: {text}"),
         b.Notes("note", "Notes", (text,)),
         b.Risks((text,)),
-        b.CallBlock(text, False, text, (text,), (text,), text, text),
+        b.CallBlock(text, False, text, (text,), text, text),
         b.Refusals(((text, text, text),)),
         b.VerdictBlock("fail", (text,), 0.5),
         ChangeSummary(text, text, (SummaryLine("add", text), SummaryLine("note", text, 1))),

@@ -21,11 +21,18 @@ _MARKS: Final = {"add": "+", "remove": "−", "tool_add": "+", "tool_remove": "�
 _BY_TOOL: Final = ("tool_add", "tool_remove")
 _SIGNS: Final = {"add": "+", "remove": "−", "change": "~", "note": ""}
 _ANSWERS: Final = {
-    "approve": ("✓", "good", "Approved"),
-    "deny": ("✕", "bad", "Denied"),
-    "abort": ("■", "bad", "Stopped"),
-    "dry_run": ("·", "dim", "Dry run"),
+    "approve": blocks.Badge("✓", "good", "Approved"),
+    "deny": blocks.Badge("✕", "bad", "Denied"),
+    "abort": blocks.Badge("■", "bad", "Stopped"),
+    "dry_run": blocks.Badge("·", "dim", "Dry run"),
 }
+_WAITING: Final = blocks.Badge("…", "open", "Waiting for approval")
+_VALID: Final = {True: blocks.Badge("✓", "good", "valid"), False: blocks.Badge("✕", "bad", "not valid")}
+_CHECKED: Final = {
+    "pass": blocks.Badge("✓", "good", "Checks passed"),
+    "fail": blocks.Badge("✕", "bad", "Checks failed"),
+}
+_UNCHECKED: Final = blocks.Badge("✕", "bad", "Checks could not be completed")
 _INDENTS: Final = 2
 _LISTED: Final = 200
 
@@ -43,11 +50,10 @@ class HtmlRenderer:
         heading = section.heading
         name = f"turn-{section.number}"
         jump = el("a", "Next failure ↓", href=f"#turn-{next_failure}", class_="jump") if next_failure else None
-        badge_ = heading.badge
         title = el(
             "h2",
             f"{heading.title} ",
-            badge(badge_.mark, badge_.tone, badge_.words),
+            badge(heading.badge),
             el("span", one_line(heading.progress), class_="progress") if heading.progress else None,
             jump,
             id=name,
@@ -55,7 +61,7 @@ class HtmlRenderer:
         return el(
             "section",
             [title, _cost(section.cost), *map(self.draw, section.said), *map(self.draw, section.blocks)],
-            class_=f"turn {badge_.tone}",
+            class_=f"turn {heading.badge.tone}",
             aria_labelledby=name,
             data_first=section.first,
             data_last=section.last,
@@ -138,9 +144,9 @@ class HtmlRenderer:
         return el("details", title, figure, el("ul", lines, class_="outline"), class_="diff", open=True)
 
 
-def badge(mark: str, kind: str, words: str) -> Html:
-    """Return a label: mark and words. ``kind`` is "good", "bad" or "open"."""
-    return el("span", el("span", mark, aria_hidden="true"), f" {words}", class_=f"badge {kind}")
+def badge(status: blocks.Badge) -> Html:
+    """Return a label: mark and words."""
+    return el("span", el("span", status.mark, aria_hidden="true"), f" {status.words}", class_=f"badge {status.tone}")
 
 
 def notes_html(title: str, lines: Sequence[str], *, kind: str = "notes", chars: int = 400) -> Html:
@@ -238,15 +244,13 @@ def _cost(cost: blocks.Cost) -> Html:
 
 
 def _call(call: blocks.CallBlock) -> Html:
-    valid = {True: badge("✓", "good", "valid"), False: badge("✕", "bad", "not valid"), None: None}[call.valid]
     line = el(
         "p",
         el("code", one_line(call.tool, 300), class_="tool"),
-        valid,
+        None if call.valid is None else badge(_VALID[call.valid]),
         el("span", one_line(call.why, 400), class_="because") if call.why else None,
     )
-    changes = [*(f"JSON repaired: {repair}" for repair in call.repairs), *(f"Converted: {c}" for c in call.coerced)]
-    adjusted = [el("li", one_line(change, 300)) for change in changes]
+    adjusted = [el("li", one_line(change, 300)) for change in call.adjusted]
     return el(
         "div",
         line,
@@ -267,12 +271,8 @@ def _refusal(code: str, message: str, hint: str) -> Html:
 
 def _check_result(found: blocks.VerdictBlock) -> Html:
     took = "" if found.seconds is None else f" · {seconds_text(found.seconds)}"
-    checks = f" {', '.join(found.checks)}{took}"
-    told = el("span", one_line(checks, 300), class_="meta")
-    mark = "✓" if found.status == "pass" else "✕"
-    kind = "good" if found.status == "pass" else "bad"
-    words = {"pass": "Checks passed", "fail": "Checks failed"}.get(found.status, "Checks could not be completed")
-    return el("p", badge(mark, kind, words), told, class_="verdict")
+    told = el("span", one_line(f" {', '.join(found.checks)}{took}", 300), class_="meta")
+    return el("p", badge(_CHECKED.get(found.status, _UNCHECKED)), told, class_="verdict")
 
 
 def _findings(found: Sequence[blocks.PlacedFinding]) -> Html:
@@ -293,11 +293,10 @@ def _finding(finding: blocks.PlacedFinding) -> Html:
 
 
 def _answer(given: blocks.Answer) -> Html:
-    mark, kind, words = _ANSWERS.get(given.answer, ("…", "open", "Waiting for approval"))
     facts = f"by {given.by} after {seconds_text(given.seconds)} · {time_text(given.at)}" if given.answer else ""
     return el(
         "p",
-        badge(mark, kind, words),
+        badge(_ANSWERS.get(given.answer, _WAITING)),
         el("span", f" {one_line(facts, 200)}", class_="meta"),
         el("q", one_line(given.reason, 1000)) if given.reason else None,
         el("code", given.digest[:16], class_="digest", title="digest of what was decided"),
@@ -306,7 +305,7 @@ def _answer(given: blocks.Answer) -> Html:
 
 
 def _written(kind: str, path: str) -> Html:
-    return el("li", badge("✓", "good", kind), " ", el("code", one_line(path, 300)))
+    return el("li", badge(blocks.Badge("✓", "good", kind)), " ", el("code", one_line(path, 300)))
 
 
 def _output(given: blocks.Output) -> Html:

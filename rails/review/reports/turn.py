@@ -93,8 +93,10 @@ def _call(request: RequestView) -> blocks.CallBlock:
         tool=action_text(request.tool, request.parameters),
         valid=request.valid,
         why=request.explanation,
-        repairs=request.repairs,
-        coerced=request.coerced,
+        adjusted=(
+            *(f"JSON repaired: {one}" for one in request.repairs),
+            *(f"converted {one}" for one in request.coerced),
+        ),
         parameters=json.dumps(request.parameters, indent=2, ensure_ascii=False),
         form=request.dialect,
     )
