@@ -278,9 +278,9 @@ def test_c14_15_the_user_names_a_model_that_looks_at_every_turn(rails, recorded)
     watcher = recorded(*(("overseer", one) for one in words), name="watcher.jsonl")
     answers = recorded(("coder", "Here you are."), ("coder", "And here."))
     done = rails("run", "x", "--model", answers, "--overseer-model", watcher, code=1)
-    assert "overseer: CRITICAL: Off the task." in done.stdout
+    assert "monitor: CRITICAL: Off the task." in done.stdout
     again = rails("run", "--resume", "--max-turns", "3", "go on", code=1)
-    assert "overseer: CRITICAL: Off the task." in again.stdout, again.stdout
+    assert "monitor: CRITICAL: Off the task." in again.stdout, again.stdout
 
 
 def test_at_a_terminal_a_person_hands_over_and_agrees_to_the_stronger_model(project, recorded, at_terminal):
@@ -295,7 +295,7 @@ def test_at_a_terminal_a_person_hands_over_and_agrees_to_the_stronger_model(proj
     assert code == 0, shown
     assert "It has the headings Title, Problem Statement" in shown
     assert "recorded:answers.jsonl would be replaced by recorded:strong.jsonl" in shown
-    assert "coder goes on with recorded:strong.jsonl" in shown
+    assert "coder continues with recorded:strong.jsonl" in shown
     assert "stronger_model: yes by human" in shown
     assert "coder hands over to you: 03_coder_output.md" in shown
 

@@ -145,7 +145,7 @@ class Talk:
         if ending.outcome == "model_failed":  # what failed was shown when it did
             print("  Nothing is lost: type a message to try again, or switch with /model NAME.")
         elif ending.outcome == "stopped":
-            print("  Stopped. What was written stays, and the conversation goes on.")
+            print("  Stopped. What was written stays, and the conversation continues.")
         elif not is_good(ending.outcome):
             print(f"  {one_line(ending.message, 1_500)}")
         return self._words(session)
@@ -231,7 +231,7 @@ class Talk:
         except KeyboardInterrupt as stopped:
             if stopped.args:  # a signal that ends a program
                 raise
-            print(f"\n  {word} was stopped; the conversation goes on.")
+            print(f"\n  {word} was stopped; the conversation continues.")
         return False
 
     def _begin_anew(self, word: str, rest: str) -> bool:
@@ -264,7 +264,7 @@ class Talk:
             loop.context, model=fresh.model, protocol=fresh.protocol, system=fresh.system, tools=fresh.tools
         )
         loop.window = ModelWindow()
-        print(f"{one_line(fresh.model.name)} goes on with the conversation.")
+        print(f"{one_line(fresh.model.name)} continues the conversation.")
 
 
 # -- the commands ----------------------------------------------------------------------------------

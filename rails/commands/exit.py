@@ -52,7 +52,7 @@ def tell_of_threads() -> None:
             return
         what = one_line(f"{failed.exc_type.__name__}: {failed.exc_value}", 200)
         with suppress(OSError):
-            print(f"  A part of AI-Rails failed beside the rest, which goes on: {what}", file=sys.stderr)
+            print(f"  A part of AI-Rails failed; the rest continues: {what}", file=sys.stderr)
 
     threading.excepthook = tell
 

@@ -184,7 +184,7 @@ class ProgressScreen:
                 if usage is not None:
                     self._use(record.llm_model_used, usage)
                 self.line(
-                    f"  overseer: {one_line(record.message, 300)}",
+                    f"  monitor: {one_line(record.message, 300)}",
                     {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim"),
                 )
                 self.line(f"            {one_line(evidence, 200)}", "dim")

@@ -348,7 +348,7 @@ class Draft:
         view = View(old.text)
         if view.eol != "\n" and not view.mixed and "\r" not in content and "\n" in content:
             content = content.replace("\n", view.eol)
-            notes = ["line ends kept as they were"]
+            notes = ["line endings kept as they were"]
         return old.encode(content.removeprefix("\ufeff") if old.mark else content), notes
 
 

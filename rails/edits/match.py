@@ -202,7 +202,7 @@ def _handle(view: View, wanted: EditRequest, found: FoundPlaces, place: int) -> 
 
 
 _STRATEGY_WORDS: Final = {
-    2: "with the file's own line ends",
+    2: "with the file's own line endings",
     3: "after ignoring trailing blanks",
     4: "after taking typographic punctuation as ASCII",
     5: "after indentation correction",

@@ -21,8 +21,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "inner_quotes": 'Write \\" for every quotation mark inside a string, " at its end, and then a comma or a bracket.',
     "ambiguous": 'Write \\" for every quotation mark inside a string, " at its end, and then a comma or a bracket.',
     "unclosed_string": 'Close the string with ", and write \\" for every quotation mark inside it.',
-    "mixed_escapes": "Write every backslash of the text twice, and line ends as \\n.",
-    "ambiguous_escape": "Write \\\\ for a backslash of the text, \\n for a line end, and straight quotation marks.",
+    "mixed_escapes": "Write every backslash of the text twice, and line endings as \\n.",
+    "ambiguous_escape": "Write \\\\ for a backslash of the text, \\n for a line ending, and straight quotation marks.",
     "duplicate_key": "Send each key once.",
     "extra_data": "Send one JSON object in the block and nothing behind it.",
     "surrogate": "Write the character itself instead of its escape.",
@@ -50,7 +50,9 @@ _BY_WORDS: Final[Mapping[str, str]] = {
 _EDITS: Final = frozenset({"edits", "replacements"})
 #: What is only compared with the file, and which nobody has to send.
 _COMPARED: Final = frozenset({"old_content"})
-_LINE_ENDS: Final = "The line ends beside the tags are no part of a text: if it ends in one, leave a line empty there."
+_LINE_ENDS: Final = (
+    "The line endings beside the tags are no part of a text: if it ends in one, leave a line empty there."
+)
 _WORD: Final = lazy(r"\s?\S{1,16}")
 _ENDED_EARLY: Final = 'a " inside the string is not escaped'
 #: Faults that a form without escaping would not have.

@@ -96,7 +96,9 @@ RAW_LINES: Final = frozenset({"raw_control", "inner_quotes"})
 def ends_twice(block: JsonBlock) -> Refusal:
     """Refuse a block with two possible ends."""
     message = "The JSON block holds a fence line where a string seems to be open, and it can be read in two ways."
-    return Refusal("ambiguous", message, "Escape quotation marks and line ends inside strings.", block.start, block.end)
+    return Refusal(
+        "ambiguous", message, "Escape quotation marks and line endings inside strings.", block.start, block.end
+    )
 
 
 def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:

@@ -45,7 +45,7 @@ class EventStream:
     def close(self) -> None:
         """End the stream; a session that pauses has an ``end``, too."""
         if self._pause:
-            self._own("end", outcome=self._pause, message="The session pauses; ai-rails run --resume goes on.")
+            self._own("end", outcome=self._pause, message="The session pauses; ai-rails run --resume continues it.")
         if self._form == "jsonl":
             self._own("done")
             return

@@ -124,7 +124,7 @@ class TurnBuilder:
             case Escalation() | Handoff() | HumanSteered() | ContextReduced():
                 view.notes += (record.message,)
             case OverseerAlert():
-                view.notes += (f"overseer: {record.message}",)
+                view.notes += (f"monitor: {record.message}",)
             case ErrorEvent(error=error) | LlmError(error=error):
                 view.errors += (error or record.message,)
 

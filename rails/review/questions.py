@@ -47,7 +47,7 @@ class ApprovalQuestion(Struct, frozen=True):
         by = f" by {self.by}" if self.by else ""
         reason = f": {self.reason}" if self.reason else "."
         return {
-            "open": "Waiting for you.",
+            "open": "Waiting for approval.",
             "approved": f"This was approved{by}.",
             "denied": f"This was denied{by}{reason}",
             "stopped": f"The session was stopped{by}{reason}",

@@ -412,7 +412,7 @@ class AgentLoop:
             self.context = replace(self.context, model=self.context.model.at(WARM))
         else:
             first = escalation.page(tried, why, search=search)
-            how = f"goes on with {self.context.model.name}"
+            how = f"continues with {self.context.model.name}"
         if rung == "squash" and search:
             how = f"restarts with a summary, and searches first with {search}"
         elif rung == "squash":

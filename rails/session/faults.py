@@ -67,5 +67,5 @@ def fault_event(doing: str, error: BaseException) -> ErrorEvent:
     else:
         said = f"AI-Rails itself failed while {doing}."
         what = f"{type(error).__name__}: {one_line(str(error), 200)}".rstrip(": ")
-    on = "The session goes on; the log has the traceback (--debug shows it)."
+    on = "The session continues; the log has the traceback (--debug shows it)."
     return ErrorEvent(said, f"{what}. {on}", trace="".join(lines)[-_CHARS:])

@@ -238,7 +238,7 @@ def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str 
     body, left_out = head_and_tail(outcome.text, limits.FEEDBACK_CHARS)
     status = "" if outcome.ok else " (failed)"
     whole = f"all of it is in {kept_file(sha256(kept.encode('utf-8', 'surrogatepass')))}" if kept else "cut"
-    cut = f"\n[{left_out} characters left out; {whole}: read_file with offset goes on.]" if left_out else ""
+    cut = f"\n[{left_out} characters left out; {whole}: read_file with offset continues.]" if left_out else ""
     fence = "~~~~"
     while fence in body:
         fence += "~"

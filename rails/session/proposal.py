@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 #: What is said besides of a log that fails after a write.
 _ON_DISK: Final = (
     "What was approved just before is on the disk, whole ({title}). When the log can be written again, ai-rails undo "
-    "takes it back and ai-rails run --resume {session} goes on."
+    "takes it back and ai-rails run --resume {session} continues."
 )
 _NOT_RECORDED: Final = (
     "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "

@@ -302,7 +302,7 @@ class Session(OpenSession):
         choices = {
             "g": ("go", f"hand over the file as it is; {receiver} continues"),
             "e": ("edit", "edit the file first"),
-            "s": ("stop", "stop here; ai-rails run --resume goes on"),
+            "s": ("stop", "stop here; ai-rails run --resume continues"),
         }
 
         def check() -> str:

@@ -141,7 +141,7 @@ def test_control_c_in_a_conversation_stops_what_is_under_way_and_not_the_convers
                 terminal.type(typed)
                 terminal.until(lambda: len(stub.requests) > number)  # noqa: B023
         terminal.type("\x03")
-        terminal.until("the conversation goes on")
+        terminal.until("the conversation continues")
         said = len(terminal.seen)
         terminal.until(lambda: "\u203a" in terminal.seen[said:])
         terminal.type("/quit\r")

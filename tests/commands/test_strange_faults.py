@@ -188,7 +188,7 @@ def test_a_log_whose_disk_is_full_says_how_the_session_goes_on(project, said, mo
     assert (project / "b.txt").read_text() == "new\n"
 
 
-@pytest.mark.parametrize(("debug", "shown"), [("", "which goes on: RuntimeError: no luck\n"), ("1", "Traceback")])
+@pytest.mark.parametrize(("debug", "shown"), [("", "the rest continues: RuntimeError: no luck\n"), ("1", "Traceback")])
 def test_what_fails_in_a_thread_of_ours_is_one_line_and_no_traceback(capsys, monkeypatch, debug, shown):
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     monkeypatch.setenv("AI_RAILS_DEBUG", debug)

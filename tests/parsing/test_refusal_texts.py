@@ -175,6 +175,6 @@ def test_the_template_takes_any_text_byte_for_byte(text):
     block = '{"tool": "write_file", "path": "a.md", "content": "say "hi" and "bye", "content": "x"}'
     (refusal,) = parse(f"```json\n{block}\n```\n", SHAPES).refusals
     template, _, note = refusal.hint.partition("needs no escaping:\n")[2].partition("</tool>\n")
-    assert "line ends beside the tags" in note
+    assert "line endings beside the tags" in note
     (request,) = parse(template.replace("the text as it is", text) + "</tool>\n", SHAPES).requests
     assert request.parameters == {"path": "a.md", "content": text}

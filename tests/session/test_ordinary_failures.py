@@ -156,7 +156,7 @@ def test_a_log_that_fails_right_after_a_write_says_what_is_on_the_disk_and_how_i
     assert "What was approved just before is on the disk, whole (" in said
     assert "ai-rails undo takes it back" in said
     (session,) = sessions(project.project / ".rails")
-    assert f"ai-rails run --resume {session.session_id} goes on" in said
+    assert f"ai-rails run --resume {session.session_id} continues" in said
     assert main(["undo", "--project", str(project.project)]) == 0
     assert place.read_text("utf-8") == "one\n"
     assert project.resume("I see.").ending.outcome in ("changed", "answered", "unchanged", "claimed", "gave_up")

@@ -197,7 +197,7 @@ def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> H
         return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
     if call.event in ("start", "stop") or (call.event == "before" and not call.tool):
         return HookResult(notice=why)
-    later = " It goes on unchecked and is judged at the end of the answer." if call.event == "before" else ""
+    later = " It is let through unchecked and judged at the end of the answer." if call.event == "before" else ""
     return HookResult(context=f"{why}{later}", notice=f"{why}{later}")
 
 

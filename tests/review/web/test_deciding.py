@@ -273,7 +273,7 @@ def test_of_two_tabs_one_decides_and_the_other_is_told(runs, tabs):
     other = tabs(run)
     for page in (one, other):
         armed(page)
-    press = "setTimeout(() => document.querySelector('[data-do=approve]').click(), 150)"
+    press = "setTimeout(() => document.querySelector('[data-do=approve]')?.click(), 150)"
     for page in (one, other):
         page.evaluate(press)
     assert is_good(run.end().outcome)
