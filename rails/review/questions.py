@@ -19,10 +19,7 @@ QuestionState = Literal[
 ]
 
 _STATE_OF: Final[dict[str, QuestionState]] = {"approve": "approved", "deny": "denied", "abort": "stopped"}
-_CLOSED: Final[dict[str, QuestionState]] = {
-    **{"expired": "expired", "withdrawn": "withdrawn"},
-    **{"stale": "stale", "answered": "answered"},
-}
+_CLOSED: Final[dict[str, QuestionState]] = {"expired": "expired", "stale": "stale", "answered": "answered"}
 #: Questions of one session that are remembered; older ones are reported as "withdrawn" to whoever still answers.
 _KEPT: Final = 200
 

@@ -7,7 +7,7 @@ score, 95 %.
 from __future__ import annotations
 
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
@@ -27,6 +27,7 @@ from rails.render.blocks import Block, Table, cells
 REPORT_SESSIONS: Final = 500
 _FAILED_FIRST: Final = ("refused", "findings", "failed", "open")
 Row: TypeAlias = dict[str, str | int | float]
+_Tallies: TypeAlias = defaultdict[tuple[str, ...], Counter[str]]
 
 
 class ReviewReport(Struct, frozen=True):
@@ -47,33 +48,26 @@ def count_sessions(by: str, views: Iterable[SessionView], prices: Prices) -> Rev
             yield view
 
     rows = list(GROUPS[by](each(), prices))
-    title = f"By {by}"
-    words = f"{counted(len(seen), 'session')}."
-    if not rows:
-        words = f"Nothing to count in {counted(len(seen), 'session')}."
+    words = f"{'' if rows else 'Nothing to count in '}{counted(len(seen), 'session')}."
     heads = tuple(rows[0]) if rows else (by,)
     numeric = frozenset(at for at, head in enumerate(heads) if rows and not isinstance(rows[0][head], str))
     table = Table(
-        title,
+        f"By {by}",
         heads,
         tuple(cells(*row.values()) for row in rows),
         numeric=numeric,
         optional=tuple(range(6, len(heads) - 1)),
         notes=(words,),
     )
-    return ReviewReport(title, (table,), [{**row} for row in rows])
-
-
-def _tally(keys: dict[tuple[str, ...], Counter[str]], *key: str) -> Counter[str]:
-    return keys.setdefault(key, Counter())
+    return ReviewReport(table.title, (table,), [{**row} for row in rows])
 
 
 def _by_model(views: Iterable[SessionView], prices: Prices) -> Iterator[Row]:
-    tallies: dict[tuple[str, ...], Counter[str]] = {}
+    tallies: _Tallies = defaultdict(Counter)
     for view in views:
         fresh: dict[str, bool] = {}
         for turn in view.turns:
-            row = _tally(tallies, turn.model, turn.agent)
+            row = tallies[turn.model, turn.agent]
             _count_turn(row, turn, fresh.get(turn.agent, True))
             if turn.requests or turn.refusals or turn.failed:
                 fresh[turn.agent] = not (turn.failed or failures_of(turn))
@@ -118,20 +112,20 @@ def _interval(share: Share) -> str:
 
 
 def _by_rule(views: Iterable[SessionView], _prices: Prices) -> Iterator[Row]:
-    tallies: dict[tuple[str, ...], Counter[str]] = {}
-    sessions: dict[tuple[str, ...], set[str]] = {}
+    tallies: _Tallies = defaultdict(Counter)
+    sessions: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for view in views:
         for turn in view.turns:
             for gate in turn.gates:
                 for finding in (one for one in gate.verdict.findings if one.new):
                     pair = (finding.rule, finding.tool)
-                    _tally(tallies, *pair)["found"] += 1
-                    sessions.setdefault(pair, set()).add(view.session_id)
+                    tallies[pair]["found"] += 1
+                    sessions[pair].add(view.session_id)
             left = turn.gates[-1].verdict.findings if turn.gates else ()
             approved = any(approval.answer == "approve" for approval in turn.approvals)
             for pair in {(one.rule, one.tool) for one in left if one.new}:
-                _tally(tallies, *pair)["turns"] += turn.failed
-                _tally(tallies, *pair)["waived"] += approved
+                tallies[pair]["turns"] += turn.failed
+                tallies[pair]["waived"] += approved
     for key, row in sorted(tallies.items(), key=lambda item: (-item[1]["found"], item[0])):
         yield {
             "rule": key[0],
@@ -144,34 +138,34 @@ def _by_rule(views: Iterable[SessionView], _prices: Prices) -> Iterator[Row]:
 
 
 def _by_tool(views: Iterable[SessionView], _prices: Prices) -> Iterator[Row]:
-    tallies: dict[tuple[str, ...], Counter[str]] = {}
+    tallies: _Tallies = defaultdict(Counter)
     for turn in (turn for view in views for turn in view.turns):
         for request in turn.requests:
-            row = _tally(tallies, request.tool)
+            row = tallies[(request.tool,)]
             row["requests"] += 1
             row["invalid"] += request.valid is False
             row["repaired"] += bool(request.repairs)
         for approval in turn.approvals:
             for tool in approval.tools:
-                _tally(tallies, tool)["denied"] += approval.answer in ("deny", "abort")
+                tallies[(tool,)]["denied"] += approval.answer in ("deny", "abort")
         for result in turn.results:
             if result.tool:
-                _tally(tallies, result.tool)["failed"] += not result.ok
+                tallies[(result.tool,)]["failed"] += not result.ok
     for (tool,), row in sorted(tallies.items(), key=lambda item: (-item[1]["requests"], item[0])):
         yield {"tool": tool, **{name: row[name] for name in ("requests", "invalid", "repaired", "denied", "failed")}}
 
 
 def _by_decision(views: Iterable[SessionView], _prices: Prices) -> Iterator[Row]:
-    tallies: dict[tuple[str, ...], Counter[str]] = {}
-    seconds: dict[tuple[str, ...], list[float]] = {}
+    tallies: _Tallies = defaultdict(Counter)
+    seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for view in views:
         for turn in view.turns:
             undone = bool(set(view.undone) & set(turn.checkpoints))
             for asked in (one for one in turn.approvals if one.answer != "dry_run"):
                 lines = changed_lines(asked.diff)
                 pair = (asked.answer or "no answer", asked.by)
-                row = _tally(tallies, *pair)
-                seconds.setdefault(pair, []).append(asked.seconds)
+                row = tallies[pair]
+                seconds[pair].append(asked.seconds)
                 row["count"] += 1
                 row["lines"] += lines
                 row["undone"] += undone and asked.answer == "approve"

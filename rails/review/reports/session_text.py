@@ -37,7 +37,7 @@ def _result(view: SessionView) -> Iterator[Block]:
     yield from session_warnings(view)
     yield from session_figures(view)
     yield session_history(replace(view, head=""))
-    resume = f"; where nothing runs it any more: ai-rails run --resume {view.session_id}" if view.models else ""
+    resume = f"; if it is not running: ai-rails run --resume {view.session_id}" if view.models else ""
     words = f"{view.ending}: {view.message}" if view.ending else f"interrupted{resume}"
     yield Notes("outcome", "Outcome", (words,), "good" if is_good(view.outcome) else "open")
 

@@ -30,10 +30,8 @@ UNKNOWN: Final[tuple[str, CellStyle, str]] = ("?", "open", "unknown")
 _POINTS: Final = 16
 #: Open questions that stand below the table.
 _QUESTIONS: Final = 5
-STATES: Final = (
-    *("waiting", "unattended", "done", "unfinished", "failed", "findings", "refused", "denied", "approved", "undone"),
-    *("damaged", *MEANINGS),
-)
+_STATES: Final = "waiting unattended done unfinished failed findings refused denied approved undone damaged"
+STATES: Final = (*_STATES.split(), *MEANINGS)
 _FIELDS: Final = ("role", "model", "path", "rule", "is")
 
 
@@ -68,19 +66,19 @@ def states(card: SessionStats) -> frozenset[str]:
     """Return the values of ``is:`` that hold."""
     outcome = outcome_for(card.ending) if card.ending else ""
     done = outcome in GOOD
-    holds = {
-        outcome: bool(outcome),
+    holds: dict[str, object] = {
+        outcome: outcome,
         "done": done,
         "unfinished": not card.outcome,
         "failed": not done and outcome not in ("", "asked", "dry_run", "stopped"),
-        "waiting": bool(card.waiting),
-        "unattended": bool(card.unattended),
-        "findings": bool(card.gate_failed),
-        "refused": bool(card.refused),
-        "denied": bool(card.denied),
-        "approved": bool(card.approved),
-        "undone": bool(card.undone),
-        "damaged": bool(card.damage),
+        "waiting": card.waiting,
+        "unattended": card.unattended,
+        "findings": card.gate_failed,
+        "refused": card.refused,
+        "denied": card.denied,
+        "approved": card.approved,
+        "undone": card.undone,
+        "damaged": card.damage,
     }
     return frozenset(name for name, so in holds.items() if so)
 

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from typing import Final
 
@@ -48,68 +49,48 @@ from rails.log.files import SESSION_ID
 from rails.review.inbox import Inbox
 from rails.review.web.card import question_json
 from rails.review.web.changes import DEEDS, Deed, SessionChanges, offer_json
-from rails.review.web.guard import DECIDES, FAILED, NOTHING
+from rails.review.web.guard import DECIDES, FAILED, NOTHING, OPEN_PATHS
 from rails.review.web.pages import Pages, waiting_html
 from rails.review.web.reports import Reports
 from rails.review.web.stream import Streams
 
-_JS: Final = "text/javascript; charset=utf-8"
-_CSS: Final = "text/css; charset=utf-8"
-_STATIC: Final = {
-    "/": ("web/static/shell.html", "text/html; charset=utf-8"),
-    "/app.js": ("web/static/app.js", _JS),
-    "/live.js": ("web/static/live.js", _JS),
-    "/approval.js": ("web/static/approval.js", _JS),
-    "/diffs.js": ("web/static/diffs.js", _JS),
-    "/notify.js": ("web/static/notify.js", _JS),
-    "/changes.js": ("web/static/changes.js", _JS),
-    "/turns.js": ("web/static/turns.js", _JS),
-    "/reports.js": ("web/static/reports.js", _JS),
-    "/app.css": ("web/static/app.css", _CSS),
-    "/approval.css": ("web/static/approval.css", _CSS),
-    "/session.css": ("session.css", _CSS),
-}
+_KINDS: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _SESSION: Final = re.compile("[0-9A-Za-z_-]{1,80}")
 _NUMBER: Final = re.compile("[0-9]{1,12}")
 _UNKNOWN: Final = "There is no such session."
 
 
+@dataclass(frozen=True)
 class ReviewPage:
     """The answers, over what reads the logs."""
 
-    def __init__(
-        self, pages: Pages, reports: Reports, inbox: Inbox, streams: Streams, changes: SessionChanges | None
-    ) -> None:
-        self._pages = pages
-        self._reports = reports
-        self._inbox = inbox
-        self._streams = streams
-        self._changes = changes
+    pages: Pages
+    reports: Reports
+    inbox: Inbox
+    streams: Streams
+    changes: SessionChanges | None
 
     def app(self) -> Starlette:
         """Return the application, which must be behind ``guard``."""
         routes = [
-            *(Route(path, _static) for path in _STATIC),
-            Route("/flow.css", _flow_style),
-            Route("/api/sessions", lambda _: _json(self._reports.sessions())),
+            *(Route(path, _static) for path in OPEN_PATHS),
+            Route("/api/sessions", lambda _: _json(self.reports.sessions())),
             Route("/api/search", self._search),
-            Route(
-                "/api/report/{name}", lambda asked: _json(self._reports.report(asked.path_params["name"], _q(asked)))
-            ),
-            Route("/api/why", lambda asked: _json(self._reports.why(_q(asked, "at")))),
-            Route("/api/list", lambda asked: _json(self._reports.list(_q(asked)))),
+            Route("/api/report/{name}", lambda asked: _json(self.reports.report(asked.path_params["name"], _q(asked)))),
+            Route("/api/why", lambda asked: _json(self.reports.why(_q(asked, "at")))),
+            Route("/api/list", lambda asked: _json(self.reports.list(_q(asked)))),
             Route("/api/failure/{session}", self._failure),
             Route("/api/waiting", self._waiting),
             Route("/api/session/{session}", self._window),
             Route("/api/session/{session}/stream", self._stream),
             Route("/api/session/{session}/question", self._question),
             Route("/api/session/{session}/question/{number}/rule", self._rule),
-            Route("/api/decide", self._decide, methods=["POST"]),
+            Route("/api/decide", _posted(self._take), methods=["POST"]),
             Route("/api/session/{session}/hears", self._hears),
-            Route("/api/say", self._say, methods=["POST"]),
+            Route("/api/say", _posted(self._take_words), methods=["POST"]),
             Route("/api/session/{session}/unchanged", self._unchanged),
             Route("/api/session/{session}/change/{do}", self._offer),
-            Route("/api/change", self._change, methods=["POST"]),
+            Route("/api/change", _posted(self._take_change), methods=["POST"]),
         ]
         refusals = {UsageError: _usage, RailsError: _fault, HTTPException: _nothing, Exception: _fault}
         app = Starlette(routes=routes, exception_handlers=refusals)
@@ -117,14 +98,14 @@ class ReviewPage:
         return app
 
     def _search(self, asked: Request) -> Response:
-        return _json({"html": self._pages.search(_q(asked), _q(asked, "before"))})
+        return _json({"html": self.pages.search(_q(asked), _q(asked, "before"))})
 
     def _failure(self, asked: Request) -> Response:
-        return _json(self._reports.failure(self._known(asked), _q(asked, "from"), asked.query_params.get("by", "1")))
+        return _json(self.reports.failure(self._known(asked), _q(asked, "from"), asked.query_params.get("by", "1")))
 
     def _waiting(self, _: Request) -> Response:
-        waiting = list(self._inbox.waiting())
-        html = waiting_html([(question, self._inbox.asked(question)) for question in waiting])
+        waiting = list(self.inbox.waiting())
+        html = waiting_html([(question, self.inbox.asked(question)) for question in waiting])
         return _json({"count": len(waiting), "html": html})
 
     def _window(self, asked: Request) -> Response:
@@ -132,44 +113,44 @@ class ReviewPage:
         before = _whole_number(_q(asked, "before"))
         name = self._known(asked)
         part = "part" in asked.query_params
-        window = self._pages.window(name, first, before=before or 0, part=part)
-        may = bool(self._changes and asked.scope[DECIDES]) and not is_being_written(self._pages.state, name)
+        window = self.pages.window(name, first, before=before or 0, part=part)
+        may = bool(self.changes and asked.scope[DECIDES]) and not is_being_written(self.pages.state, name)
         return _json({**json_object(window), "changes": may})
 
     async def _stream(self, asked: Request) -> Response:
         session_id = await run_in_threadpool(self._known, asked)
-        if self._streams.full():
+        if self.streams.full():
             return _words(503, "Too many tabs follow a session. Close some.")
         seen = asked.headers.get("Last-Event-ID", asked.query_params.get("after", "0"))
-        events = self._streams.follow(session_id, int(seen) if _NUMBER.fullmatch(seen) else 0)
+        events = self.streams.follow(session_id, int(seen) if _NUMBER.fullmatch(seen) else 0)
         return StreamingResponse(events, headers={"Content-Type": "text/event-stream"})
 
     def _question(self, asked: Request) -> Response:
         session_id = self._known(asked)
-        question = self._inbox.open(session_id)
+        question = self.inbox.open(session_id)
         if question is None:
             return _json({"question": 0})
-        if not (self._inbox.listening(session_id) or is_of_agent(self._inbox.asked(question))):
+        if not (self.inbox.listening(session_id) or is_of_agent(self.inbox.asked(question))):
             decides = "not running"
         else:
             decides = "yes" if asked.scope[DECIDES] else "read"
-        return _json(question_json(question, self._inbox.asked(question), decides, full="full" in asked.query_params))
+        return _json(question_json(question, self.inbox.asked(question), decides, full="full" in asked.query_params))
 
     def _rule(self, asked: Request) -> Response:
         session_id = self._known(asked)
         number = asked.path_params["number"]
         if not _NUMBER.fullmatch(number):
             raise HTTPException(404)
-        question = self._inbox.find(session_id, int(number)) if int(number) else self._inbox.open(session_id)
+        question = self.inbox.find(session_id, int(number)) if int(number) else self.inbox.open(session_id)
         if question is None:
             return _json({"question": 0})
-        return _json({"words": self._inbox.rule_words(self._inbox.asked(question))})
+        return _json({"words": self.inbox.rule_words(self.inbox.asked(question))})
 
     def _known(self, asked: Request) -> str:
         name: str = asked.path_params["session"]
         if not _SESSION.fullmatch(name):
             raise HTTPException(404)
-        if not self._pages.knows(name):
+        if not self.pages.knows(name):
             raise HTTPException(404, _UNKNOWN)
         return name
 
@@ -178,30 +159,24 @@ class ReviewPage:
         first, last, start, stop, at, old = (_whole_number(_q(asked, name)) or 0 for name in names)
         lines = range(start, stop + 1)
         known = (old, at, _q(asked, "text"))
-        found = self._pages.unchanged(self._known(asked), (first, last), _q(asked, "path"), lines, known)
+        found = self.pages.unchanged(self._known(asked), (first, last), _q(asked, "path"), lines, known)
         return _json(found) if found else _words(404, "The log does not have the rest of this file.")
 
     def _offer(self, asked: Request) -> Response:
         session_id = self._known(asked)
         do = _deed(asked.path_params["do"])
-        if self._changes is None or not asked.scope[DECIDES]:
+        if self.changes is None or not asked.scope[DECIDES]:
             return _words(403, "This link is read-only. Open the other link that ai-rails printed.")
-        return _json(offer_json(self._changes.offer(session_id, do), do))
-
-    async def _change(self, asked: Request) -> Response:
-        return await run_in_threadpool(self._take_change, await asked.body())
+        return _json(offer_json(self.changes.offer(session_id, do), do))
 
     def _take_change(self, body: bytes) -> Response:
         given = _object(body, "session", "do", "digest", "word")
         do = _deed(given["do"])
-        if self._changes is None or not self._pages.knows(given["session"]):
+        if self.changes is None or not self.pages.knows(given["session"]):
             return _words(404, _UNKNOWN)
         if given["word"] != do:
             raise UsageError(f'The word "{do}" was not typed, so nothing was changed.')
-        return _json({"words": self._changes.carry_out(given["session"], do, given["digest"])})
-
-    async def _decide(self, asked: Request) -> Response:
-        return await run_in_threadpool(self._take, await asked.body())
+        return _json({"words": self.changes.carry_out(given["session"], do, given["digest"])})
 
     def _take(self, body: bytes) -> Response:
         try:
@@ -212,9 +187,9 @@ class ReviewPage:
             raise UsageError("A decision is a JSON object that names its session and question.") from error
         if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id) or type(number) is not int:
             raise UsageError("A decision names its session and question.")
-        if not self._pages.knows(session_id):
+        if not self.pages.knows(session_id):
             return _words(404, _UNKNOWN)
-        outcome = self._inbox.decide(session_id, number, replace(read_answer(given), place="page"))
+        outcome = self.inbox.decide(session_id, number, replace(read_answer(given), place="page"))
         if outcome.state in ("unknown", "sent"):
             status = 404 if outcome.state == "unknown" else 202
         else:
@@ -222,10 +197,7 @@ class ReviewPage:
         return _json({"state": outcome.state, "words": outcome.words, "by": outcome.by}, status)
 
     def _hears(self, asked: Request) -> Response:
-        return _json({"hears": bool(asked.scope[DECIDES]) and self._inbox.hears(self._known(asked))})
-
-    async def _say(self, asked: Request) -> Response:
-        return await run_in_threadpool(self._take_words, await asked.body())
+        return _json({"hears": bool(asked.scope[DECIDES]) and self.inbox.hears(self._known(asked))})
 
     def _take_words(self, body: bytes) -> Response:
         given = _object(body, "session", "words")
@@ -233,23 +205,29 @@ class ReviewPage:
         words = given["words"].strip()
         if not words:
             raise UsageError("A message names its session and has text.")
-        if not self._pages.knows(session_id):
+        if not self.pages.knows(session_id):
             return _words(404, _UNKNOWN)
         if len(words) > limits.FOLLOW_UP_CHARS:
             raise UsageError(
                 f"That is {len(words)} characters; {limits.FOLLOW_UP_CHARS} are allowed. Nothing was sent."
             )
-        outcome = self._inbox.say(session_id, words)
+        outcome = self.inbox.say(session_id, words)
         return _json({"state": outcome.state, "words": outcome.words}, 202 if outcome.mine else 409)
 
 
+def _posted(take: Callable[[bytes], Response]) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(asked: Request) -> Response:
+        return await run_in_threadpool(take, await asked.body())
+
+    return answer
+
+
 def _static(asked: Request) -> Response:
-    name, kind = _STATIC[asked.url.path]
-    return Response(resources.files("rails.review").joinpath(name).read_bytes(), headers={"Content-Type": kind})
-
-
-def _flow_style(_asked: Request) -> Response:
-    return Response(plugin_of("n8n").style(), headers={"Content-Type": _CSS})
+    name = asked.url.path[1:] or "shell.html"
+    place = name if name == "session.css" else f"web/static/{name}"
+    flow = name == "flow.css"
+    body = plugin_of("n8n").style() if flow else resources.files("rails.review").joinpath(place).read_bytes()
+    return Response(body, headers={"Content-Type": f"{_KINDS[name.rpartition('.')[2]]}; charset=utf-8"})
 
 
 def _object(body: bytes, *names: str) -> dict[str, str]:

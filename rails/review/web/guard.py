@@ -12,6 +12,7 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -23,13 +24,10 @@ if TYPE_CHECKING:
 
 TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 #: What is the same for everyone and holds no secret, so that the page can load and read its token.
-OPEN_PATHS: Final = frozenset(
-    {
-        *("/", "/app.js", "/live.js", "/approval.js", "/reports.js", "/turns.js"),
-        *("/diffs.js", "/notify.js", "/changes.js"),
-        *("/app.css", "/approval.css", "/session.css", "/flow.css"),
-    }
-)
+_OPEN: Final = """/
+/app.js /live.js /approval.js /reports.js /turns.js /diffs.js /notify.js /changes.js
+/app.css /approval.css /session.css /flow.css"""
+OPEN_PATHS: Final = frozenset(_OPEN.split())
 #: The key of an ASGI scope that says whether whoever asks may decide.
 DECIDES: Final = "rails.decides"
 #: What is said of a path that names nothing.
@@ -39,8 +37,13 @@ FAILED: Final = "AI-Rails itself failed here. Nothing was changed by it; reload 
 _TARGET_CHARS: Final = 4_096
 _SITES: Final = ("same-origin", "none")
 _LOOKED_AT: Final = (
-    *(b"host", b"origin", b"sec-fetch-site", TOKEN_HEADER.lower().encode()),
-    *(b"content-type", b"content-length", b"transfer-encoding"),
+    b"host",
+    b"origin",
+    b"sec-fetch-site",
+    TOKEN_HEADER.lower().encode(),
+    b"content-type",
+    b"content-length",
+    b"transfer-encoding",
 )
 _LENGTH: Final = re.compile(r"[0-9]{1,9}")
 
@@ -123,14 +126,14 @@ class Guard(Struct, frozen=True):
         return len(asked.token) == 1 and hmac.compare_digest(asked.token[0].encode(), token.encode())
 
 
+@dataclass(frozen=True)
 class GuardMiddleware:
     """Lets only allowed requests through, adding HEADERS to answers. GET and POST only; paths compare as sent, escaped
     ones match nothing.
     """
 
-    def __init__(self, app: ASGIApp, guard: Guard) -> None:
-        self._app = app
-        self._guard = guard
+    app: ASGIApp
+    guard: Guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -142,14 +145,14 @@ class GuardMiddleware:
             await _refuse(answer, *refused)
             return
         try:
-            await self._app({**scope, DECIDES: self._guard.decides(asked)}, receive, answer)
+            await self.app({**scope, DECIDES: self.guard.decides(asked)}, receive, answer)
         except SystemExit:  # of a library: it would end the server for everybody
             await _refuse(answer, 500, FAILED)
 
     def _refusal(self, scope: Scope, asked: GuardedRequest) -> tuple[int, str] | None:
         if scope["method"] not in ("GET", "POST"):
             return 501, f"Unsupported method ({scope['method'][:20]!r})"
-        refused = self._guard.post_refusal(asked) if scope["method"] == "POST" else self._guard.refusal(asked)
+        refused = self.guard.post_refusal(asked) if scope["method"] == "POST" else self.guard.refusal(asked)
         return refused or (None if scope["path"] == asked.path else (404, NOTHING))
 
 

@@ -81,17 +81,22 @@ class Reports:
 
     def list(self, line: str) -> dict[str, Json]:
         """Return the sessions that ``line`` asks for."""
-        found = self._listed(self._library.cards(line), line, "No session matches that.")
-        return {**found, "html": join(_asked("Filter sessions", line, "f"), Html(str(found["html"])))}
+        head = _asked("Filter sessions", line, "f")
+        return self._listed(self._library.cards(line), line, "No session matches that.", head)
 
-    def _listed(self, cards: Sequence[SessionStats], line: str, nothing: str) -> dict[str, Json]:
+    def _listed(
+        self, cards: Sequence[SessionStats], line: str, nothing: str, head: Html | None = None
+    ) -> dict[str, Json]:
         items = [el("li", self._draw(card)) for card in cards[:_LISTED]]
         words = nothing
         if cards:
             words = f"The newest {len(items)} of {len(cards)}." if len(cards) > _LISTED else ""
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
         note = el("p", words, class_="empty")
-        return {"title": "Sessions", "html": join(chips(line, SESSION_CHIPS, "f"), shown, note if words else None)}
+        return {
+            "title": "Sessions",
+            "html": join(head, chips(line, SESSION_CHIPS, "f"), shown, note if words else None),
+        }
 
     def failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
         """Return the next failed record after ``start``; the previous one with ``by`` -1."""

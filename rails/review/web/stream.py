@@ -11,6 +11,7 @@ import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from anyio.to_thread import run_sync
@@ -39,33 +40,26 @@ _TEXT_S: Final = 0.2
 _TEXT: Final = 3_000
 
 
+@dataclass
 class Streams:
     """The open streams of a project; ``closing`` ends them all. ``meter``: a session's use."""
 
-    def __init__(
-        self, summaries: Summaries, closing: threading.Event, meter: Callable[[SessionStats], SessionUsage]
-    ) -> None:
-        self._summaries = summaries
-        self._closing = closing
-        self._meter = meter
-        self._count = 0
-
-    @property
-    def count(self) -> int:
-        """The number of open streams."""
-        return self._count
+    summaries: Summaries
+    closing: threading.Event
+    meter: Callable[[SessionStats], SessionUsage]
+    count: int = 0
 
     def full(self) -> bool:
         """Return whether no more can be opened."""
-        return self._count >= MOST_STREAMS
+        return self.count >= MOST_STREAMS
 
     async def follow(self, session_id: str, seen: int) -> AsyncIterator[bytes]:
         """Yield events after record ``seen`` until session or server ends; threads only read."""
-        self._count += 1
+        self.count += 1
         try:
-            follower = await run_sync(_Follower, self._summaries, self._meter, session_id, seen)
+            follower = await run_sync(_Follower, self.summaries, self.meter, session_id, seen)
             yield follower.opening
-            while not (self._closing.is_set() or follower.ended):
+            while not (self.closing.is_set() or follower.ended):
                 if text := await run_sync(follower.text):
                     yield text
                 if follower.has_grown() and (news := await run_sync(follower.read)):
@@ -75,7 +69,7 @@ class Streams:
                 if not follower.ended:
                     await asyncio.sleep(_POLL_S)
         finally:
-            self._count -= 1
+            self.count -= 1
 
 
 class _Follower:
