@@ -80,12 +80,17 @@ def run(options: argparse.Namespace) -> int:
     if options.trust:
         _trust(project)
     named = _named(project, options)
-    _as_pre_commit_asks(project, options, named)
+    since = os.environ.get("PRE_COMMIT_FROM_REF")
+    if since and options.staged and options.paths and not options.diff:
+        options.diff = since
+        options.staged = False
     base, compared = _base(project, options)
     files = read_changed_files(project, named, base=base, staged=options.staged)
     if not files.chosen and not files.deleted and not files.missed:
-        print("gate: there is no file to check", file=sys.stderr)
-        return EXIT_OK if base and not options.require else EXIT_BROKEN
+        in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false")
+        vacuous = options.require or not base or (in_ci and (options.staged or options.paths))
+        print(f"gate: there is no file to check{', which is no pass' if vacuous else ''}", file=sys.stderr)
+        return EXIT_BROKEN if vacuous else EXIT_OK
     chosen = list(files.chosen)
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
@@ -103,6 +108,7 @@ def run(options: argparse.Namespace) -> int:
                 staged=options.staged,
                 deleted=files.deleted,
                 missed=files.missed,
+                whole=files.whole,
             )
             if options.fix and verdict.proposal:
                 from rails.edits.checkpoint_commits import fix_run
@@ -123,21 +129,6 @@ def _project(options: argparse.Namespace) -> Path:
     return folder if found == Path.home() else found
 
 
-def _as_pre_commit_asks(project: Path, options: argparse.Namespace, named: list[str]) -> None:
-    if not (options.staged and options.paths and not options.diff):
-        return
-    since = os.environ.get("PRE_COMMIT_FROM_REF")
-    if since:
-        options.diff = since
-        options.staged = False
-        return
-    base, _ = _base(project, options)
-    staged = read_changed_files(project, named, base=base, staged=True)
-    there = {str(path) for path in staged.chosen} | {miss.path for miss in staged.missed}
-    if any(name not in there and (project / name).is_file() for name in named):
-        options.staged = False
-
-
 def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str | None]:
     """Return the revisions for choosing files and for comparing; None: all new."""
     from rails.git import listing
@@ -153,8 +144,11 @@ def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str |
 
 
 def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
-    from rails.gate.gate import Gate
+    import shutil
+
+    from rails.gate.gate import Gate, not_read
     from rails.gate.report.text import render
+    from rails.gate.support.read_file import LARGE
 
     if options.paths or options.diff or options.staged or options.all or options.trust:
         raise UsageError(
@@ -167,12 +161,17 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     path = workspace.parse_path(target.relative_to(project).as_posix())
     if isinstance(path, Refusal):
         raise UsageError(f"{path} Nothing was checked.")
-    data = sys.stdin.buffer.read()
+    data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
     with Gate(project, strict=options.strict, profile=options.profile) as gate:
-        verdict = gate.judge(ChangeSet((FileChange(path, None, data),)), fix=options.fix)
+        if len(data) > limits.FILE_BYTES:
+            verdict = gate.check_files((), missed=[not_read(path, LARGE)], executing=False)
+        else:
+            verdict = gate.judge(ChangeSet((FileChange(path, None, data),)), fix=options.fix)
     if options.fix:
         kept = verdict.proposal.get(path)
         sys.stdout.buffer.write(kept.after if kept and kept.after is not None else data)
+        if kept is None:  # too large to be judged, never cut
+            shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)
         sys.stdout.flush()
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"), file=sys.stderr if options.fix else sys.stdout)

@@ -122,9 +122,8 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
     """
     waiting = [*_places(paths)]
     seen = set[str]()
-    if any((folder / ".git").exists() for folder in (home, *home.parents)):
-        with contextlib.suppress(UsageError, CheckError):  # a repository that git cannot read has its own error
-            waiting += listing.indexed_by_name(home, _NAMES)
+    with contextlib.suppress(UsageError, CheckError):  # no repository, or one that git cannot read: its own error
+        waiting += listing.indexed_by_name(home, _NAMES)
     while waiting and len(seen) < _MOST:
         if (name := waiting.pop()) not in seen:
             seen.add(name)

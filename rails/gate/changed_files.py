@@ -36,9 +36,13 @@ _REPOSITORY: Final = "160000"
 
 
 class ChangedFiles(Struct, frozen=True):
-    """Files to check, deleted ones, and misses with reasons."""
+    """Files to check, deleted ones, and misses with reasons.
+
+    ``whole``: the chosen of which every finding counts, as on disk: named, but not staged.
+    """
 
     chosen: tuple[WorkspacePath, ...] = ()
+    whole: frozenset[WorkspacePath] = frozenset()
     deleted: tuple[WorkspacePath, ...] = ()
     missed: tuple[NotChecked, ...] = ()
 
@@ -47,6 +51,7 @@ class _Reader(Struct):
     project: Path
     compared: bool
     chosen: dict[WorkspacePath, None] = field(default_factory=dict)
+    staged: int = 0
     deleted: dict[WorkspacePath, None] = field(default_factory=dict)
     missed: dict[str, NotChecked] = field(default_factory=dict)
 
@@ -127,7 +132,9 @@ def read_changed_files(
         _by_git(reader, named, base, staged=staged)
     else:
         _without_git(reader, named)
-    return ChangedFiles(tuple(reader.chosen), tuple(reader.deleted), tuple(reader.missed.values()))
+    chosen = tuple(reader.chosen)
+    whole = chosen[reader.staged :] if staged else ()
+    return ChangedFiles(chosen, frozenset(whole), tuple(reader.deleted), tuple(reader.missed.values()))
 
 
 def _by_git(reader: _Reader, named: Sequence[str], base: str | None, *, staged: bool) -> None:
@@ -195,6 +202,8 @@ def _staged(reader: _Reader, index: Mapping[str, Tracked], then: Mapping[str, Tr
     for path in then:
         if path not in index and _is_wanted(path, named):
             reader.lose(path)
+    reader.staged = len(reader.chosen)
+    _take_named(reader, named)
 
 
 def _without_git(reader: _Reader, named: Sequence[str]) -> None:
@@ -204,6 +213,10 @@ def _without_git(reader: _Reader, named: Sequence[str]) -> None:
             return
         if _is_wanted(path, named):
             reader.take(path, recorded=False)
+    _take_named(reader, named)
+
+
+def _take_named(reader: _Reader, named: Sequence[str]) -> None:
     for name in named:
         if name and _is_single(reader.project / name):
             reader.take(name, recorded=False)

@@ -31,9 +31,11 @@ _CHECKS: Final = (
     r"|interrogate|sqlfluff|eslint|prettier|biome|stylelint|oxlint|mocha|jest|vitest|playwright|cypress|karma|ava|nyc|c8"
     r"|commitlint|lintstaged|markdownlint(?:-cli2)?|yamllint|shellcheck|hadolint|codecov|golangci|clang-tidy|rubocop"
 )
+#: How such a file's name ends.
+_ENDING: Final = r"(?:rc|ignore|\.conf(?:ig)?|\.workspace)?(?:\.(?:toml|json\w?|ya?ml|ini|[cm]?[jt]s))?"
 #: Names of files that hold nothing but how checks are configured.
 _WHOLE: Final = lazy(
-    rf"\.?(?:{_CHECKS})(?:rc|ignore|\.conf(?:ig)?|\.workspace)?(?:\.(?:toml|json\w?|ya?ml|ini|[cm]?[jt]s))?"
+    rf"\.?(?:{_CHECKS}){_ENDING}"
     r"|\.coveragerc|\.editorconfig|\.pre-commit-config\.yaml|eslint-suppressions\.json|sonar-project\.properties"
     r"|package\.yaml|[jt]sconfig(?:\.[\w.-]+)?\.json|pyrightconfig\.json"
 )
@@ -146,25 +148,15 @@ def _part(path: str, name: str, data: bytes | None) -> object:
     if name == "package.json":
         return _manifest(json.loads(data))
     if name in _TABLES[:2]:
-        return _sections(data) or None
+        parser = config_files.parse_ini(data, name)
+        wanted = [one for one in parser.sections() if not one.startswith(("metadata", "options", "bdist"))]
+        return {one: parser.items(one) for one in wanted} or None
     if not (is_whole := _WHOLE.fullmatch(name)) and not _COMMANDS.fullmatch(path):
         return None
     lines = [_COMMENT.sub("", line).strip() for line in split_lines(plain_text(data) or "")]
     if not is_whole or name == ".pre-commit-config.yaml":
         lines = [_VERSION.sub("", line) for line in lines if is_whole or _RUNS.search(line)]
     return [line for line in lines if line] or None
-
-
-def _sections(data: bytes) -> Mapping[str, list[tuple[str, str]]]:
-    import configparser
-
-    parser = configparser.RawConfigParser()
-    try:
-        parser.read_string(data.decode("utf-8-sig"))
-    except configparser.Error as error:
-        raise CheckError("it cannot be read as configuration") from error
-    wanted = [one for one in parser.sections() if not one.startswith(("metadata", "options", "bdist"))]
-    return {one: parser.items(one) for one in wanted}
 
 
 def _manifest(value: Json) -> Mapping[str, Json] | None:
@@ -178,13 +170,16 @@ def _manifest(value: Json) -> Mapping[str, Json] | None:
 
 
 def _is_first(project: Path, path: str, before: bytes | None, after: bytes | None) -> bool:
-    """Return whether nothing in the project's folder configures the same tool."""
-    tool = re.search(_CHECKS, path.rpartition("/")[2])
+    """Return whether nothing in its folder, or one above in the project, configures the same tool."""
+    own = project / path
+    tool = re.search(_CHECKS, own.name)
     if before is not None or path.endswith("ignore") or _EXCLUDES.search(after or b""):
         return False
-    names = " ".join(file.name for file in project.glob("*") if file != project / path)
-    tables = b"".join(config_files.read_config_file(project / name) for name in _TABLES)
-    return tool is None or (tool[0] not in names and not re.search(_TABLE.replace(b"TOOL", tool[0].encode()), tables))
+    above = [folder for folder in own.parents if folder.is_relative_to(project)]
+    names = "\n".join(file.name for folder in above for file in folder.glob("*") if file != own and file.is_file())
+    tables = b"\n".join(config_files.read_config_file(folder / name) for folder in above for name in _TABLES)
+    known = tool and re.search(rf"(?m)^(?!\.coverage$)\.?{tool[0]}{_ENDING}$", names)
+    return not tool or not (known or re.search(_TABLE.replace(b"TOOL", tool[0].encode()), tables))
 
 
 def _adds_only(before: bytes | None, after: bytes | None) -> bool:

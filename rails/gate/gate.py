@@ -10,7 +10,7 @@ import contextlib
 import copy
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -29,7 +29,7 @@ from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob
-from rails.gate.support.read_file import Overlay, read_from_disk
+from rails.gate.support.read_file import LARGE, Overlay, read_from_disk
 from rails.gate.verdicts import COMMAND, CONFIGURES, cut_short, importance, rank, status_of
 
 if TYPE_CHECKING:
@@ -161,23 +161,24 @@ class Gate:
         deleted: Sequence[WorkspacePath] = (),
         missed: Sequence[NotChecked] = (),
         executing: bool = True,
+        whole: Collection[WorkspacePath] = (),
     ) -> Verdict:
         """Judge files as on disk or, if ``staged``, in git's index. Nothing is written.
 
-        ``base`` is the revision to compare with; without it every finding counts, except suppressions and
-        configuration. ``fix`` puts safe fixes into the proposal. ``deleted`` files of ``base`` are matched with new
-        ones; ``missed`` could not be checked; without ``executing`` no command runs. Raises UsageError for an unknown
-        revision.
+        ``base`` is the revision to compare with; without it, and of ``whole`` (as on disk), every finding counts,
+        except suppressions and configuration. ``fix`` puts safe fixes into the proposal. ``deleted`` files of ``base``
+        are matched with new ones; ``missed`` could not be checked; without ``executing`` no command runs. Raises
+        UsageError for an unknown revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
         index: dict[str, bytes | None] = {}
-        if (base is not None or staged) and (names or deleted):
+        compared = [str(path) for path in paths if path not in whole]
+        if (base is not None or staged) and (compared or deleted):
             from rails.git import revisions
 
-            old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
-            index = revisions.contents(self.project, revisions.INDEX, names) if staged else {}
-        then = {name for name, was in old.items() if was is not None}
+            old = revisions.contents(self.project, base, [*compared, *map(str, deleted)]) if base is not None else {}
+            index = revisions.contents(self.project, revisions.INDEX, compared) if staged else {}
         left = [was for path in deleted if (was := old.get(str(path)))]
         files = []
         not_checked = [*missed]
@@ -188,16 +189,17 @@ class Gate:
             if content is not None:
                 there, mode = (None, 0o644) if isinstance(read, str) else read
                 keep = "" if there == content else _IN_PART
-                read = content, mode
+                read = (content, mode) if len(content) <= limits.FILE_BYTES else LARGE
             if isinstance(read, str):
-                # What has no check at any size need not be read.
-                required = "larger than" not in read or checks_for(str(path)) != [FALLBACK]
-                not_checked.append(NotChecked(str(path), "read", read, required))
+                not_checked.append(not_read(path, read))
             else:
                 data, mode = read
                 change = FileChange(path, data, data, mode)
-                before = old.get(str(path)) if str(path) in then or not data else moved_from(left, data)
-                files.append(File(str(path), change, before, data, mode, compared=base is not None, keep=keep))
+                before = old.get(str(path))
+                is_compared = base is not None and path not in whole
+                if before is None and data and is_compared:
+                    before = moved_from(left, data)
+                files.append(File(str(path), change, before, data, mode, compared=is_compared, keep=keep))
         with self._turn:
             self._context.fix = fix
             self._context.final = True
@@ -383,7 +385,7 @@ class Gate:
             before[str(change.path)] = change.before
             after[str(change.path)] = None
         # A command finds the configuration of the approved state, too.
-        compared = bool(gone) or any(file.compared for file in files)
+        compared = all(file.compared for file in files)
         sides = {**before, **self._approved}, {**after, **self._approved}
         return self._run_commands([*after], *sides, held, compared=compared)
 
@@ -442,6 +444,11 @@ class Gate:
             name, [job for job in jobs if job.path not in answered], files, "the check did not answer for this file"
         )
         return report.runs
+
+
+def not_read(path: WorkspacePath, why: str) -> NotChecked:
+    """Return that a file was not read. What has no check at any size need not be."""
+    return NotChecked(str(path), "read", why, why != LARGE or checks_for(str(path)) != [FALLBACK])
 
 
 def _why(error: BaseException) -> str:

@@ -70,6 +70,8 @@ def _resolved(text: str) -> dict[str, set[str]]:
 _LEFT: Final = ("formatter.", "cache_dir", "output_", "fix", "show_fixes", "unsafe_fixes", "linter.rules.should_fix")
 _MAY_GROW: Final = ("linter.rules.enabled", "file_resolver.include", "file_resolver.extend_include")
 _MAY_SHRINK: Final = ("file_resolver.exclude", "file_resolver.extend_exclude", "linter.exclude")
+#: Lines of a list with nothing in it.
+_EMPTY: Final = frozenset({"[", "[]", "]"})
 _LENGTHS: Final = ("linter.line_length", "linter.pycodestyle.max_line_length")
 
 
@@ -77,13 +79,9 @@ def _no_less(old: Mapping[str, set[str]], new: Mapping[str, set[str]]) -> bool:
     for key in old.keys() | new.keys():
         was = old.get(key, set())
         now = new.get(key, set())
-        if key.startswith(_LEFT) or was == now:
-            continue
-        if key in _MAY_GROW and was <= now | {"[", "[]"}:
-            continue
-        if key in _MAY_SHRINK and now <= was | {"[", "[]", "]"}:
-            continue
-        if key in _LENGTHS and int(min(now)) <= int(min(was)):
-            continue
-        return False
+        grown = key in _MAY_GROW and was <= now | _EMPTY
+        shrunk = key in _MAY_SHRINK and now <= was | _EMPTY
+        shorter = key in _LENGTHS and int(min(now)) <= int(min(was))
+        if not (key.startswith(_LEFT) or was == now or grown or shrunk or shorter):
+            return False
     return True

@@ -57,6 +57,12 @@ def test_a_command_works_on_a_copy(world, commanded):
     assert sorted(path.name for path in world.project.iterdir()) == ["keep.txt"]
 
 
+def test_what_agents_may_not_see_is_not_there_for_a_command(world, commanded):
+    world.put(".agent-restrictions", "secret.txt\n")
+    world.put("secret.txt", "bad\n")
+    assert commanded([linter()], ("a.txt", "x\n")).findings == ()
+
+
 def test_an_advisory_command_does_not_block(commanded):
     verdict = commanded([linter(blocking=False)], ("a.txt", "bad\n"))
     assert verdict.status == "pass"

@@ -9,7 +9,6 @@ from msgspec.structs import asdict
 
 import rails
 from rails.core.changes import ChangeSet
-from rails.core.errors import UsageError
 from rails.core.verdict import CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.report import text
 from tests.rows import walked
@@ -48,11 +47,6 @@ def test_a_sarif_fingerprint_does_not_depend_on_the_line_number():
         return log["runs"][0]["results"][0]["partialFingerprints"]
 
     assert prints(3) == prints(30)
-
-
-def test_an_unknown_form_is_a_usage_error():
-    with pytest.raises(UsageError, match="text, json, sarif, github, junit, rdjson"):
-        text.render(VERDICT, "xml")
 
 
 def test_what_was_given_back_is_not_offered_to_be_corrected():

@@ -35,6 +35,9 @@ class Repository:
         self.git("add", "-A")
         self.git("commit", "-qm", "one")
 
+    def given(self, data):
+        self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
     def gate(self, *words, at="."):
         self.patch.chdir(self.folder / at)
         code = main(["gate", *words])
@@ -112,15 +115,33 @@ def test_a_large_file_that_has_no_check_is_a_note_and_one_that_has_is_required(r
     (repository.folder / "p.png").write_bytes(bytes(11_000_000))
     repository.git("add", "-A")
     assert [repository.gate(*words)[0] for words in ([], ["--diff", "HEAD"], ["--staged"])] == [0, 0, 0]
-    (repository.folder / "p.py").write_bytes(b"#" * 11_000_000)
-    assert repository.gate("p.py")[0] == 3
+    large = b"#" * 11_000_000
+    (repository.folder / "p.py").write_bytes(large)
+    repository.git("add", "-A")
+    assert [repository.gate(*words)[0] for words in (["p.py"], ["--staged"])] == [3, 3]
+    for name, code in (("p.py", 3), ("p.png", 0)):
+        repository.given(large)
+        given_back = repository.gate("--fix", "--stdin-filename", name)
+        assert (given_back[0], given_back[1].count("#")) == (code, len(large)), "the buffer of an editor is never cut"
 
 
-def test_a_buffer_is_judged_as_the_file_would_be(repository, monkeypatch):
+def test_in_ci_it_is_no_pass_that_nothing_staged_or_named_was_there_to_check(repository, monkeypatch):
+    """Names are of pre-commit, for a range of commits. That nothing differs from a revision is an answer."""
+    monkeypatch.setenv("PRE_COMMIT_FROM_REF", "HEAD")
+    repository.git("init", "-q")
+    repository.write("m.py", "x = 1\n")
+    repository.commit()
+    for ci, code in (("true", 3), ("false", 0), ("", 0)):
+        monkeypatch.setenv("CI", ci)
+        ways = (["--staged"], ["--staged", "m.py"], ["--diff", "HEAD"])
+        assert [repository.gate(*words)[0] for words in ways] == [code, code, 0], ci
+
+
+def test_a_buffer_is_judged_as_the_file_would_be(repository):
     """Without --fix nothing is called fixed that nobody gets."""
     repository.write("pyproject.toml", "[tool.ruff.lint]\nselect = ['F', 'I']\n")
     repository.write("a.py", "import os\n")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"import os\n")))
+    repository.given(b"import os\n")
     code, printed = repository.gate("--stdin-filename", "a.py")
     assert (code, "F401" in printed, "Fixed" in printed) == (1, True, False)
     assert repository.gate("a.py")[0] == 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
@@ -83,17 +83,25 @@ def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[F
 
 
 def _headings(text: str) -> Iterator[tuple[int, str]]:
-    fence = ""
     above = ""
+    for number, line in _unfenced(text):
+        if heading := _HEADING.match(line):
+            yield number, _folded(heading[1])
+        elif above.strip() and _UNDERLINE.fullmatch(line):
+            yield number - 1, _folded(above)
+        above = line
+
+
+def _unfenced(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number; empty ones for code in a fence."""
+    fence = ""
     for number, line in enumerate(split_lines(text), 1):
         mark = _FENCE.match(line)
+        is_code = bool(fence)
         if mark and (not fence or line.strip().startswith(fence)):
             fence = "" if fence else mark[1]
-        elif not fence and (heading := _HEADING.match(line)):
-            yield number, _folded(heading[1])
-        elif not fence and above.strip() and _UNDERLINE.fullmatch(line):
-            yield number - 1, _folded(above)
-        above = "" if fence else line
+            is_code = True
+        yield number, "" if is_code else line
 
 
 def _folded(heading: str) -> str:
@@ -102,14 +110,7 @@ def _folded(heading: str) -> str:
 
 
 def _targets(text: str) -> Iterator[tuple[int, int, str]]:
-    fence = ""
-    for number, line in enumerate(split_lines(text), 1):
-        mark = _FENCE.match(line)
-        if mark and (not fence or line.strip().startswith(fence)):
-            fence = "" if fence else mark[1]
-            continue
-        if fence:
-            continue
+    for number, line in _unfenced(text):
         visible = _CODE.sub(lambda found: " " * len(found[0]), line)
         definition = _DEFINITION.match(visible)
         for found in [definition] if definition else _INLINE.finditer(visible):
@@ -119,19 +120,14 @@ def _targets(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _exists(path: str, target: str, context: CheckContext, *, changed: bool) -> bool:
-    """Return whether the target exists: for ``changed`` text after the change, else before."""
-    parts: list[str] = []
-    for part in (*PurePosixPath(path).parent.parts, *PurePosixPath(_unquoted(target)).parts):
-        if part == "..":
-            if not parts:
-                return True  # outside the project: not ours to say
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    wanted = "/".join(parts)
+    """Say whether the target exists: for ``changed`` text after the change, else before."""
+    folder = path.rpartition("/")[0]
+    wanted = posixpath.normpath(f"./{folder}/{_unquoted(target)}")
+    if f"{wanted}/".startswith("../"):
+        return True  # outside the project: not ours to say
     if changed and wanted in context.gone:
         return False
-    return (changed and wanted in context.created) or context.project.joinpath(*parts).exists()
+    return (changed and wanted in context.created) or (context.project / wanted).exists()
 
 
 def _unquoted(target: str) -> str:

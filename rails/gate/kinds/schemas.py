@@ -7,6 +7,7 @@ The settings map paths to schemas; else the file names its own: ``$schema``, ``#
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -70,9 +71,10 @@ def _schema_of(document: SchemaDocument, context: CheckContext) -> str | NotChec
         if any(settings.matches(document.path, pattern) for pattern in entry.path):
             return entry.schema
     named = document.value.get("$schema") if isinstance(document.value, Mapping) else None
-    if not isinstance(named, str) and not (comment := _COMMENT.search(document.text[:2_000])):
+    comment = _COMMENT.search(document.text[:2_000])
+    name = named if isinstance(named, str) else comment[1] if comment else None
+    if name is None:
         return None
-    name = named if isinstance(named, str) else comment[1] if comment else ""
     if mapped := next((entry.schema for entry in context.options.schemas if entry.url and entry.url == name), None):
         return mapped
     if _META.fullmatch(name):
@@ -86,20 +88,15 @@ def _schema_of(document: SchemaDocument, context: CheckContext) -> str | NotChec
 
 
 def _local(path: str, name: str, context: CheckContext) -> str | NotChecked:
-    parts: list[str] = []
-    for part in (*path.split("/")[:-1], *name.partition("#")[0].split("/")):
-        if part == "..":
-            if not parts:
-                return _missing(path, f"its schema {one_line(name, 80)} is outside the project")
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    schema = "/".join(parts)
+    folder = path.rpartition("/")[0]
+    schema = posixpath.normpath(f"./{folder}/{name.partition('#')[0]}")
+    if f"{schema}/".startswith("../"):
+        return _missing(path, f"its schema {one_line(name, 80)} is outside the project")
     if (context.project / schema).is_file():
         return schema
     if schema in context.created:
         return _missing(path, f"its schema {one_line(schema, 80)} comes with this change", required=False)
-    installed = "node_modules" not in parts
+    installed = "node_modules" not in schema.split("/")
     return _missing(path, f"its schema {one_line(schema, 80)} does not exist", required=installed)
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import asdict
 
-from rails.core.errors import UsageError
-from rails.core.text import counted, one_line, printable
+from rails.core.text import counted, printable
 from rails.core.verdict import Finding, Verdict
 from rails.gate.baseline import split_lines
 from rails.gate.verdicts import checked_nothing
@@ -50,7 +49,7 @@ def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
 
 
 def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool = False) -> str:
-    """Return the verdict in one of :data:`FORMATS`; ``explain`` adds tools and rules to text. Raises UsageError."""
+    """Return the verdict in one of :data:`FORMATS`; ``explain`` adds tools and rules to text."""
     if form == "text":
         return verdict_as_text(verdict, colour) + (f"\n{as_explanation(verdict)}" if explain else "")
     if form == "json":
@@ -58,8 +57,6 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
     from rails.gate.report import formats
 
     writers = {"sarif": formats.sarif, "github": formats.github, "junit": formats.junit, "rdjson": formats.rdjson}
-    if form not in writers:
-        raise UsageError(f"There is no report format {one_line(form)!r}; use one of: {', '.join(FORMATS)}.")
     return writers[form](verdict)
 
 

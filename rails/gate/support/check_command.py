@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal
@@ -95,9 +94,10 @@ def program(name: str, project: Path) -> str:
     """
     import shutil  # most changes ask for no program
 
+    from rails.sandbox.places import python_of
+
     if name in ("python", "python3"):
-        places = (project / folder / "bin" / "python" for folder in (".venv", "venv"))
-        return next((str(place) for place in places if os.access(place, os.X_OK)), sys.executable)
+        return python_of(project)
     if "/" in name:
         return name
     safe = [

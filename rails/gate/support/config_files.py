@@ -8,11 +8,14 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import CheckError
 from rails.core.plain_file import read_ordinary
 from rails.core.tool_request import Json
+
+if TYPE_CHECKING:
+    from configparser import RawConfigParser
 
 #: A configuration file. Larger ones are not configuration.
 _BYTES: Final = 1_000_000
@@ -39,6 +42,18 @@ def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
         return tomllib.loads(data.removeprefix(codecs.BOM_UTF8).decode())
     except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, a number or a depth beyond what is read
         raise CheckError(f"{name} is not valid TOML: {error}") from error
+
+
+def parse_ini(data: bytes, name: str) -> RawConfigParser:
+    """Parse a file of sections. Raises CheckError."""
+    import configparser
+
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(data.decode("utf-8-sig"), name)
+    except (configparser.Error, UnicodeDecodeError) as error:
+        raise CheckError(f"{name} cannot be read as configuration: {type(error).__name__}.") from error
+    return parser
 
 
 def folders_to(path: str) -> list[str]:

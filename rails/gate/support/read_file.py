@@ -19,6 +19,7 @@ _PROGRAM: Final = lazy(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?(?:\w+=\S*\s+)*)?(\S+)")
 #: The programs that read what bash reads.
 SHELLS: Final = frozenset({"sh", "bash", "dash"})
 _LINE: Final = 300
+LARGE: Final = f"it is larger than {limits.FILE_BYTES} bytes"
 
 
 def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
@@ -37,7 +38,7 @@ def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | st
         return "it is not a regular file"
     with os.fdopen(handle, "rb") as file:
         if facts.st_size > limits.FILE_BYTES:
-            return f"it is larger than {limits.FILE_BYTES} bytes"
+            return LARGE
         return file.read(), stat.S_IMODE(facts.st_mode)
 
 

@@ -126,13 +126,9 @@ def new_ones(
 
 
 def excuses_whole_file(data: bytes, tool: str) -> bool:
-    """Return whether a comment excuses the file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
-    if b"noqa" not in data.lower():
-        return False
-    for _, _, comment in _all("x.py", data):
-        if _FILE_LEVEL.match(comment) and (tool == "ruff" or "flake8" in comment.lower()):
-            return True
-    return False
+    """Say whether a comment excuses the file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
+    comments = [comment for _, _, comment in _all("x.py", data)] if b"noqa" in data.lower() else []
+    return any(_FILE_LEVEL.match(one) and (tool == "ruff" or "flake8" in one.lower()) for one in comments)
 
 
 def _key(comment: str) -> str:

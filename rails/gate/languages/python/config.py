@@ -17,7 +17,15 @@ from msgspec.structs import replace
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.gate.support.advice import name_list
-from rails.gate.support.config_files import folders_to, hooks_of, parse_toml, pattern_fits, read_config_file, table
+from rails.gate.support.config_files import (
+    folders_to,
+    hooks_of,
+    parse_ini,
+    parse_toml,
+    pattern_fits,
+    read_config_file,
+    table,
+)
 from rails.gate.support.language import ExcludedError
 
 if TYPE_CHECKING:
@@ -259,13 +267,7 @@ class _Reader:
             data = self.bytes_of(name)
             if not data:
                 continue
-            import configparser
-
-            parser = configparser.RawConfigParser()
-            try:
-                parser.read_string(data.decode("utf-8-sig"), name)
-            except (configparser.Error, UnicodeDecodeError) as error:
-                raise CheckError(f"{name} cannot be read as configuration: {type(error).__name__}.") from error
+            parser = parse_ini(data, name)
             if found[0] is None and (parser.has_section("flake8") or parser.has_section("flake8:local-plugins")):
                 section = dict(parser.items("flake8")) if parser.has_section("flake8") else {}
                 if parser.has_section("flake8:local-plugins"):
