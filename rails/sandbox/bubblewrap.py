@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
+from rails.processes.programs import first_program
 from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import CACHES, MINIMAL_ETC
 from rails.sandbox.overlay import OverlayLayer
@@ -40,11 +41,7 @@ _SCRATCH: Final = str(1 << 30)
 @cache
 def find() -> str:
     """Return bubblewrap's absolute path, or ""."""
-    for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
-        path = Path(folder, "bwrap")
-        if path.is_file() and os.access(path, os.X_OK):
-            return str(path)
-    return ""
+    return first_program("bwrap", ("/usr/bin", "/usr/local/bin", "/bin")) or ""
 
 
 def launch(

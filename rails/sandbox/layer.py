@@ -50,8 +50,8 @@ _MOST_HIDDEN: Final = 500
 _MOST_LOOKED_AT: Final = 500_000
 _LOOK_SECONDS: Final = 20.0
 _PREFIX: Final = "ai-rails-sandbox-"
-#: How many folders below a project another one is looked for, whose logs are hidden, too: worktrees of agents.
-_DEEP: Final = 3
+#: In how many folders of a project another one's state is looked for, to hide it, too.
+_MOST_FOLDERS: Final = 50_000
 
 
 class LayerChange(Struct, frozen=True):
@@ -246,16 +246,18 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
     __exit__ = close
 
 
-def own_states(folder: Path, depth: int = _DEEP) -> Iterator[Path]:
-    """Yield AI-Rails' folders of this project and of those a few levels below."""
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            if not entry.is_dir(follow_symlinks=False) or entry.name in (".git", *CACHES):
-                continue
-            if entry.name == ".rails":
-                yield Path(entry)
-            elif depth:
-                yield from own_states(Path(entry), depth - 1)
+def own_states(folder: Path) -> Iterator[Path]:
+    """Yield AI-Rails' folders of a project and of those in it, at any depth."""
+    waiting = [os.fspath(folder)]
+    for place in waiting:  # the nearest first
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.name in (".git", *CACHES) or not entry.is_dir(follow_symlinks=False):
+                    continue
+                if entry.name == ".rails":
+                    yield Path(entry)
+                elif len(waiting) < _MOST_FOLDERS:
+                    waiting.append(entry.path)
 
 
 def _not_looked_at(error: OSError) -> None:

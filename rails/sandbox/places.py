@@ -35,6 +35,8 @@ _INTERPRETERS: Final = str.split(
 _PYTHON: Final = re.compile(r"(python|pypy)[\d.]*")
 _WORKTREE: Final = re.compile(r"(?m)^[ \t]*worktree[ \t]*=[ \t]*+(.*\S)")
 _GIT_BYTES: Final = 100_000
+#: Where git notes whose objects a repository uses (``git clone --shared``): they are not shown.
+_LENT: Final = "objects/info/alternates"
 #: How many links lead from an environment's ``python`` to the program.
 _MOST_LINKS: Final = 8
 
@@ -51,7 +53,7 @@ def roots(view: SandboxView) -> tuple[Path, ...]:
 
 def states_shown(view: SandboxView) -> list[Path]:
     """Return AI-Rails' folders within what the view names; hidden there."""
-    return [state for root in view.read_only if (root / ".rails").is_dir() for state in own_states(root)]
+    return [state for root in view.read_only for state in own_states(root)]
 
 
 def _may_show(path: Path, view: SandboxView) -> bool:
@@ -179,11 +181,11 @@ def lacks_git(project: Path, level: int) -> bool:
     """Return whether a project is in a repository but git fails in its sandbox."""
     own = project / ".git"
     if own.is_dir():
-        return own.is_symlink()
+        return own.is_symlink() or (own / _LENT).is_file()
     if not any((one / ".git").exists() for one in (project, *project.parents)):
         return False
     needed = common_git(project)
-    if not needed or project.is_relative_to(needed[0]):
+    if not needed or project.is_relative_to(needed[0]) or (needed[-1] / _LENT).is_file():
         return True
     return level < COPY and not (own.exists() and _line(own).startswith("gitdir: /"))
 

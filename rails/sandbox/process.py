@@ -67,11 +67,6 @@ class Running(Struct):
     launch: Launch
     after: list[Callable[[], None]] = field(default_factory=list)
 
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self.process.pid
-
     def kill(self) -> None:
         """Kill it and its children, wait; pipes stay open."""
         if self.process.poll() is None:

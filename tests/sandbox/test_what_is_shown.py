@@ -92,10 +92,13 @@ def repository(tmp_path):
     git(main, "worktree", "add", "-q", "../tree", "-b", "tree")
     git(tmp_path, "clone", "-q", "--bare", "main", "bare")
     git(tmp_path / "bare", "worktree", "add", "-q", "inside")
+    git(tmp_path, "clone", "-q", "--shared", "main", "shared")
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["main", "tree", "main/sub", "main/pkg/deep", "tree/pkg/deep", "bare/inside"])
+@pytest.mark.parametrize(
+    "name", ["main", "tree", "main/sub", "main/pkg/deep", "tree/pkg/deep", "bare/inside", "shared"]
+)
 @pytest.mark.parametrize("level", [3, 2, 1])
 def test_git_works_in_a_worktree_a_submodule_and_a_sub_folder_or_it_is_known_that_it_does_not(repository, name, level):
     project = repository / name
@@ -104,7 +107,7 @@ def test_git_works_in_a_worktree_a_submodule_and_a_sub_folder_or_it_is_known_tha
     with layer_for(project, label) as layer:
         result = run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label)
     assert result.ok == (not lacks_git(project, level)), result
-    works_nowhere = name == "bare/inside"
+    works_nowhere = name in ("bare/inside", "shared")
     not_on_a_copy = name not in ("main", "tree")
     assert lacks_git(project, level) == (works_nowhere or (level == 1 and not_on_a_copy))
 
