@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core import limits
-from rails.core import paths as workspace
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
 from rails.core.plain_file import real_path
 from rails.core.text import counted, one_line, printable
-from rails.gate.changed_files import read_changed_files
+from rails.gate.changed_files import path_as_named, read_changed_files
 
 if TYPE_CHECKING:
     import argparse
@@ -158,7 +157,7 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     target = real_path(Path.cwd() / options.stdin_filename)
     if not target.is_relative_to(project):
         raise UsageError(f"{one_line(options.stdin_filename)} is outside the project {project}.")
-    path = workspace.parse_path(target.relative_to(project).as_posix())
+    path = path_as_named(target.relative_to(project).as_posix())
     if isinstance(path, Refusal):
         raise UsageError(f"{path} Nothing was checked.")
     data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)

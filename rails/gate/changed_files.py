@@ -60,7 +60,7 @@ class _Reader(Struct):
         self.missed.setdefault(shown, NotChecked(shown, check, reason, required))
 
     def choose(self, path: str) -> None:
-        parsed = _as_named(path)
+        parsed = path_as_named(path)
         if not isinstance(parsed, Refusal):
             self.chosen[parsed] = None
             return
@@ -69,7 +69,7 @@ class _Reader(Struct):
         self.miss(path, "path", f"its name is refused: {why}", required=required)
 
     def lose(self, path: str) -> None:
-        parsed = _as_named(path)
+        parsed = path_as_named(path)
         if isinstance(parsed, Refusal):
             self.miss(path, "path", "it is gone, and its name is refused", required=False)
         else:
@@ -111,7 +111,7 @@ class _Reader(Struct):
         return approved_state.is_configuration(path) or any(f"{name}/".startswith(f"{path}/") for name in known)
 
 
-def _as_named(path: str) -> WorkspacePath | Refusal:
+def path_as_named(path: str) -> WorkspacePath | Refusal:
     """Return the path; outside Windows with characters that a writer refuses."""
     if os.name == "nt":
         return parse_path(path)

@@ -206,8 +206,8 @@ def _without_schema(path: str, before: bytes | None, after: bytes | None) -> boo
 
 def _finding(path: str, before: bytes | None, after: bytes | None, *, mild: bool) -> Finding:
     lines = [split_lines(plain_text(side or b"") or "") for side in (before, after)]
-    line = next(compress(count(1), map(ne, *lines)), min(map(len, lines)))
-    line = min(line, len(lines[1]))
+    differs = next(compress(count(1), map(ne, *lines)), min(map(len, lines)))
+    line = min(differs, len(lines[1]))
     verb = "brings" if before is None else "takes away" if after is None else "changes"
     words = f"It {verb} how the project is checked"
     if mild:

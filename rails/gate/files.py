@@ -96,6 +96,8 @@ class File(Struct):
             fresh = which_are_new(self.old, TextFindings(lines, findings), old_is_broken=broken, moved=moved.findings)
             judged = [with_new(found, new) for found, new in zip(findings, fresh, strict=True)]
             findings = [found for found in _grown(judged, lines, self.old, moved.counted) if found.new or keep_old]
+        if (keep := self.job.keep) and any(found.new and found.fixable for found in findings):
+            self.not_checked.append(NotChecked(self.path, "fix", keep, required=False))
         if self.compared:
             from rails.gate.support import suppressions
 

@@ -59,9 +59,7 @@ def cut_short(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 def importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
     """Sort: new, errors, what breaks the program, then by place."""
-    order = _ORDER[finding.severity]
-    if finding.rule == CONFIGURES:
-        order -= 1
+    order = _ORDER[finding.severity] - (finding.rule == CONFIGURES)
     return not finding.new, order, rank(finding), finding.path, finding.line, finding.column, finding.rule
 
 

@@ -24,9 +24,6 @@ _PROGRAMS: Final = tuple(
 )
 
 
-_IN_ANY: Final = frozenset(_PROGRAMS)
-
-
 def programs(project: Path) -> dict[str, bytes]:
     """Return the top-level configuration programs with their content."""
     return {name: data for name in _PROGRAMS if (data := config_files.read_config_file(project / name))}
@@ -59,7 +56,7 @@ def nested(project: Path) -> list[Path]:
     found = []
     for folder, inner, names in os.walk(project):
         inner[:] = [name for name in inner if name != "node_modules" and not name.startswith(".git")]
-        if folder != str(project) and not _IN_ANY.isdisjoint(names):
+        if folder != str(project) and not {*names}.isdisjoint(_PROGRAMS):
             found.append(Path(folder))
     return found
 

@@ -104,9 +104,7 @@ class FixAndLint(Struct):
         return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed, ran=ran)
 
     def _may_write(self) -> bool:
-        """Return whether the text may be repaired."""
-        if self.context.fix and self.job.keep:
-            self._miss("fix", self.job.keep, required=False)
+        """Whether the text may be repaired."""
         return self.context.fix and not self.job.keep
 
     # -- repairs ----------------------------------------------------------------------------------

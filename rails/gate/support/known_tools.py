@@ -72,10 +72,7 @@ def is_configured(project: Path, name: str) -> bool:
     row = known_rows()[name]
     if any((project / file).is_file() for file in row.get("config", ())):
         return True
-    tables = config_files.table(config_files.parse_toml(_read(project, "pyproject.toml"), "pyproject.toml"), "tool")
-    hooks = config_files.hooks_of(_read(project, ".pre-commit-config.yaml"))
+    pyproject = config_files.read_config_file(project / "pyproject.toml")
+    tables = config_files.table(config_files.parse_toml(pyproject, "pyproject.toml"), "tool")
+    hooks = config_files.hooks_of(config_files.read_config_file(project / ".pre-commit-config.yaml"))
     return name in tables or not {name, *row.get("hooks", ())}.isdisjoint(hooks)
-
-
-def _read(project: Path, name: str) -> bytes:
-    return config_files.read_config_file(project / name)

@@ -105,8 +105,7 @@ def installed_tools(project: Path) -> tuple[OwnTool, ...]:
 
 def agree(project: Path) -> None:
     """Record that a person lets the tools of a project's environment run. Raises UsageError."""
-    tools = installed_tools(project)
-    if tools:
+    if tools := installed_tools(project):
         consent.give_consent(project / tools[0].place, _names(tools))
 
 
