@@ -145,6 +145,8 @@ def test_a_buffer_is_judged_as_the_file_would_be(repository):
     code, printed = repository.gate("--stdin-filename", "a.py")
     assert (code, "F401" in printed, "Fixed" in printed) == (1, True, False)
     assert repository.gate("a.py")[0] == 1
+    repository.given(b"x = 1\n")
+    assert repository.gate("--stdin-filename=-x.py")[0] == 0, "a name that a file may have"
 
 
 def test_what_is_staged_in_part_is_not_repaired_and_the_person_is_told_what_to_do(repository):
