@@ -49,8 +49,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     words = "check standard input as this file; with --fix, print the fixed text"
     parser.add_argument("--stdin-filename", type=given, metavar="FILE", help=words)
     parser.add_argument("--here", action="store_true", help="only below the current folder")
-    words = "exit code 3 if no check applied to anything"
-    parser.add_argument("--require", action="store_true", help=words)
+    parser.add_argument("--require", action="store_true", help="exit code 3 if no check applied to anything")
     add_project(parser)
 
 
@@ -90,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         vacuous = options.require or not base or (in_ci and (options.staged or options.paths))
         print(f"gate: there is no file to check{', which is no pass' if vacuous else ''}", file=sys.stderr)
         return EXIT_BROKEN if vacuous else EXIT_OK
-    chosen = list(files.chosen)
+    chosen = files.chosen
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
     from rails.gate.verdicts import checked_nothing

@@ -19,6 +19,8 @@ taken, 127 if there is no such program."""
 #: As other programs that run a program have it: nothing of the command's own.
 _NOT_RUN = 125
 _NOT_TAKEN = 126
+#: As a program that SIGPIPE ends: nobody reads on.
+_UNREAD = 141
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -80,14 +82,20 @@ def run(options: argparse.Namespace) -> int:
     refused = bool(ran.changes) and taken.status != "applied" and not options.discard
     if ran.exit_code < 0:
         return 128 - ran.exit_code
-    return ran.exit_code if ran.exit_code else _NOT_TAKEN if refused else EXIT_OK
+    return ran.exit_code or (_NOT_TAKEN if refused else EXIT_OK)
 
 
 def _print(chunk: bytes, is_error: bool) -> None:
     from rails.core.text import printable
 
-    out = sys.stderr if is_error else sys.stdout
-    text = chunk.decode("utf-8", "surrogateescape")
+    def show(chunk: bytes) -> None:
+        text = chunk.decode("utf-8", "surrogateescape")
+        try:
+            out.write(printable(text, keep="\n\t") if out.isatty() else text)
+            out.flush()
+        except BrokenPipeError:
+            sys.exit(_UNREAD)
+
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="surrogateescape")
     out.write(printable(text, keep="\n\t") if out.isatty() else text)

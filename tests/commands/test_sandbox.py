@@ -84,6 +84,11 @@ def test_in_a_pipe_it_is_as_the_command_itself(project):
     assert (counted.stdout.split(), counted.returncode) == ([b"2"], 0)
     apart = piped("sh", "-c", "printf '\\377out'; echo wrong >&2; exit 7")
     assert (apart.stdout, b"wrong\n" in apart.stderr, apart.returncode) == (b"\xffout", True, 7)
+    words = [sys.executable, "-m", "rails", "sandbox", "--project", str(project), "--", "yes"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as unread:
+        assert unread.stdout.read(2) == b"y\n"
+        unread.stdout.close()
+    assert unread.returncode == 141, "as a program that nobody reads on ends"
     missing = piped("nosuchprogram")
     assert (missing.stdout, missing.returncode) == (b"", 127)
     assert b"nosuchprogram: not found" in missing.stderr
