@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rails.gate.gate import Gate
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
+_FORMATS: Final = str.split("text json sarif github junit rdjson")
 _PROFILES: Final = ("import", "api", "publish", "strict")
 
 
@@ -37,7 +38,13 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--staged", action="store_true", help="staged files, and only new findings")
     parser.add_argument("--all", action="store_true", help="every file that git knows (the default)")
     parser.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
-    parser.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
+    parser.add_argument(
+        "--format",
+        choices=_FORMATS,
+        default="text",
+        metavar="FORMAT",
+        help="text, json, sarif, github, junit or rdjson",
+    )
     words = "trust the project's own commands and executable configuration in their present state"
     parser.add_argument("--trust", action="store_true", help=words)
     parser.add_argument("--explain", action="store_true", help="list the checks that ran, with versions and settings")
@@ -67,11 +74,6 @@ def run(options: argparse.Namespace) -> int:
     """Return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave out --diff, --staged and the paths.")
-    if options.format != "text":
-        from rails.gate.report.text import FORMATS
-
-        if options.format not in FORMATS:
-            raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
     project = _project(options)
     if options.stdin_filename:
         return _judge_buffer(options, project)
@@ -167,7 +169,7 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
             verdict = gate.judge(ChangeSet((FileChange(path, None, data),)), fix=options.fix)
     if options.fix:
         kept = verdict.proposal.get(path)
-        sys.stdout.buffer.write(kept.after if kept and kept.after is not None else data)
+        sys.stdout.buffer.write((kept.after if kept else data) or b"")
         if kept is None:  # too large to be judged, never cut
             shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)
         sys.stdout.flush()
@@ -265,7 +267,7 @@ def _named(project: Path, options: argparse.Namespace) -> list[str]:
         target = real_path(place.parent) / place.name if place.name not in ("", "..") else real_path(place)
         if not target.is_relative_to(project):
             raise UsageError(f"{one_line(name)} is outside the project {project}. Name the project with --project DIR.")
-        if not target.is_symlink() and not target.exists():
+        if not os.path.lexists(target):
             raise UsageError(f"{one_line(name)} does not exist.")
         names.append("" if target == project else target.relative_to(project).as_posix())
     return list(dict.fromkeys(names))

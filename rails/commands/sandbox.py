@@ -9,7 +9,7 @@ from typing import Final
 
 from rails.commands import common
 from rails.commands.options import above_zero, add_approval, add_description, add_project
-from rails.core.errors import EXIT_OK
+from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
 
 _MORE: Final = """\
@@ -37,6 +37,14 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Return the command's exit code."""
+    try:
+        return _run(options)
+    except RailsError as error:
+        print(f"ai-rails: {error}", file=sys.stderr)
+        return _NOT_TAKEN if "Nothing was taken" in str(error) else _NOT_RUN
+
+
+def _run(options: argparse.Namespace) -> int:
     from rails.commands.live import ProgressScreen
     from rails.core.events.changes import ToolExecutionResult
     from rails.gate.gate import Gate
@@ -70,16 +78,17 @@ def run(options: argparse.Namespace) -> int:
                 screen.line("         git does not work in it: what it needs lies outside", "yellow")
             ran, taken = proposals.run_contained(options.command, options.timeout, _print)
     screen.line(f"{ran.status}, {ran.seconds:.1f} s", "green" if ran.ok else "red")
+    refused = False
     if not ran.changes:
         for words in ran.left_out:  # else it has stood in the question
             screen.line(f"  {words}", "yellow")
         screen.line("No changes.")
     elif taken.status != "applied" or options.discard:
-        some = bool(taken.changes) and not options.discard
+        refused = not options.discard
+        some = refused and bool(taken.changes)
         screen.line("Some of its changes were discarded." if some else "Changes discarded.", "yellow")
     else:
         screen.line(f"Applied. To undo it: ai-rails undo {log.session_id} --all", "green")
-    refused = bool(ran.changes) and taken.status != "applied" and not options.discard
     if ran.exit_code < 0:
         return 128 - ran.exit_code
     return ran.exit_code or (_NOT_TAKEN if refused else EXIT_OK)

@@ -59,8 +59,10 @@ def test_without_a_person_nothing_is_taken_and_the_code_says_so(project):
     assert (project / "a.txt").read_text() == "one\n"
 
 
-def test_the_exit_code_is_the_command_s_own(project):
+def test_the_exit_code_is_the_command_s_own_and_a_fault_has_those_of_a_wrapper(project):
     assert sandbox(project, "--discard", "--", "sh", "-c", "exit 41") == 41
+    assert sandbox(project, "--", "sh", "-c", "for n in $(seq 101); do echo x > $n.txt; done") == 126
+    assert sandbox(project / "nowhere", "--", "true") == 125
 
 
 def test_a_time_limit_ends_it(project, capsys):

@@ -77,7 +77,7 @@ gate folder/missing | folder/missing does not exist
 gate --diff main | is not in a git repository, so there is nothing to compare with
 gate --diff a..b | is not in a git repository
 gate ok.py --diff | expected one argument
-gate --format xml | --format takes one of text, json
+gate --format xml | argument --format: invalid choice: 'xml'
 gate --fromat json | did you mean --format?
 gate /etc/passwd | is outside the project
 gate ../outside.py | is outside the project
@@ -208,7 +208,7 @@ gate --profile import,nope | there is no 'nope'; use import
 gate . --stdin-filename x.py | checks standard input: leave out paths
 gate --staged | git init makes one
 gate --trust missing.py | missing.py does not exist
-gate --format text,json | --format takes one of text
+gate --format text,json | argument --format: invalid choice: 'text,json'
 new "" x | '' is not a name
 takeover ok.py x | ok.py is not a folder, so there is nothing to take over
 undo --step 0 | expected a whole number from 1, not '0'

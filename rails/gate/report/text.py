@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: All but the line itself, which the reader has.
 _SHOWN: Final = [name for name in Finding.__struct_fields__ if name != "source"]
-#: The forms that :func:`render` knows.
-FORMATS: Final = ("text", "json", "sarif", "github", "junit", "rdjson")
 _RED = "\033[31m"
 _GREEN = "\033[32m"
 _YELLOW = "\033[33m"
@@ -49,7 +47,7 @@ def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
 
 
 def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool = False) -> str:
-    """Return the verdict in one of :data:`FORMATS`; ``explain`` adds tools and rules to text."""
+    """Return the verdict as text, JSON, or a form of :mod:`rails.gate.report.formats`; ``explain``: what ran, too."""
     if form == "text":
         return verdict_as_text(verdict, colour) + (f"\n{as_explanation(verdict)}" if explain else "")
     if form == "json":
