@@ -1,8 +1,8 @@
 """From a string that a model wrote to a :class:`WorkspacePath`, or a refusal.
 
-Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, leading dashes, spaces at the ends
-of names, alternate streams, over-long names, invisible characters, lookalikes of protected names (case, Unicode
-compatibility, NTFS short names). Links, devices, races: ``rails.edits.apply``. Only :func:`forbidden` reads the disk.
+Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, spaces at the ends of names,
+alternate streams, over-long names, invisible characters, lookalikes of protected names (case, Unicode compatibility,
+NTFS short names). Links, devices, races: ``rails.edits.apply``. Only :func:`forbidden` reads the disk.
 """
 
 from __future__ import annotations
@@ -236,8 +236,6 @@ def parse_path(raw: object) -> WorkspacePath | Refusal:
         return _refuse(
             raw, "it is not relative to the project folder", "Write it relative, without a leading / or ~ or drive."
         )
-    if "".join(parts[:1]).startswith("-"):
-        return _refuse(raw, "it starts with a dash, which programs read as an option", "Use a plain file name.")
     if not parts or path.endswith("/"):
         return _refuse(raw, "it names a folder", "Name a file.")
     if len(parts) > limits.PATH_DEPTH:
@@ -272,6 +270,8 @@ def protected(path: WorkspacePath) -> str | None:
         return PROTECTED_DIRECTORIES.get(name) or PROTECTED_FILES[name]
     if any(_SHORT_NAME.fullmatch(part) for part in (*folders, name)):
         return "a short name of a protected file"
+    if path.text.startswith("-"):
+        return "a name that programs read as an option"
     found = next((reason for pattern, reason in PROTECTED_PATTERNS if re.fullmatch(pattern, name)), None)
     read_unasked = any(part[:1] == "." and part not in _ORDINARY_HIDDEN for part in (*folders, name))
     return found or ("a hidden name: programs read it by themselves" if read_unasked else None)

@@ -95,7 +95,6 @@ def test_a_folder_that_is_gone_is_every_file_of_it(box, line):
         ("python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"", "s", "a socket"),
         ("mkdir -p .git && echo x > .git/config", ".git/config", "no agent may write"),
         ("python3 -c \"open('a b\\n', 'w')\"", "", "control or invisible"),
-        ("echo x > -rf", "-rf", "dash"),
         ("cp /bin/true s; python3 -c \"import os; os.fchmod(os.open('s', os.O_RDWR), 0o4755)\"", "s", "set-user-id"),
     ],
 )
