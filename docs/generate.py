@@ -76,7 +76,7 @@ def _epilog() -> Iterator[str]:
 
 
 def _parser(verb: str) -> argparse.ArgumentParser:
-    return verb_parser(verb, VERBS[verb], importlib.import_module(f"rails.commands.{verb}").options)
+    return verb_parser(verb, VERBS[verb], importlib.import_module(f"rails.commands.{verb}"))
 
 
 def _rows(parser: argparse.ArgumentParser) -> Iterator[str]:

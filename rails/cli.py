@@ -111,7 +111,7 @@ def _run(verb: str, words: Sequence[str]) -> int:
 
     if (own := config_folder() / ".env").is_file():
         importlib.import_module("rails.commands.user_env").take(own)
-    return int(module.run(verb_parser(verb, VERBS[verb], module.options).parse_args(words)))
+    return int(module.run(verb_parser(verb, VERBS[verb], module).parse_args(words)))
 
 
 def _explain(words: Sequence[str]) -> int:

@@ -7,9 +7,8 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from rails.commands.options import add_approval, add_correction, add_dialects, add_models, add_protocol
 from rails.config.run_defaults import run_defaults
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_OK, UsageError
@@ -23,16 +22,14 @@ if TYPE_CHECKING:
     from rails.session.run import Session
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument(
-        "--agent", default="coder", help="the agent, unless the editor chooses another (default: coder)"
-    )
-    add_models(parser)
-    add_protocol(parser)
-    add_correction(parser, "model")
-    add_dialects(parser)
-    add_approval(parser)
+OPTIONS: Final = """
+--agent AGENT (coder)  the agent, unless the editor chooses another (default: coder)
+@models
+@protocol
+@correction-model
+@dialects
+@approval
+"""
 
 
 def run(options: argparse.Namespace) -> int:

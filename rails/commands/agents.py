@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -15,7 +16,6 @@ from rails.agents.instructions import Instructions, instructions_text, unaccepte
 from rails.agents.prompt import system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.commands import common
-from rails.commands.options import add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
@@ -23,13 +23,12 @@ from rails.session.project import agents_of, registry_of, trust_of
 from rails.tools.registry import Registry
 from rails.trust.record import TrustRecord
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("name", nargs="?", help="show this agent and the prompt it gets; or: show, trust")
-    parser.add_argument("which", nargs="?", help="with show or trust: which agent (trust: all pending)")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    add_project(parser)
+OPTIONS: Final = """
+name?  show this agent and the prompt it gets; or: show, trust
+which?  with show or trust: which agent (trust: all that wait)
+--json  the result as JSON
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
-from rails.commands.options import add_description, add_project
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.approval import ApprovalOpened
 from rails.core.text import one_line, printable
@@ -14,13 +14,12 @@ from rails.log.actions import is_of_agent
 from rails.review.inbox import Inbox
 from rails.session.project import state_of
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    add_description(parser, "Without words it shows the question.")
-    parser.add_argument("session", nargs="?", default="last", help="which session (default: the last)")
-    parser.add_argument("words", nargs="*", help="the answer, or the number of an option")
-    add_project(parser)
+OPTIONS: Final = """
+> Without words it shows the question.
+session? (last)  which session (default: the last)
+words*  the answer, or the number of an option
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from rails.approval.decision import NO_HUMAN
 from rails.commands import common
-from rails.commands.options import add_approval, add_correction, add_dialects, add_project
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
 from rails.core.events.session import HumanSteered
 from rails.core.messages import say
@@ -33,22 +32,21 @@ _AGENT = "coder"
 _EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("file", nargs="?", help="the answer (default: standard input)")
-    words = "instead of a file: what was denied in that session because nobody was there"
-    parser.add_argument("--denied", metavar="SESSION", help=words)
-    parser.add_argument("--agent", help="whose tools the answer may use (default: coder; of --denied: its own)")
-    parser.add_argument("--dry-run", action="store_true", help="show all, but do not ask or write")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
-    parser.add_argument("--copy", action="store_true", help="copy the feedback for the chat to the clipboard")
-    add_correction(parser)
-    add_dialects(parser)
-    parser.add_argument("--debug", action="store_true", help="show the blocks as they were found")
-    parser.add_argument("--commit", action="store_true", help="make one commit on your branch at the end")
-    add_project(parser)
-    add_approval(parser)
+OPTIONS: Final = """
+file?  the answer (default: standard input)
+--denied SESSION  in place of a file: what was denied in that session because nobody was there
+--agent AGENT  whose tools the answer may use (default: coder; of --denied: its own)
+--dry-run  show all, but do not ask or write
+--json  the result as JSON
+--jsonl  one {"id", "text"} per line in, one result per line out
+--copy  copy the feedback for the chat to the clipboard
+@correction
+@dialects
+--debug  show the blocks as they were found
+--commit  make one commit on your branch at the end
+@project
+@approval
+"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -156,17 +154,17 @@ def _no_longer_listed(project: Path, denied: str, session_id: str) -> None:
 
 
 def _settled(text: str, options: argparse.Namespace, project: Path, registry: Registry, screen: ProgressScreen) -> str:
+    from rails.commands.pasted import NothingToApplyError, Settling, one_option, with_fence
     from rails.parsing.parse import parse
+    from rails.tools.runners.files import project_texts
 
     shapes = registry.shapes()
+    files = dict(project_texts(project))
+    person = common.human_of(screen)
+    text = one_option(text, person)
     found = parse(text, shapes, dialects=options.dialect)
     if found.requests or found.refusals:
         return text
-    from rails.commands.pasted import NothingToApplyError, Settling, with_fence
-    from rails.tools.runners.files import project_texts
-
-    files = dict(project_texts(project))
-    person = common.human_of(screen)
     try:
         return Settling(files, shapes, person, lambda words: screen.line(f"  {words}", "dim")).settle(with_fence(text))
     except NothingToApplyError as nothing:

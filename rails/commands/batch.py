@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rails.commands.exit import code_after
-from rails.commands.options import above_zero, add_description, from_one
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, ModelError, UsageError
 from rails.core.text import counted, one_line, sha256
 
@@ -26,39 +25,34 @@ if TYPE_CHECKING:
     from rails.batch.store import JobStore
     from rails.batch.tasks import Variants
 
-_MORE: Final = """\
-Actions: run TASKS.jsonl --store DIR (skips jobs with a result), report DIR,
-export DIR. A task is a line of JSON: id, repo, commit, task, checks, hidden."""
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    add_description(parser, _MORE)
-    parser.add_argument("action", choices=("run", "report", "export"), help="what to do")
-    parser.add_argument("place", metavar="FILE|STORE", help="the file of tasks, or the store (a folder or a URL)")
-    parser.add_argument("--store", metavar="STORE", help="with run: where results go")
-    parser.add_argument("--models", default="", metavar="LIST", help="PROVIDER:NAME[@URL], separated by commas")
-    parser.add_argument("--templates", default="coder", metavar="LIST", help="agents, or .md files (default: coder)")
-    parser.add_argument("--gate", default="on", metavar="LIST", help="on, off or on,off: whether findings go back")
-    parser.add_argument("--repeat", type=from_one, default=1, metavar="N", help="repeats of each job (default: 1)")
-    parser.add_argument("--policy", metavar="FILE", help="a policy file, or 'edits' (default: your policy.toml)")
-    parser.add_argument(
-        "--env", default="", metavar="NAMES", help="environment variables that workers may read for keys"
-    )
-    parser.add_argument("--workers", type=from_one, metavar="N", help="at once (default: one for each core)")
-    parser.add_argument("--ray", metavar="ADDRESS", help="on Ray instead: auto, local or HOST:PORT")
-    parser.add_argument("--max-cost", type=above_zero, metavar="N", help="start no more jobs once this is spent")
-    parser.add_argument("--retry", choices=("errors", "failures"), action="append", default=[], help="run these again")
-    parser.add_argument("--requests-per-minute", type=from_one, default=0, metavar="N", help="of all jobs together")
-    parser.add_argument("--tokens-per-minute", type=from_one, default=0, metavar="N", help="of all jobs together")
-    parser.add_argument("--max-turns", type=from_one, metavar="N", help="turns of one job (default: the agent's)")
-    parser.add_argument("--max-minutes", type=above_zero, default=30.0, metavar="N", help="of one job (default: 30)")
-    parser.add_argument("--keep", action="store_true", help="keep the work trees")
-    parser.add_argument("--dry-run", action="store_true", help="show what would run")
-    parser.add_argument("--html", metavar="FILE", help="with report: write one self-contained page")
-    parser.add_argument("--json", action="store_true", help="with report: the figures as JSON")
-    parser.add_argument("--markdown", action="store_true", help="with report: as Markdown")
-    parser.add_argument("--format", choices=("sft", "preferences"), default="sft", help="with export (default: sft)")
+OPTIONS: Final = """
+> Actions: run TASKS.jsonl --store DIR (skips what has a result there), report DIR, export DIR. A task is a line of
+    JSON: id, repo, commit, task, checks, hidden.
+action run|report|export  what to do
+place FILE|STORE  the file of tasks, or the store (a folder or a URL)
+--store STORE  with run: where results go
+--models LIST ()  PROVIDER:NAME[@URL], separated by commas
+--templates LIST (coder)  agents, or .md files (default: coder)
+--gate LIST (on)  on, off or on,off: whether findings go back
+--repeat N:count (1)  runs of everything (default: 1)
+--policy FILE  a policy file, or 'edits' (default: your policy.toml)
+--env NAMES ()  environment variables that workers may read for keys
+--workers N:count  at once (default: one for each core)
+--ray ADDRESS  on Ray instead: auto, local or HOST:PORT
+--max-cost N:number  begin nothing more once this is spent
+--retry errors|failures...  run these again
+--requests-per-minute N:count  of all jobs together
+--tokens-per-minute N:count  of all jobs together
+--max-turns N:count  turns of one job (default: the agent's)
+--max-minutes N:number (30)  of one job (default: 30)
+--keep  keep the work trees
+--dry-run  say what would run
+--html FILE  with report: write one self-contained page
+--json  with report: the figures as JSON
+--markdown  with report: as Markdown
+--format sft|preferences (sft)  with export (default: sft)
+"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -216,7 +210,7 @@ def _same(options: argparse.Namespace, store: JobStore) -> dict[str, object]:
     from rails.config.prices import PRICES_NAME, load_price_file
     from rails.core.app_dirs import config_folder
 
-    limits = SharedLimits(requests=options.requests_per_minute, tokens=options.tokens_per_minute)
+    limits = SharedLimits(requests=options.requests_per_minute or 0, tokens=options.tokens_per_minute or 0)
     if limits.requests or limits.tokens:
         name = f"ai-rails-{sha256(store.place.encode())[:12]}"
         folder = store.folder or config_folder() / name

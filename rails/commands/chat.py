@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rails.commands import common, exit
-from rails.commands.run import options as run_options
+from rails.commands.run import OPTIONS as RUN
 from rails.core.errors import EXIT_OK, LogError, RailsError, UsageError
 from rails.core.outcomes import is_good
 from rails.core.text import one_line, printable
@@ -56,15 +56,9 @@ _LISTEN_SECONDS: Final = 0.3
 _FILES: Final = 5_000
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add ``run``'s options."""
-    run_options(parser)
-    parser.add_argument(
-        "--mode",
-        choices=("edit", "plan"),
-        default="edit",
-        help="plan: talk without changes until you type go (default: edit)",
-    )
+OPTIONS: Final = f"""{RUN}
+--mode edit|plan (edit)  plan: talk without changes until you type go (default: edit)
+"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -492,14 +486,13 @@ def _prompt(project: Path, talk: Talk) -> PromptSession[str]:
 
         def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
             del complete_event
-            text = document.text_before_cursor
-            word = text.rsplit(maxsplit=1)[-1] if text and not text[-1].isspace() else ""
-            if text.startswith("/") and " " not in text:
-                found = [(name, what) for name, what in COMMANDS.items() if name.startswith(text)]
-                yield from (Completion(name, -len(text), display_meta=what) for name, what in found)
+            word = document.get_word_before_cursor(WORD=True)
+            found: Mapping[str, str] = {}
+            if word == document.text_before_cursor and word.startswith("/"):
+                found = {name: what for name, what in COMMANDS.items() if name.startswith(word)}
             elif word.startswith("@"):
-                names = [name for name in known_files(project)[:_FILES] if word[1:].lower() in name.lower()]
-                yield from (Completion(f"@{name}", -len(word)) for name in names)
+                found = {f"@{name}": "" for name in known_files(project)[:_FILES] if word[1:].lower() in name.lower()}
+            yield from (Completion(name, -len(word), display_meta=what) for name, what in found.items())
 
     keys = KeyBindings()
 

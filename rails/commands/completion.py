@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
+from typing import Final
 
+from rails.commands.options import add_verb
 from rails.commands.verbs import VERBS
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.extras import install_command
 
-SHELLS = ("bash", "zsh", "fish")
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("shell", choices=SHELLS, help="which shell the script is for")
+OPTIONS: Final = """
+shell bash|zsh|fish  which shell the script is for
+"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,6 +25,6 @@ def run(options: argparse.Namespace) -> int:
     parser = argparse.ArgumentParser(prog="ai-rails")
     verbs = parser.add_subparsers()
     for name, summary in VERBS.items():
-        importlib.import_module(f"rails.commands.{name}").options(verbs.add_parser(name, help=summary))
+        add_verb(verbs.add_parser(name, help=summary), importlib.import_module(f"rails.commands.{name}"))
     print(shtab.complete(parser, options.shell))
     return EXIT_OK

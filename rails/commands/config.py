@@ -11,7 +11,6 @@ from typing import Final
 
 from rails.approval.policy.policy import load_policy
 from rails.commands import common, user_env
-from rails.commands.options import add_description, add_project
 from rails.config.settings_file import SCHEMAS, SchemaName, schema_text
 from rails.config.sources import ORDER, AllSettings, Setting, all_settings
 from rails.core.app_dirs import config_folder
@@ -24,17 +23,14 @@ from rails.gate.support.settings import read_gate_settings
 _VALUE: Final = 44
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    add_description(
-        parser,
-        f"Precedence: {ORDER}. With schema: the JSON Schema of a settings file, which editors read from a first line "
-        "such as #:schema ./policy.schema.json",
-    )
-    parser.add_argument("action", nargs="?", choices=("show", "schema"), default="show", help="what to do")
-    parser.add_argument("name", nargs="?", help=f"with schema: {', '.join(SCHEMAS)}")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    add_project(parser)
+OPTIONS: Final = f"""
+> Precedence: {ORDER}. With schema: the JSON Schema of a settings file, which editors read from a first line such as
+    #:schema ./policy.schema.json
+action? show|schema (show)  what to do
+name?  with schema: {", ".join(SCHEMAS)}
+--json  the result as JSON
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import shutil
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.core.app_dirs import builtin_folder
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from rails.commands.live import ProgressScreen
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("--interactive", action="store_true", help="answer the questions yourself")
-    parser.add_argument("--web", action="store_true", help="answer them in the browser")
-    parser.add_argument("--keep", metavar="DIR", help="where to put the copy (default: a temporary folder)")
+OPTIONS: Final = """
+--interactive  answer the questions yourself
+--web  answer them in the browser
+--keep DIR  where to put the copy (default: a temporary folder)
+"""
 
 
 def run(options: argparse.Namespace) -> int:

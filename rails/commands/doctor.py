@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from rails import __version__
 from rails.commands import common
-from rails.commands.options import add_project
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line
@@ -45,12 +44,12 @@ class Probe(Struct, frozen=True):
     advice: str = ""
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("--install", choices=("javascript",), help="install pinned tools for the gate (needs npm)")
-    parser.add_argument("--into", metavar="DIR", help="with --install: where (default: your cache folder)")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    add_project(parser)
+OPTIONS: Final = """
+--install javascript  install pinned tools for the gate (needs npm)
+--into DIR  with --install: where (default: your cache folder)
+--json  the result as JSON
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
 from rails.commands import common
 from rails.commands.kickoff import page_with_free_name, say_next
-from rails.commands.options import add_project, add_summary
 from rails.session import plan_files
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("name", help="the feature's name")
-    add_project(parser)
-    add_summary(parser)
+OPTIONS: Final = """
+name  the feature's name
+@project
+@summary
+"""
 
 
 def run(options: argparse.Namespace) -> int:

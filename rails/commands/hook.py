@@ -36,24 +36,33 @@ def without_options(words: Sequence[str]) -> int | None:
     return answer.code
 
 
+_WHOSE: Final = """
+--project  the project's settings, shared with others
+--user  your own settings, for all projects (the default)
+"""
+_ACTIONS: Final = {
+    "install": "put the hooks into a host's settings; the rest of them stays byte for byte",
+    "uninstall": "take them out again",
+    "test": "show what the hook says to a clean edit and to one with a mistake",
+}
+
+
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
+    from rails.commands.options import add_options
+
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for action, help_text in (
-        ("install", "add the hooks to a host's settings; the rest stays byte for byte"),
-        ("uninstall", "remove them"),
-        ("test", "show the hook's answer to a clean edit and to one with a mistake"),
-    ):
+    for action, help_text in _ACTIONS.items():
         one = actions.add_parser(action, help=help_text, description=help_text)
-        one.add_argument("host", choices=HOSTS, help="claude-code, codex or gemini")
-        if action != "test":
-            whose = one.add_mutually_exclusive_group()
-            whose.add_argument("--project", action="store_true", help="the project's settings, shared with others")
-            whose.add_argument("--user", action="store_true", help="your own settings, for all projects (the default)")
-            one.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
+        add_options(one, "host claude-code|codex|gemini  claude-code, codex or gemini")
+        if action == "test":
+            continue
+        whose = one.add_mutually_exclusive_group()
+        add_options(whose, _WHOSE)
+        add_options(one, "--dry-run  show the change and write nothing")
         if action == "install":
-            one.add_argument("--strict", action="store_true", help="deny what cannot be judged")
-            whose.add_argument("--plugin", metavar="FOLDER", help="make a plug-in of the host in a new folder instead")
+            add_options(one, "--strict  deny what cannot be judged")
+            add_options(whose, "--plugin FOLDER  make a plug-in of the host in a new folder instead")
     actions.add_parser("status", help="which hosts call AI-Rails")
     for host in HOSTS:
         actions.add_parser(host)  # what they call is answered before this

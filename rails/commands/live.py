@@ -63,6 +63,8 @@ if TYPE_CHECKING:
     from rails.commands.typed_ahead import TypedAhead
 
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+#: Events that only their sentence is shown of.
+_PLAIN: Final = {PlaceChosen: "yellow", CorrectionEvent: "yellow", ContextReduced: "dim", SessionResumed: "cyan"}
 #: Characters beside the spinner of what is being written.
 _TAIL: Final = 60
 
@@ -140,8 +142,6 @@ class ProgressScreen:
         match record.event:
             case ChangeRefused(refusals=refusals):
                 self._refused(refusals, record.message)
-            case PlaceChosen():
-                self.line(f"  {one_line(record.message, 200)}", "yellow")
             case ChangePlanned(notes=notes):
                 for note in notes:
                     self.line(f"  {one_line(note, 200)}", "yellow")
@@ -160,14 +160,13 @@ class ProgressScreen:
                 self._around(record)
 
     def _around(self, record: Record) -> None:
+        if (usage := getattr(record.event, "usage", None)) is not None:
+            self._use(record.llm_model_used, usage)
+        self.counts["repairs"] += getattr(record.event, "taken", 0)
+        if style := _PLAIN.get(type(record.event)):
+            self.line(f"  {one_line(record.message, 300)}", style)
+            return
         match record.event:
-            case CorrectionEvent(usage=usage, taken=taken):
-                self.line(f"  {one_line(record.message, 300)}", "yellow")
-                self.counts["repairs"] += taken
-                self._use(record.llm_model_used, usage)
-            case ContextReduced(usage=usage):
-                self.line(f"  {one_line(record.message, 300)}", "dim")
-                self._use(record.llm_model_used, usage)
             case FeedbackSent() as event:
                 self._feedback(event, record.message)
             case ErrorEvent(error=error, limit=limit, trace=trace):
@@ -178,15 +177,9 @@ class ProgressScreen:
                     self._debug("debug_exceeded", max=f"{limit}")
                 for line in (trace or "").splitlines() if self.debug else ():
                     self.line(f"    {one_line(line, 200)}", "dim")
-            case SessionResumed():
-                self.line(f"  {one_line(record.message, 200)}", "cyan")
-            case OverseerAlert(severity=severity, evidence=evidence, usage=usage):
-                if usage is not None:
-                    self._use(record.llm_model_used, usage)
-                self.line(
-                    f"  monitor: {one_line(record.message, 300)}",
-                    {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim"),
-                )
+            case OverseerAlert(severity=severity, evidence=evidence):
+                style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
+                self.line(f"  overseer: {one_line(record.message, 300)}", style)
                 self.line(f"            {one_line(evidence, 200)}", "dim")
             case HumanSteered(about="follow_up" | "conversation"):
                 pass  # it was just typed

@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from rails.commands import common
-from rails.commands.options import add_description, add_project, from_one
 from rails.config.run_defaults import keep_days
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
@@ -24,25 +24,19 @@ from rails.review.export.formats import FORMATS
 from rails.review.reports.session import task_line
 from rails.session.project import state_of
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    add_description(
-        parser,
-        'Search words, "phrases" and fields: type role model tool path rule code by is session after before; '
-        'text:"rse_req" also matches inside words.',
-    )
-    parser.add_argument("action", choices=("search", "verify", "export", "sizes", "delete"), help="what to do")
-    parser.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
-    parser.add_argument("--limit", type=from_one, default=50, metavar="N", help="hits to show (default: 50)")
-    parser.add_argument("--format", default="markdown", help="markdown, recording or answers")
-    parser.add_argument("--jsonl", action="store_true", help="with export: the records as JSON lines")
-    words = "with --format answers: the folder (default: answers)"
-    parser.add_argument("--to", type=Path, default=Path("answers"), metavar="FOLDER", help=words)
-    words = "with delete: sessions that are older (default: keep_days of config.toml)"
-    parser.add_argument("--older-than", type=from_one, metavar="DAYS", help=words)
-    parser.add_argument("--yes", action="store_true", help="with delete: do not ask")
-    add_project(parser)
+OPTIONS: Final = """
+> Search words, "phrases" and fields: type role model tool path rule code by is session after before; text:"rse_req"
+    also matches inside words.
+action search|verify|export|sizes|delete  what to do
+words*  the search line, or a session (default: the last)
+--limit N:count (50)  hits that are shown (default: 50)
+--format FORMAT (markdown)  markdown, recording or answers
+--jsonl  with export: the records as JSON lines
+--to FOLDER (answers)  with --format answers: the folder (default: answers)
+--older-than DAYS:count  with delete: sessions that are older (default: keep_days of config.toml)
+--yes  with delete: do not ask
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
     if options.format == "answers":
-        return _answers(state, chosen, options.to)
+        return _answers(state, chosen, Path(options.to))
     return _export(state, chosen, options.format)
 
 

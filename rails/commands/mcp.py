@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
-from rails.commands.options import above_zero, add_project, port_number
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.extras import install_command
 
@@ -22,16 +21,14 @@ _TOKEN: Final = "AI_RAILS_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _MINUTES: Final = 10.0
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    words = f"serve HTTP on this port of the loopback interface (0: a free one); the token is in {_TOKEN}, or printed"
-    parser.add_argument("--http", type=port_number, metavar="PORT", help=words)
-    parser.add_argument("--agent", default="coder", help="the agent whose tools are offered, too (default: coder)")
-    words = "ask: a person decides. policy: your policy file first (default: ask)"
-    parser.add_argument("--approve", choices=("ask", "policy"), default="ask", help=words)
-    words = f"how long a question waits for an answer (default: {_MINUTES:g})"
-    parser.add_argument("--answer-within", type=above_zero, default=_MINUTES, metavar="MINUTES", help=words)
-    add_project(parser)
+OPTIONS: Final = f"""
+--http PORT:port  serve HTTP on this port of the loopback interface (0: a free one); the token is in {_TOKEN}, or
+    printed
+--agent AGENT (coder)  the agent whose tools are offered, too (default: coder)
+--approve ask|policy (ask)  ask: a person decides. policy: your policy file first (default: ask)
+--answer-within MINUTES:number ({_MINUTES:g})  how long a question waits for an answer (default: {_MINUTES:g})
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

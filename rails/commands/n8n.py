@@ -9,31 +9,22 @@ from pathlib import Path
 from typing import Final
 
 from rails.commands import common
-from rails.commands.options import add_description
 from rails.core import limits
 from rails.core.change_summary import ChangeSummary
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    add_description(
-        parser,
-        "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
-        ".tgz files), "
-        "draw FLOW.json [--before OLD.json] [-o FILE.svg], "
-        "diff OLD.json NEW.json. "
-        "Workflows are checked by ai-rails gate FLOW.json.",
-    )
-    parser.add_argument(
-        "action", nargs="?", choices=tuple(_ACTIONS), default="rules", help="what to do (default: rules)"
-    )
-    parser.add_argument("words", nargs="*", help="files, or info, or build")
-    parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
-    parser.add_argument("-o", "--output", metavar="FILE", help="with draw: where (default: FLOW.svg; - is the screen)")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
+OPTIONS: Final = """
+> Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or .tgz files),
+    draw FLOW.json [--before OLD.json] [-o FILE.svg], diff OLD.json NEW.json. Workflows are checked by ai-rails gate
+    FLOW.json.
+action? rules|catalogue|draw|diff (rules)  what to do (default: rules)
+words*  files, or info, or build
+--before OLD  with draw: the older version, to colour what changed
+-o/--output FILE  with draw: where (default: FLOW.svg; - is the screen)
+--json  the result as JSON
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from rails.commands.kickoff import page_with_free_name, say_next
-from rails.commands.options import add_summary
 from rails.session import plan_files
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("name", help="the project's name, and its folder's")
-    parser.add_argument("--into", metavar="DIR", default="workspace", help="where its folder goes (default: workspace)")
-    add_summary(parser)
+OPTIONS: Final = """
+name  the project's name, and its folder's
+--into DIR (workspace)  where its folder goes (default: workspace)
+@summary
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,7 +6,8 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NoReturn
+from types import ModuleType
+from typing import Any, Final, NoReturn
 
 from rails import __version__
 from rails.core.exit_codes import EXIT_USAGE
@@ -133,16 +134,24 @@ def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
     return verb
 
 
-def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser], None]) -> argparse.ArgumentParser:
-    """Return the parser of the words after the verb; ``add`` adds its options."""
+def verb_parser(name: str, summary: str, module: ModuleType) -> argparse.ArgumentParser:
+    """Return the parser of the words after the verb, whose module it is."""
     parser = _Parser(
         prog=f"ai-rails {name}",
         description=f"{summary[0].upper()}{summary[1:]}.",
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    add(parser)
+    add_verb(parser, module)
     return parser
+
+
+def add_verb(parser: argparse.ArgumentParser, module: ModuleType) -> None:
+    """Add the options of a verb: its table, or what its own function adds."""
+    if table := getattr(module, "OPTIONS", ""):
+        add_options(parser, table)
+    else:
+        module.options(parser)
 
 
 # -- kinds of values ------------------------------------------------------------------------------
@@ -180,90 +189,110 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-# -- what several verbs share -------------------------------------------------------------------------
+# -- options as a table ----------------------------------------------------------------------------
+
+#: What a value is read as, by the word behind its name.
+_KINDS: Final[Mapping[str, Callable[[str], object]]] = {"count": from_one, "number": above_zero, "port": port_number}
+_ROW: Final = re.compile(
+    r"(?P<names>[\w/-]+)(?P<nargs>[?*]?)(?: (?P<value>[^\s(]+?)(?::(?P<kind>count|number|port))?(?P<more>\.{3})?)?"
+    r"(?: \((?P<default>[^)]*)\))?\s{2,}(?P<help>.+)",
+    re.DOTALL,
+)
+#: Rows that several verbs share.
+_SHARED: Final[Mapping[str, str]] = {
+    "@project": "--project DIR (.)  the project folder (default: this one)",
+    "@summary": "summary*  what it should become",
+    "@approval": """
+--approve ask|policy (ask)  ask: you decide. policy: your policy file first; you are asked about the rest, which is
+    denied without a terminal (default: ask)
+--plain  plain text output for screen readers
+""",
+    "@models": """
+-m/--model MODEL  ollama:MODEL on this machine; anthropic:MODEL (with ANTHROPIC_API_KEY), openai:MODEL or
+    responses:MODEL (OPENAI_API_KEY), gemini:MODEL (GEMINI_API_KEY), deepseek:MODEL (DEEPSEEK_API_KEY),
+    openrouter:VENDOR/MODEL (OPENROUTER_API_KEY); openai:MODEL with OPENAI_BASE_URL for any other server;
+    recorded:FILE
+--base-url BASE_URL  another server with the provider's API
+--model-for AGENT=MODEL...  one agent's model, with @URL for a server; may be repeated
+--stronger-model MODEL  fallback model after repeated failures (asks first)
+--overseer-model MODEL  a model that checks every turn; you decide what it stops or cannot judge
+""",
+    "@protocol": """
+--protocol HOW=auto|native|json|edits|whole  how the model is asked: native (its provider's tools), json (blocks of
+    JSON), edits (SEARCH/REPLACE blocks), whole (whole files), or auto, by a table of models (default)
+""",
+    "@dialects": """
+--dialect NAME...  also read this call format: claude, cohere, deepseek, gemini, glm, granite, harmony, hermes, invoke,
+    json, kimi, llama, minimax, mistral, name, qwen or react; may be repeated
+""",
+    "@correction": """
+--correction off|syntax (syntax)  how far broken JSON is repaired: not at all, its syntax (default: syntax)
+""",
+    "@correction-model": """
+--correction off|syntax|model (syntax)  how far broken JSON is repaired: not at all, its syntax, or by asking the model
+    too (default: syntax)
+""",
+}
 
 
-def add_description(parser: argparse.ArgumentParser, more: str) -> None:
+def add_options(parser: argparse._ActionsContainer, table: str) -> None:
+    """Add the options of a table, one a row: names, value, default in brackets, two blanks, help.
+
+    No value: a switch. ``N:count``: read as that kind. ``a|b``: one of these. ``X...``: may be repeated. ``[X]``: may
+    be left out. A name without dashes is a word of the command line, ``?`` one that may be missing, ``*`` any number.
+    ``@name``: rows of that name; ``(unset)``: no default. ``> words``: a part of the description.
+    """
+    for row in re.split(r"\n(?=\S)", table.strip()):
+        mark, _, rest = row.partition(" ")
+        if mark in _SHARED:
+            shared = _SHARED[mark]
+            add_options(parser, re.sub(r" \(\w+\)  ", " (unset)  ", shared) if rest else shared)
+        elif mark == ">":
+            add_description(parser, " ".join(rest.split()))
+        else:
+            _add(parser, row)
+
+
+def _add(parser: argparse._ActionsContainer, row: str) -> None:
+    found = _ROW.fullmatch(row)
+    if not found:
+        raise ValueError(f"not a row of a table of options: {row}")
+    names = found["names"].split("/")
+    value = found["value"] or ""
+    several = value.rpartition("=")[2]
+    metavar = value.removesuffix(several).rstrip("=")
+    more: dict[str, Any] = {"help": " ".join(found["help"].split())}
+    if names[0][0] == "-" and not value:
+        more["action"] = "store_true"
+    if several.islower():
+        more["choices"] = several.split("|")
+    else:
+        metavar = value
+    if metavar:
+        more["metavar"] = metavar.strip("[]")
+    if value.startswith("["):
+        more |= {"nargs": "?", "const": ""}
+    if found["nargs"]:
+        more["nargs"] = found["nargs"]
+    if found["kind"]:
+        more["type"] = _KINDS[found["kind"]]
+    if found["more"]:
+        more |= {"action": "append", "default": []}
+    elif found["default"] is not None:
+        more["default"] = None if found["default"] == "unset" else found["default"]
+    parser.add_argument(*names, **more)
+
+
+def add_description(parser: argparse._ActionsContainer, more: str) -> None:
     """Add sentences to the verb's help."""
     parser.description = f"{parser.description} {more}"
 
 
 def add_project(parser: argparse.ArgumentParser) -> None:
     """Add ``--project``."""
-    parser.add_argument("--project", metavar="DIR", default=".", help="the project folder (default: this one)")
+    add_options(parser, "@project")
 
 
-def add_summary(parser: argparse.ArgumentParser) -> None:
-    """Add the words that describe the work."""
-    parser.add_argument("summary", nargs="*", help="what it should become")
-
-
-def add_approval(parser: argparse.ArgumentParser, *, default: str | None = "ask") -> None:
-    """Add the options of approval."""
-    parser.add_argument(
-        "--approve",
-        choices=("ask", "policy"),
-        default=default,
-        help="ask: you decide. policy: your policy file first; you are asked about the rest, which is denied "
-        "without a terminal (default: ask)",
-    )
-    parser.add_argument("--plain", action="store_true", help="plain text output for screen readers")
-
-
-def add_models(parser: argparse.ArgumentParser) -> None:
-    """Add the options of models."""
-    parser.add_argument(
-        "-m",
-        "--model",
-        help="ollama:MODEL on this machine; anthropic:MODEL (with ANTHROPIC_API_KEY), openai:MODEL or responses:MODEL "
-        "(OPENAI_API_KEY), gemini:MODEL (GEMINI_API_KEY), deepseek:MODEL (DEEPSEEK_API_KEY), openrouter:VENDOR/MODEL "
-        "(OPENROUTER_API_KEY); openai:MODEL with OPENAI_BASE_URL for any other server; recorded:FILE",
-    )
-    parser.add_argument("--base-url", help="another server with the provider's API")
-    parser.add_argument(
-        "--model-for",
-        metavar="AGENT=MODEL",
-        action="append",
-        default=[],
-        help="one agent's model, with @URL for a server; may be repeated",
-    )
-    parser.add_argument("--stronger-model", metavar="MODEL", help="fallback model after repeated failures (asks first)")
-    parser.add_argument(
-        "--overseer-model",
-        metavar="MODEL",
-        help="a model that checks every turn; you decide what it stops or cannot judge",
-    )
-
-
-def add_protocol(parser: argparse.ArgumentParser) -> None:
-    """Add ``--protocol``."""
-    parser.add_argument(
-        "--protocol",
-        choices=("auto", "native", "json", "edits", "whole"),
-        metavar="HOW",
-        help="how the model is asked: native (its provider's tools), json (blocks of JSON), edits (SEARCH/REPLACE "
-        "blocks), whole (whole files), or auto, by a table of models (default)",
-    )
-
-
-def add_dialects(parser: argparse.ArgumentParser) -> None:
-    """Add ``--dialect``: wire formats that are off by default."""
-    parser.add_argument(
-        "--dialect",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="also read this call format: claude, cohere, deepseek, gemini, glm, granite, harmony, hermes, invoke, "
-        "json, kimi, llama, minimax, mistral, name, qwen or react; may be repeated",
-    )
-
-
-def add_correction(parser: argparse.ArgumentParser, *more: str, default: str | None = "syntax") -> None:
-    """Add ``--correction``; ``more`` are ways beyond syntax."""
-    asking = ", or by asking the model too" if more else ""
-    parser.add_argument(
-        "--correction",
-        choices=("off", "syntax", *more),
-        default=default,
-        help=f"how far broken JSON is repaired: not at all, its syntax{asking} (default: syntax)",
-    )
+def add_approval(parser: argparse.ArgumentParser) -> None:
+    """Add who decides, and how the question looks."""
+    add_options(parser, "@approval")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
 from rails.commands import common
-from rails.commands.options import add_dialects, add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.json_text import json_object
 from rails.core.text import line_column, one_line, printable
@@ -16,23 +16,15 @@ from rails.parsing.proposals import what_is_read
 from rails.parsing.values import ParsedAnswer, ToolSchemas
 from rails.session.project import registry_of
 
-_FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("file", nargs="?", default="-", help="the text (default: standard input)")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
-    add_dialects(parser)
-    parser.add_argument(
-        "--finish",
-        choices=_FINISHES,
-        default="end_turn",
-        metavar="REASON",
-        help="why the model stopped (default: end_turn)",
-    )
-    add_project(parser)
+OPTIONS: Final = """
+file? (-)  the text (default: standard input)
+--json  the result as JSON
+--jsonl  one {"id", "text"} per line in, one result per line out
+@dialects
+--finish REASON=end_turn|tool_use|max_tokens|stop_sequence|pause_turn|refusal|cut (end_turn)
+    why the model stopped (default: end_turn)
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
 from rails.approval.policy.places import POLICY_NAME
 from rails.approval.policy.policy import load_policy
 from rails.commands import common
-from rails.commands.options import add_project
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import counted
 from rails.review.reports.dry_run import dry_run, dry_run_as_text
 from rails.session.project import state_of
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    add_project(parser)
+OPTIONS: Final = """
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Final
 
 from rails.commands import common
-from rails.commands.options import add_project, add_protocol
 from rails.core.errors import EXIT_OK, UsageError
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("--tools", action="store_true", help="the tools of an agent, as JSON")
-    parser.add_argument("--agent", help="what this agent is sent before its task (default: coder)")
-    add_protocol(parser)
-    add_project(parser)
+OPTIONS: Final = """
+--tools  the tools of an agent, as JSON
+--agent AGENT  what this agent is sent before its task (default: coder)
+@protocol
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import Final
 
-from rails.commands.options import add_project, from_one
 from rails.commands.undo import move
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("session", nargs="?", help="which session (default: the last that has one)")
-    parser.add_argument("--step", type=from_one, metavar="N", help="which step (default: the last undone)")
-    add_project(parser)
+OPTIONS: Final = """
+session?  which session (default: the last that has one)
+--step N:count  which step (default: the last undone)
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

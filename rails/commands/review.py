@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
-from rails.commands.options import add_description, add_project
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.text import one_line
@@ -24,28 +23,21 @@ if TYPE_CHECKING:
     from rails.review.session_list import SessionList
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
-_GROUPS: Final = ("model", "rule", "tool", "decision")
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    add_description(
-        parser,
-        "--filter takes words of the task and fields such as since:yesterday is:waiting role: path: rule:.",
-    )
-    parser.add_argument("session", nargs="?", help="which session, or 'last'")
-    parser.add_argument("--by", choices=_GROUPS, help="count the sessions by model, rule, tool or decision")
-    parser.add_argument("--library", metavar="STORE", help="sessions of a store of ai-rails batch")
-    words = "what needs you, and what was changed: yesterday, today, 8h, 3d, 2w, 2026-11-21"
-    parser.add_argument("--since", default="", metavar="WHEN", help=words)
-    parser.add_argument(
-        "--filter", default="", metavar="LINE", help="filter sessions, for example agent:coder is:waiting"
-    )
-    parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    parser.add_argument("--markdown", action="store_true", help="as Markdown")
-    parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
-    add_project(parser)
+OPTIONS: Final = """
+> --filter takes words of the task and fields such as since:yesterday is:waiting role: path: rule:.
+session?  which session, or 'last'
+--by model|rule|tool|decision  count the sessions by model, rule, tool or decision
+--library STORE  sessions of a store of ai-rails batch
+--since WHEN ()  what needs you, and what was changed: yesterday, today, 8h, 3d, 2w, 2026-11-21
+--filter LINE ()  filter sessions, for example agent:coder is:waiting
+--web  in the browser, as ai-rails serve does
+--json  the result as JSON
+--markdown  as Markdown
+--html FILE  write one self-contained page
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

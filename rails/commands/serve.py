@@ -6,10 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
-from rails.commands.options import add_project, port_number
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_OK, LogError, UsageError
 from rails.session.project import state_of
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     from rails.review.web.server import ReviewServer
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("--port", type=port_number, default=0, metavar="N", help="which port (default: a free one)")
-    add_project(parser)
+OPTIONS: Final = """
+--port N:port (0)  which port (default: a free one)
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

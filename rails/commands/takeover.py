@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from rails.commands.kickoff import page_with_free_name, say_next
-from rails.commands.options import add_summary
 from rails.core.errors import UsageError
 from rails.session import plan_files
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("folder", metavar="DIR", help="the project's folder")
-    parser.add_argument("--name", help="the plan's name (default: the folder's)")
-    add_summary(parser)
+OPTIONS: Final = """
+folder DIR  the project's folder
+--name NAME  the plan's name (default: the folder's)
+@summary
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from rails.commands import common
-from rails.commands.options import add_description, add_project
 from rails.core.app_dirs import builtin_folder, config_folder
 from rails.core.builtin_tools import READ_FILE
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
@@ -26,29 +25,17 @@ from rails.tools.loader import check_folder
 from rails.tools.registry import Builtin, Definition, Registry
 from rails.tools.validate import validate
 
-
-def options(parser: ArgumentParser) -> None:
-    """Add the options."""
-    add_description(
-        parser,
-        "Actions: list, show NAME, check [FOLDER] (mistakes, and what is missing), new NAME, trust [NAME], "
-        "test NAME [PARAMETERS], import [.mcp.json or URL] (a file for each tool of the servers).",
-    )
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=("list", "show", "check", "new", "trust", "test", "import"),
-        default="list",
-        help="what to do (default: list)",
-    )
-    parser.add_argument("name", nargs="?", help="a tool, a folder or a file")
-    parser.add_argument(
-        "parameters", nargs="?", help="with test: the tool's parameters as JSON (default: its examples)"
-    )
-    parser.add_argument("--files-only", action="store_true", help="with check: check the files only")
-    parser.add_argument("--untrusted", action="store_true", help="with test: run a project's tool without asking")
-    parser.add_argument("--json", action="store_true", help="the result as JSON")
-    add_project(parser)
+OPTIONS: Final = """
+> Actions: list, show NAME, check [FOLDER] (mistakes, and what is missing), new NAME, trust [NAME], test NAME
+    [PARAMETERS], import [.mcp.json or URL] (a file for each tool of the servers).
+action? list|show|check|new|trust|test|import (list)  what to do (default: list)
+name?  a tool, a folder or a file
+parameters?  with test: the tool's parameters as JSON (default: its examples)
+--files-only  with check: check the files only
+--untrusted  with test: run a project's tool without asking
+--json  the result as JSON
+@project
+"""
 
 
 def run(options: Namespace) -> int:

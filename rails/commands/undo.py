@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Final
 
 from rails.commands import common
 from rails.commands.exit import uninterrupted
-from rails.commands.options import add_project, from_one
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import CheckpointEvent, Undo
 from rails.core.paths import WorkspacePath, parse_path
@@ -20,14 +20,13 @@ from rails.integrations.daemon.client import let_go
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("session", nargs="?", help="which session (default: the last)")
-    parser.add_argument("--step", type=from_one, metavar="N", help="which step (default: the last)")
-    parser.add_argument("--all", action="store_true", help="every step of the session, the last first")
-    parser.add_argument("--file", metavar="PATH", help="only this file; repeat to go further back")
-    add_project(parser)
+OPTIONS: Final = """
+session?  which session (default: the last)
+--step N:count  which step (default: the last)
+--all  every step of the session, the last first
+--file PATH  only this file; again goes further back
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from rails.commands import common
-from rails.commands.options import add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.plain_file import real_path
 from rails.core.text import one_line, sha256
@@ -14,11 +14,10 @@ from rails.review.reports.line_history import line_history_as_text
 from rails.review.session_list import SessionList
 from rails.session.project import state_of
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("place", metavar="FILE:LINE", help="the line, for example src/app.py:12")
-    add_project(parser)
+OPTIONS: Final = """
+place FILE:LINE  the line, for example src/app.py:12
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rails.cli import main
-from rails.commands.pasted import NothingToApplyError, Settling, with_definitions, with_fence
+from rails.commands.pasted import Merged, NothingToApplyError, Settling, merged, one_option, with_fence
 from rails.session.ask_user import UserReply
 from rails.session.project import registry_of
 from tests.commands.terminal import Terminal
@@ -57,6 +57,12 @@ class Typist:
         return UserReply(question.choices[letter][0], "human", text)
 
 
+def with_definitions(old, block, language):
+    """Return a file with a block's definitions, the first of several places, and their names."""
+    found = merged(old, block, language, lambda places: places[0])
+    return (found.text, ", ".join(found.names)) if found and found.known else ("", "")
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     for name, text in FILES.items():
@@ -75,7 +81,8 @@ def pasted(answer, *typed, **more):
     person = Typist(*typed)
     notes = []
     tools = registry_of(Path.cwd()).shapes()
-    text = Settling({**FILES, **more.get("files", {})}, tools, person, notes.append).settle(with_fence(answer))
+    answer = with_fence(one_option(answer, person))
+    text = Settling({**FILES, **more.get("files", {})}, tools, person, notes.append).settle(answer)
     assert not person.typed
     return text, person.asked, notes
 
@@ -118,7 +125,7 @@ def test_what_a_replaced_definition_needs_comes_with_it():
     assert with_definitions(old, block, "python") == (
         "import re\nimport os\n\n\nclass A:\n    def f(self):\n        3\n\n    def h():\n        4\n\n\n"
         "def n():\n    1\n\n\ndef g():\n    2\n",
-        "g, A.f",
+        "n, g, A.f, A.h",
     )
     assert with_definitions("def g():\n    pass\n", block, "python") == ("", ""), "no place for the import"
 
@@ -127,7 +134,7 @@ def test_what_a_replaced_definition_needs_comes_with_it():
     "block",
     [
         "def nowhere():\n    pass\n",
-        "X = 1\n\n\ndef title_of(task):\n    return X\n",
+        "print(1)\n\n\ndef title_of(task):\n    return 1\n",
         "def title_of(task):\n    # ... rest of the code ...\n",
         "def title_of(task:\n",
     ],
@@ -138,21 +145,23 @@ def test_what_does_not_surely_fit_is_not_put_anywhere(block):
 
 
 def test_a_method_of_two_classes_is_asked_about_and_a_shortened_class_is_not_put_over_the_whole(project):
-    two = {"a.py": "class A:\n    def run(self):\n        1\n\n\nclass B:\n    def run(self):\n        2\n"}
+    two = {
+        "a.py": "class A:\n    def run(self):\n        1\n\n    def stop(self):\n        0\n\n\nclass B:\n    def run(self):\n        2\n"
+    }
     block = "In `a.py`:\n\n```python\n    def run(self):\n        3\n```\n"
     text, asked, _ = pasted(block, "2", files=two)
-    assert [word for word, _ in asked[0].choices.values()] == ["A.run", "B.run"]
+    assert [words for _, words in asked[0].choices.values()][:2] == ["A.run, line 2", "B.run, line 10"]
     assert "-        2\n+        3" in text
     for gap in ("# ... existing members ...", "..."):
         short = f"class A:\n    {gap}\n\n    def more(self):\n        4\n"
-        assert with_definitions(two["a.py"], short, "python") == ("", "")
+        assert "    def more(self):\n        4\n\n\nclass B" in with_definitions(two["a.py"], short, "python")[0]
         short = short.replace("more", "run")
         assert with_definitions(two["a.py"], short, "python") == (two["a.py"].replace("1", "4"), "A.run")
 
 
 def test_below_a_line_that_could_only_be_a_name_a_block_goes_where_a_person_says(project):
     block = "`src/a*b.txt`\n\n```\n<<<<<<< SEARCH\n    return task.title\n=======\n    return 1\n>>>>>>> REPLACE\n```\n"
-    assert len(pasted(block, "n")[1]) == 1
+    assert len(pasted(block, "1")[1]) == 1
     assert pasted(block.replace("*", "/"), *[])[1] == []
 
 
@@ -176,7 +185,8 @@ def test_a_new_function_is_added_where_a_person_says_so(project):
     text, _, _ = pasted(block, "a")
     assert "+import re" in text
     assert "+def words(text):" in text
-    assert pasted(block, "n")[0].strip() == "Add this to `src/store.py`:"
+    with pytest.raises(NothingToApplyError):
+        pasted(block, "n")
     method = "In `src/total.js`:\n\n```js\n  total(rows) {\n    return 1;\n  }\n```\n"
     old = {"src/total.js": "class A {\n  total(rows) {\n    return 0;\n  }\n}\n"}
     assert "+    return 1;" in pasted(method, files=old)[0]
@@ -195,9 +205,9 @@ def test_a_block_without_a_name_gets_the_file_that_a_person_names(project):
     assert (asked, "\n`src/dates.py`\n" in text) == ([], True), "its path is in the text above it"
     block = 'A file of its own:\n\n```python\n"""Dates."""\n```\n'
     assert "\n`lib/days.py`\n" in pasted(block, "f lib/days.py")[0]
-    text, _, notes = pasted(block, "n")
+    text, _, notes = pasted(f"{block}\nIn `src/store.py`:\n\n```python\nimport re\n```\n", "n")
     assert "lib" not in text
-    assert notes == ["line 3: the block is left out, as nothing says which file it is for"]
+    assert notes[0] == "line 3: the block is left out, as nothing says which file it is for"
 
 
 def test_a_shortened_body_is_refused_with_the_line_that_stands_for_the_rest(project, capsys):

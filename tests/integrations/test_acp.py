@@ -109,7 +109,7 @@ async def started(editor, url, *, program=False):
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=ours)
     own_reader, own_writer = await asyncio.open_connection(sock=theirs)
-    made = RailsAgent(verb._Sessions(verb_parser("acp", "x", verb.options).parse_args(words)))
+    made = RailsAgent(verb._Sessions(verb_parser("acp", "x", verb).parse_args(words)))
     serving = asyncio.ensure_future(acp.run_agent(made, own_writer, own_reader, use_unstable_protocol=True))
     agent = acp.connect_to_agent(editor, writer, reader, use_unstable_protocol=True)
     await agent.initialize(protocol_version=acp.PROTOCOL_VERSION, client_capabilities=editor.able)

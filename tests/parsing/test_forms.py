@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.commands.options import add_dialects
+from rails.commands.options import add_options
 from rails.core.errors import UsageError
 from rails.parsing.call_formats.registry import FORMS, dialects_of
 from rails.parsing.parse import AnswerParser, parse
@@ -220,7 +220,7 @@ BROKEN = {
 
 def test_the_help_names_every_dialect():
     parser = argparse.ArgumentParser()
-    add_dialects(parser)
+    add_options(parser, "@dialects")
     with pytest.raises(UsageError) as error:
         parse("", TOOLS, dialects=["none"])
     known = str(error.value).partition("Known: ")[2].rstrip(".").split(", ")
