@@ -61,8 +61,7 @@ def run(options: argparse.Namespace) -> int:
     project = common.project_of(options)
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
-    colour = not quiet and common.colour_wanted(sys.stdout)
-    screen = ProgressScreen(out, colour=colour, debug=options.debug, plain=options.plain)
+    screen = ProgressScreen(out, colour=False if quiet else None, debug=options.debug, plain=options.plain)
     registry = registry_of(project)
     gate = Gate(project)
     denied, answers = _answers(options, project)
@@ -154,19 +153,19 @@ def _no_longer_listed(project: Path, denied: str, session_id: str) -> None:
 
 
 def _settled(text: str, options: argparse.Namespace, project: Path, registry: Registry, screen: ProgressScreen) -> str:
-    from rails.commands.pasted import NothingToApplyError, Settling, one_option, with_fence
+    from rails.commands.pasted import NothingToApplyError, Settling, with_fence
     from rails.parsing.parse import parse
     from rails.tools.runners.files import project_texts
 
     shapes = registry.shapes()
-    files = dict(project_texts(project))
-    person = common.human_of(screen)
-    text = one_option(text, person)
+    settling = Settling({}, shapes, common.human_of(screen), lambda words: screen.line(f"  {words}", "dim"))
+    text = settling.one_option(text)
     found = parse(text, shapes, dialects=options.dialect)
     if found.requests or found.refusals:
         return text
+    settling.files |= project_texts(project)
     try:
-        return Settling(files, shapes, person, lambda words: screen.line(f"  {words}", "dim")).settle(with_fence(text))
+        return settling.settle(with_fence(text))
     except NothingToApplyError as nothing:
         screen.line(str(nothing), "yellow")
         return ""

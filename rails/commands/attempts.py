@@ -13,8 +13,7 @@ from typing import Final
 from rails.batch.job_spec import JobBudgets, JobCheck, JobResult, JobSpec
 from rails.batch.run_job import run_job
 from rails.commands import common
-from rails.config.prices import PRICES_NAME, load_price_file
-from rails.core.app_dirs import config_folder
+from rails.commands.models import price_table
 from rails.core.atomic_file import replace_file
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, UsageError
 from rails.core.text import counted, one_line
@@ -74,7 +73,6 @@ def _specs(options: argparse.Namespace, project: Path) -> list[JobSpec]:
             "remove them first. Nothing was started."
         )
     tests = command_for_tests(project)
-    prices = load_price_file(config_folder() / PRICES_NAME).models
     models = options.attempt_model or [options.model or common.DEFAULT_MODEL]
     bounds = JobBudgets(
         max_turns=options.max_turns,
@@ -95,7 +93,7 @@ def _specs(options: argparse.Namespace, project: Path) -> list[JobSpec]:
             seed=number + 1,
             policy="edits",
             env=_KEYS,
-            prices={name: (one.input, one.output, one.cached) for name, one in prices.items()},
+            prices=price_table(),
             folder=str(state_of(project)),
         )
         for number in range(options.attempts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import signal
 import time
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ action run|report|export  what to do
 place FILE|STORE  the file of tasks, or the store (a folder or a URL)
 --store STORE  with run: where results go
 --models LIST ()  PROVIDER:NAME[@URL], separated by commas
---templates LIST (coder)  agents, or .md files (default: coder)
+--templates LIST (coder)  agents: shipped ones, and your own (default: coder)
 --gate LIST (on)  on, off or on,off: whether findings go back
 --repeat N:count (1)  runs of everything (default: 1)
 --policy FILE  a policy file, or 'edits' (default: your policy.toml)
@@ -207,7 +206,7 @@ def _variants(options: argparse.Namespace) -> Variants:
 
 def _same(options: argparse.Namespace, store: JobStore) -> dict[str, object]:
     from rails.batch.job_spec import JobBudgets, SharedLimits
-    from rails.config.prices import PRICES_NAME, load_price_file
+    from rails.commands.models import price_table
     from rails.core.app_dirs import config_folder
 
     limits = SharedLimits(requests=options.requests_per_minute or 0, tokens=options.tokens_per_minute or 0)
@@ -218,10 +217,7 @@ def _same(options: argparse.Namespace, store: JobStore) -> dict[str, object]:
     return {
         "policy": _policy(options.policy),
         "env": _keys(options),
-        "prices": {
-            name: (one.input, one.output, one.cached)
-            for name, one in load_price_file(config_folder() / PRICES_NAME).models.items()
-        },
+        "prices": price_table(),
         "budgets": JobBudgets(max_turns=options.max_turns, max_seconds=options.max_minutes * 60),
         "limits": limits,
         "keep": options.keep,
@@ -249,21 +245,8 @@ def _agents(names: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
     own = config_folder() / "agent_templates"
     known = load_agents([builtin_folder("agent_templates"), own], trusted_folders=[own])
-    agents = []
-    texts = {}
-    for name in names:
-        if name.endswith(".md"):
-            file = Path(name)
-            if not file.is_file() or not re.fullmatch(r"[a-z0-9-]+", file.stem):
-                raise UsageError(f"{one_line(name)} is not an agent's file (lower-case-name.md). Nothing was run.")
-            agents.append(file.stem)
-            texts[file.stem] = file.read_text("utf-8")
-            continue
-        agent = named(known, name)
-        agents.append(agent.name)
-        if agent.origin == "user":
-            texts[agent.name] = agent.text
-    return agents, texts
+    agents = [named(known, name) for name in names]
+    return [agent.name for agent in agents], {agent.name: agent.text for agent in agents if agent.origin == "user"}
 
 
 def _policy(given: str | None) -> str:

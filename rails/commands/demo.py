@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     project = _fresh_copy(options.keep)
     example = builtin_folder("workspace") / "todo-demo"
     script = json.loads((example / "demo.json").read_text("utf-8"))
-    screen = ProgressScreen(colour=common.colour_wanted(sys.stdout))
+    screen = ProgressScreen()
     gate = Gate(project, wait=True)
     registry = registry_of(project)
     options.interactive = options.interactive or options.web

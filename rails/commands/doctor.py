@@ -86,8 +86,8 @@ def _install(folder: Path) -> int:
 def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     yield Probe("ai-rails", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     for tool in ("ruff", "black", "flake8"):
-        yield _tool(tool)
-    yield _program("git", "Install git: checkpoints and undo need it.", needed=True)
+        yield _program(tool, f"Install AI-Rails again; {tool} belongs to it.", sys.executable, "-I", "-m", tool)
+    yield _program("git", "Install git: checkpoints and undo need it.")
     yield _program("node", "Install Node.js to check JavaScript and TypeScript.", needed=False)
     yield _javascript()
     yield _known_tools()
@@ -97,19 +97,15 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     yield from _local_servers()
 
 
-def _tool(name: str) -> Probe:
-    ran = programs.run_tool([sys.executable, "-I", "-m", name, "--version"], timeout=60)
-    if ran.code:
-        return Probe(name, "broken", ran.complaint, f"Install AI-Rails again; {name} belongs to it.")
-    return Probe(name, "ok", ran.out.decode(errors="replace").split("\n")[0])
-
-
-def _program(name: str, advice: str, *, needed: bool) -> Probe:
-    path = shutil.which(name)
+def _program(name: str, advice: str, *command: str, needed: bool = True) -> Probe:
+    path = shutil.which(command[0] if command else name)
     if path is None:
         return Probe(name, "broken" if needed else "missing", "not found", advice)
-    ran = programs.run_tool([path, "--version"], timeout=60)
-    return Probe(name, "ok", f"{ran.out.decode(errors='replace').strip()} ({path})")
+    ran = programs.run_tool([path, *command[1:], "--version"], timeout=60)
+    if ran.code:
+        return Probe(name, "broken", ran.complaint, advice)
+    version = ran.out.decode(errors="replace").strip().partition("\n")[0]
+    return Probe(name, "ok", f"{version} ({path})")
 
 
 def _javascript() -> Probe:

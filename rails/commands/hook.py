@@ -36,11 +36,11 @@ def without_options(words: Sequence[str]) -> int | None:
     return answer.code
 
 
-_WHOSE: Final = """
+_WHOSE = """
 --project  the project's settings, shared with others
 --user  your own settings, for all projects (the default)
 """
-_ACTIONS: Final = {
+_ACTIONS = {
     "install": "put the hooks into a host's settings; the rest of them stays byte for byte",
     "uninstall": "take them out again",
     "test": "show what the hook says to a clean edit and to one with a mistake",

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
 from msgspec.structs import replace
 
@@ -44,7 +44,6 @@ from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import AGAIN, ResumeState
 from rails.session.run import Session, where
 
-_Number = TypeVar("_Number", int, float)
 #: What a session that goes on takes from the settings files as well.
 _ANEW: Final = frozenset({"approve", "answer_within", "overseer_model"})
 #: What counts where neither the command line nor a settings file says anything.
@@ -61,7 +60,7 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
     registry, loaded = registry_of(project), agents_of(project)
     # Standard output belongs to the protocol when another program listens.
     out = sys.stderr if options.events else sys.stdout
-    screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
+    screen = ProgressScreen(out, debug=options.debug, plain=options.plain)
     gate, configured = Gate(project), run_defaults(project, config_folder())
     resuming = options.resume is not None
     log, resumed = reopen(project, options.resume, options.task or "") if resuming else (None, None)
@@ -268,14 +267,14 @@ def _job(
     return SessionJob(
         project,
         tasks,
-        _bound(options.max_attempts, before.max_attempts),
-        _bound(options.max_turns, before.max_turns),
+        options.max_attempts or before.max_attempts,
+        options.max_turns or before.max_turns,
         options.approve,
         options.correction,
         tuple(options.dialect),
-        _bound(options.max_tokens, before.max_tokens),
-        _bound(options.max_minutes and options.max_minutes * 60, before.max_seconds),
-        _bound(options.max_cost, before.max_cost),
+        options.max_tokens or before.max_tokens,
+        options.max_minutes * 60 if options.max_minutes else before.max_seconds,
+        options.max_cost or before.max_cost,
         cast("Escalate", escalate if escalate in RUNGS else "off"),
         # A policy that decides alone is not stopped between agents; a session that began so goes on so.
         cast("HandoffMode", options.handoff or ("ask" if asks else "go")),
@@ -284,10 +283,6 @@ def _job(
         tests=options.tests or "ask",
         max_reviews=options.max_reviews or 2,
     )
-
-
-def _bound(given: _Number | None, before: _Number | None) -> _Number | None:
-    return before if given is None else given
 
 
 def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], None]:

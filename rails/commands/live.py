@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from msgspec.structs import astuple
 
+from rails.commands.common import colour_wanted
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.errors import Refusal
@@ -22,6 +23,7 @@ from rails.core.events.changes import (
     GateVerdict,
     PlaceChosen,
     ToolExecutionResult,
+    changes_in_words,
 )
 from rails.core.events.record import Record
 from rails.core.events.session import (
@@ -52,6 +54,7 @@ from rails.core.outcomes import is_good
 from rails.core.text import counted, in_words, one_line, printable
 from rails.core.tool_request import RawRequest
 from rails.log.actions import action_text, result_text
+from rails.projections.common import checks_in_words, not_checked_in_words, places_fixed
 from rails.render.answer_text import AnswerText
 from rails.render.terminal import columns, fitted
 
@@ -91,7 +94,7 @@ class ProgressScreen:
         """Write to ``out``, default standard output; ``plain``: no movement, for screen readers."""
         self.out = out or sys.stdout
         self.plain = plain
-        self.colour = (self.out.isatty() if colour is None else colour) and not plain
+        self.colour = (colour_wanted(self.out) if colour is None else colour) and not plain
         self.debug = debug
         self.stage_ms: defaultdict[str, float] = defaultdict(float)
         self.counts: Counter[str] = Counter()
@@ -312,7 +315,7 @@ class ProgressScreen:
     def _verdict(self, event: GateVerdict) -> None:
         self.stage_ms["gate"] += event.duration_ms
         verdict = event.verdict
-        checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks) or "no checks apply"
+        checks = ", ".join(checks_in_words(verdict)) or "no checks apply"
         findings = [finding for finding in verdict.findings if finding.new]
         errors = sum(finding.severity == "error" for finding in findings)
         words = {"pass": "passed", "fail": counted(errors, "error"), "error": "not everything could be checked"}
@@ -321,12 +324,12 @@ class ProgressScreen:
         for one in findings[:10]:
             self.line(f"    {one_line(f'{one.path}:{one.line}:{one.column} {one.rule} {one.message}', 200)}")
         self.counts["findings"] += len(findings)
-        self.counts["fixed"] += sum(one.count or 1 for one in verdict.fixed)
+        self.counts["fixed"] += places_fixed(verdict)
         if verdict.fixed:
             names = dict.fromkeys(f"{one.rule} in {one.path}" for one in verdict.fixed)
             self.line(f"    auto-fixed: {one_line(', '.join(names), 200)}", "green")
-        for miss in verdict.not_checked:
-            self.line(f"    not checked: {one_line(f'{miss.path} by {miss.check}: {miss.reason}', 200)}", "yellow")
+        for miss in not_checked_in_words(verdict):
+            self.line(f"    not checked: {one_line(miss, 200)}", "yellow")
 
     def _decision(self, event: HumanDecision) -> None:
         self.counts[event.answer] += 1
@@ -341,11 +344,10 @@ class ProgressScreen:
 
     def _result(self, event: ToolExecutionResult, message: str) -> None:
         self.stage_ms["tools"] += event.duration_ms
-        verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
         for change in event.changes or ():
             created = self.files.get(change.path) == "create" and change.kind == "modify"
             self.files[change.path] = "create" if created else change.kind
-            self.line(f"  ✅ {verb.get(change.kind, 'Wrote')} {one_line(change.path)}", "green")
+            self.line(f"  ✅ {one_line(changes_in_words([change]))}", "green")
         if event.changes:
             return
         action = self._action(event.ids, message) if event.ids else event.text.partition("\n")[0]

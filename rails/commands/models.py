@@ -150,6 +150,12 @@ def _seal(session_id: str, words: Mapping[str, object]) -> str:
     return hmac.new(answer_key(config_folder()), text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
 
 
+def price_table() -> dict[str, tuple[float, float, float]]:
+    """Return the user's prices for another process: input, output, cached. Raises UsageError."""
+    own = load_price_file(config_folder() / PRICES_NAME).models
+    return {name: (one.input, one.output, one.cached) for name, one in own.items()}
+
+
 def known_prices() -> Prices:
     """Return the user's prices, then shipped ones of that currency. Raises UsageError."""
     own = load_price_file(config_folder() / PRICES_NAME)

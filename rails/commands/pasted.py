@@ -23,6 +23,7 @@ from rails.data_formats.proposed import NAMED
 from rails.data_formats.python_code import parse_tree
 from rails.data_formats.source import Symbol, language_of, parses, symbols
 from rails.edits.placeholders import lost_lines, placeholder
+from rails.edits.text_view import indent
 from rails.parsing.blocks import BlockSpan, find_blocks
 from rails.parsing.call_formats.named_files import is_talk
 from rails.parsing.proposals import find_proposals
@@ -58,8 +59,6 @@ _INTO = re.compile(
     re.I,
 )
 _ALIAS = re.compile(r"(?:^|[:,\[{-]) *\*\w", re.M)
-#: Keys of a file that are looked at.
-_KEYS = 3_000
 #: The word for a block that is left out.
 _NONE = "none"
 #: Longer than the fences within a file.
@@ -100,8 +99,8 @@ def with_fence(text: str) -> str:
     language = next((name for name in ("python", "javascript") if parses(text.strip(), name)), "")
     if not language or "\n" not in text.strip():
         code = _CODE.search(text)
-        line = line_column(text, code.start())[0] if code else 0
-        raise NothingToApplyError(_RENDERED.format(line) if line else "No edit found in this text.")
+        found = _RENDERED.format(line_column(text, code.start())[0]) if code else "No edit found in this text."
+        raise NothingToApplyError(found)
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
@@ -131,31 +130,6 @@ def _is_pair(old: Block, new: Block) -> bool:
     if _INTO.search(above) or not _FROM.search(above) or old.label == "diff":
         return False
     return old.label == new.label and bool(_INTO.search(new.above))
-
-
-def one_option(text: str, person: Person) -> str:
-    """Return an answer with the one option that ``person`` takes, if headings begin several with blocks; if none is
-    taken, without them. All lines keep their numbers.
-    """
-    spans = _spans(text)
-    heads = [one.start() for one in _OPTION.finditer(text)]
-    heads = [at for at in heads if not any(span.start < at < span.end for span in spans)]
-    parts = [text[begin:end] for begin, end in pairwise([0, *heads, len(text)])]
-    instead = "lternatively" in "".join(parts[1:2])[:40]  # of what is above it
-    options = [part for part in parts[not instead :] if _spans(part)]
-    if len(options) < 2:
-        return text
-    titles = [part.strip("#*_> \n").partition("\n")[0].replace("**", "") for part in options]
-    choices = {f"{n}": (f"{n}", one_line(title.rstrip(":"), 70)) for n, title in enumerate(titles, 1)}
-    taken = _answer(person, "The answer has several ways to do the same. Which one?", choices, "none of them")
-    others = [part for n, part in enumerate(options, 1) if f"{n}" != taken]
-    return "".join("\n" * part.count("\n") if part in others else part for part in parts)
-
-
-def _answer(person: Person, words: str, choices: Mapping[str, tuple[str, str]], none: str) -> str:
-    question = UserQuestion("block", (words,), {**choices, "n": (_NONE, none)}, _NONE)
-    reply = person.answer(question)
-    return reply.text if reply.answer == "feedback" else reply.answer.removeprefix(_NONE)
 
 
 # -- a few lines in the place of a file's own --------------------------------------------------------
@@ -188,14 +162,15 @@ def merged(old: str, block: str, language: str, choose: Choose, owner: str = "")
     homes = {"": owner}
     moved = dict[str, str]()
     loose = list[str]()
-    sure = list[bool]()
-    is_known = False
+    heads = list[str | None]()
     taken = 0
     for one in here:
         if one.last <= taken:
             continue
         there = _entries("\n".join(lines), language)
-        places = _places(one, there, language, is_inner=block[:1] == " ")
+        inner = [each for each in there if f".{each.name}".endswith(f".{one.name}")]
+        exact = [each for each in inner if each.name == one.name]
+        places = (exact or inner) if language in _DATA else inner
         place = choose(places) if len(places) > 1 else next(iter(places), None)
         mine = _members(here, one)
         theirs = _members(there, place) if place else set()
@@ -212,7 +187,7 @@ def merged(old: str, block: str, language: str, choose: Choose, owner: str = "")
         near = place or _beside(home, there, [*moved.values()])
         if (places and not place) or placeholder(piece, old, "x.py") or (home and not near and language not in _DATA):
             return None
-        sure.append(bool(place or (near and home)))
+        heads.append(near.head if near and (place or home) else None)
         moved[one.name] = place.name if place else f"{home}.{name}".strip(".")
         if not near:
             loose.append(piece)
@@ -223,23 +198,14 @@ def merged(old: str, block: str, language: str, choose: Choose, owner: str = "")
             begin = place.first - 1 if first == one.first else _decorated(lines, place.first) - 1
         _put(lines, begin, near, [*loose, piece], language)
         loose.clear()
-        is_known = is_known or bool(sure[-1] and near.head)
     if loose:
         lines += ["", "\n\n\n".join(loose)]
     is_sure = _rest_is_known(rows, lines)
     after = "\n".join(lines) + "\n"
     if language in _DATA:
         is_sure = is_sure and _is_sure(old, source, after, moved, language)
-    return Merged(after, (*moved.values(),) or ("no definition",), is_known or all(sure)) if is_sure else None
-
-
-def _places(one: Symbol, there: Sequence[Symbol], language: str, *, is_inner: bool) -> list[Symbol]:
-    """Return what has a definition's name; a key of another table only if its own is not shown."""
-    found = [each for each in there if f".{each.name}".endswith(f".{one.name}")]
-    exact = [each for each in found if each.name == one.name]
-    if language not in _DATA or (not exact and (is_inner or language == "toml")):
-        return found
-    return exact
+    is_known = any(heads) or None not in heads  # a constant of that name is no proof
+    return Merged(after, (*moved.values(),) or ("no definition",), is_known) if is_sure else None
 
 
 def _beside(home: str, there: Sequence[Symbol], moved: Sequence[str]) -> Symbol | None:
@@ -252,7 +218,7 @@ def _beside(home: str, there: Sequence[Symbol], moved: Sequence[str]) -> Symbol 
 
 def _put(lines: list[str], begin: int, near: Symbol, pieces: Sequence[str], language: str) -> None:
     """Put pieces to the place of a definition, if it begins there, or below it."""
-    blanks = _indent(lines[near.first - 1])
+    blanks = indent(lines[near.first - 1])
     gap = "\n" if language in _DATA else "\n\n" if blanks else "\n\n\n"
     text = textwrap.indent(gap.join(pieces), blanks)
     new = begin == near.last
@@ -275,13 +241,13 @@ def _rest_is_known(rows: Sequence[str], lines: list[str]) -> bool:
 
 def _without_gaps(rows: list[str], one: Symbol, here: Sequence[Symbol], old: str) -> None:
     """Empty the head of a class, and what stands for its other members; not what stands for a part of one."""
-    levels = {_indent(rows[each.first - 1]) for each in here if each.name.startswith(f"{one.name}.")}
+    levels = {indent(rows[each.first - 1]) for each in here if each.name.startswith(f"{one.name}.")}
     rows[one.first - 1] = ""
     for number in range(one.first, len(rows)):
         row = rows[number]
         if row and not row[0].isspace():
             return
-        if _indent(row) in levels and (_GAP.match(row) or placeholder(row, old, "x.py")):
+        if indent(row) in levels and (_GAP.match(row) or placeholder(row, old, "x.py")):
             rows[number] = ""
 
 
@@ -316,7 +282,7 @@ def _keys(text: str, language: str) -> Iterator[Symbol]:
     places = positions.in_toml(text) if language == "toml" else positions.in_yaml(yaml.compose(text))
     rows = text.rstrip("\n").split("\n")
     paths = sorted(places, key=lambda path: (places[path], len(path)))
-    for n, path in enumerate(paths[:_KEYS]):
+    for n, path in enumerate(paths):
         behind = (places[one][0] - 1 for one in paths[n:] if one[: len(path)] != path)
         last = next(behind, len(rows))
         while not rows[last - 1].strip() or rows[last - 1].lstrip().startswith("#"):
@@ -363,10 +329,6 @@ def _decorated(lines: Sequence[str], first: int) -> int:
     return first
 
 
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
-
-
 # -- where each block goes ---------------------------------------------------------------------------
 
 
@@ -378,7 +340,25 @@ class Settling(Struct):
     person: Person
     note: Callable[[str], object]
     #: Which line has a name in a file.
-    _lines: dict[tuple[str, str], int] = field(default_factory=dict)
+    _lines: dict[str, int] = field(default_factory=dict)
+
+    def one_option(self, text: str) -> str:
+        """Return an answer with the one option that a person takes, if headings begin several with blocks; if none is
+        taken, without them. All lines keep their numbers.
+        """
+        spans = _spans(text)
+        heads = [one.start() for one in _OPTION.finditer(text)]
+        heads = [at for at in heads if not any(span.start < at < span.end for span in spans)]
+        parts = [text[begin:end] for begin, end in pairwise([0, *heads, len(text)])]
+        instead = "lternatively" in "".join(parts[1:2])[:40]  # of what is above it
+        options = [part for part in parts[not instead :] if _spans(part)]
+        if len(options) < 2:
+            return text
+        titles = [re.sub(r"[*#_>]|:\W*$", "", part.strip().partition("\n")[0]) for part in options]
+        choices = {f"{n}": (f"{n}", one_line(title, 70)) for n, title in enumerate(titles, 1)}
+        taken = self._answer("The answer has several ways to do the same. Which one?", choices)
+        others = [part for n, part in enumerate(options, 1) if f"{n}" != taken]
+        return "".join("\n" * part.count("\n") if part in others else part for part in parts)
 
     def settle(self, text: str) -> str:
         """Return the answer with a file for each block. Raises NothingToApplyError."""
@@ -414,8 +394,7 @@ class Settling(Struct):
         path = self._file_of(block, "" if is_code else raw)
         if path:
             return self._as_edit(path, block, block.body) if is_code else f"\n{path}\n{raw}"
-        self.note(f"line {block.line}: the block is left out, as nothing says which file it is for")
-        return ""
+        return self._noted(block, "left out, as nothing says which file it is for")
 
     def _file_of(self, block: Block, patch: str) -> str:
         """Return the file that a block is for, by its words or by where it fits, else by the person; "" for none."""
@@ -423,7 +402,7 @@ class Settling(Struct):
         wanted = language_of(f"x.{label}") or label
         files = [path for path in self.files if language_of(path) == wanted != "" and path[-4:] != ".pyi"]
         files = files or [*self.files]
-        words = [word.rstrip(".") for word in re.findall(r"[\w./-]+", block.above)]
+        words = re.findall(r"[\w./-]*\w", block.above)
         fresh = [word for word in words if is_surely_file(word) and word not in files and not self._is_short(word)]
         said = [path for path in files if path in words]
         said = said or [path for path in files if path.rpartition("/")[2] in words]
@@ -471,26 +450,30 @@ class Settling(Struct):
         if not old or (whole and keeps and not lost):
             return named
         found = self._merged(path, block, body, partial(self._which, block.line))
+        if found and not found.known and _MEMBER.match(body):
+            found = None
         if not found and lost and keeps and body.startswith(old.partition("\n")[0]):
             found = Merged(body, ("everything",), known=True)
         if not found and (whole or lost):
             return named  # and is refused, with what to do
-        why = "" if found else f"left out, its place in {path} is not certain; ask for a diff"
-        if found and found.text.rstrip() == old.rstrip():
-            why = f"left out, {path} has it already; if it is to go, ask for a diff"
-        elif found and not found.known:
-            question = f"Line {block.line}: {path} does not have it. {block.begins}"
-            adding = {} if _MEMBER.match(body) else {"a": ("a", "add it at the end")}
-            why = "" if self._answer(question, adding) else f"left out, nothing in {path} has its name"
-        for name in found.names if found and not why else ():
-            before = self._lines.setdefault((path, name), block.line)
+        if not found:
+            return self._noted(block, f"left out, its place in {path} is not certain; ask for a diff")
+        if found.text.rstrip() == old.rstrip():
+            return self._noted(block, f"left out, {path} has it already; if it is to go, ask for a diff")
+        adding = {"a": ("a", "add it at the end")}
+        question = f"Line {block.line}: {path} does not have it. {block.begins}"
+        if not (found.known or self._answer(question, adding)):
+            return self._noted(block, f"left out, nothing in {path} has its name")
+        for name in found.names:
+            before = self._lines.setdefault(f"{path}: {name}", block.line)
             if before != block.line and name in known:
                 words = f"Lines {before} and {block.line} both have {name} of {path}. Take one of the blocks out."
                 raise NothingToApplyError(words)
-        if found and not why:
-            self.files[path] = found.text
-            why = f"{', '.join(found.names)} in {path}"
-        self.note(f"line {block.line}: {why}")
+        self.files[path] = found.text
+        return self._noted(block, f"{', '.join(found.names)} in {path}")
+
+    def _noted(self, block: Block, words: str) -> str:
+        self.note(f"line {block.line}: {words}")
         return ""
 
     def _which(self, line: int, places: Sequence[Symbol]) -> Symbol | None:
@@ -499,7 +482,9 @@ class Settling(Struct):
         return places[int(answer) - 1] if answer else None
 
     def _answer(self, words: str, choices: Mapping[str, tuple[str, str]]) -> str:
-        return _answer(self.person, words, choices, "none: leave the block out")
+        choices = {**choices, "n": (_NONE, "none: leave it out")}
+        reply = self.person.answer(UserQuestion("block", (words,), choices, _NONE))
+        return reply.text if reply.answer == "feedback" else reply.answer.removeprefix(_NONE)
 
 
 def _bare(text: str) -> str:

@@ -50,12 +50,10 @@ def _list(options: Namespace, project: Path) -> int:
     registry = registry_of(project)
     definitions = [registry.definitions[name] for name in registry.names()]
     if options.json:
-        common.print_json(
-            [
-                {name: value for name, value in row.items() if name != "text"}
-                for row in [{**json_object(one), "digest": one.digest} for one in definitions]
-            ]
-        )
+        rows = [{**json_object(one), "digest": one.digest} for one in definitions]
+        for row in rows:
+            del row["text"]
+        common.print_json(rows)
         return EXIT_OK
     width = max(len(definition.tool_name) for definition in definitions)
     for definition in definitions:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rails.cli import main
-from rails.commands.pasted import Merged, NothingToApplyError, Settling, merged, one_option, with_fence
+from rails.commands.pasted import NothingToApplyError, Settling, merged, with_fence
 from rails.session.ask_user import UserReply
 from rails.session.project import registry_of
 from tests.commands.terminal import Terminal
@@ -81,8 +81,8 @@ def pasted(answer, *typed, **more):
     person = Typist(*typed)
     notes = []
     tools = registry_of(Path.cwd()).shapes()
-    answer = with_fence(one_option(answer, person))
-    text = Settling({**FILES, **more.get("files", {})}, tools, person, notes.append).settle(answer)
+    settling = Settling({**FILES, **more.get("files", {})}, tools, person, notes.append)
+    text = settling.settle(with_fence(settling.one_option(answer)))
     assert not person.typed
     return text, person.asked, notes
 
@@ -145,9 +145,8 @@ def test_what_does_not_surely_fit_is_not_put_anywhere(block):
 
 
 def test_a_method_of_two_classes_is_asked_about_and_a_shortened_class_is_not_put_over_the_whole(project):
-    two = {
-        "a.py": "class A:\n    def run(self):\n        1\n\n    def stop(self):\n        0\n\n\nclass B:\n    def run(self):\n        2\n"
-    }
+    first = "class A:\n    def run(self):\n        1\n\n    def stop(self):\n        0\n"
+    two = {"a.py": f"{first}\n\nclass B:\n    def run(self):\n        2\n"}
     block = "In `a.py`:\n\n```python\n    def run(self):\n        3\n```\n"
     text, asked, _ = pasted(block, "2", files=two)
     assert [words for _, words in asked[0].choices.values()][:2] == ["A.run, line 2", "B.run, line 10"]
@@ -207,7 +206,7 @@ def test_a_block_without_a_name_gets_the_file_that_a_person_names(project):
     assert "\n`lib/days.py`\n" in pasted(block, "f lib/days.py")[0]
     text, _, notes = pasted(f"{block}\nIn `src/store.py`:\n\n```python\nimport re\n```\n", "n")
     assert "lib" not in text
-    assert notes[0] == "line 3: the block is left out, as nothing says which file it is for"
+    assert notes[0] == "line 3: left out, as nothing says which file it is for"
 
 
 def test_a_shortened_body_is_refused_with_the_line_that_stands_for_the_rest(project, capsys):
