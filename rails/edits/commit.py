@@ -40,7 +40,10 @@ def commit_session(project: Path, session: str, title: str) -> Committed:
 
     Raises WorkspaceError, with nothing changed, if that is not possible cleanly.
     """
-    changes = _net_changes(project, session)
+    changes = net_changes(project, session)
+    later = [str(change.path) for change in changes if read_file(project, change.path) != change.after]
+    if later:
+        raise WorkspaceError(f"Changed since the session: {', '.join(later)}. Nothing was committed; do it by hand.")
     repository = _Repository.around(project)
     repository.check_idle()
     names = [repository.name(change) for change in changes]
@@ -76,18 +79,15 @@ def backup_branch(project: Path) -> str:
     raise WorkspaceError("The backup branch could not be made in your repository. Nothing was started.")
 
 
-def _net_changes(project: Path, session: str) -> list[FileChange]:
+def net_changes(project: Path, session: str) -> list[FileChange]:
+    """Return a session's changes, one a file, from before its first to after its last."""
     history = History(project)
     net: dict[str, FileChange] = {}
     for step in history.steps(session):
         for change in history.restore_point(step).changes:
             first = net.get(str(change.path), change)
             net[str(change.path)] = FileChange(change.path, first.before, change.after, change.mode)
-    changes = [change for change in net.values() if change.before != change.after]
-    later = [str(change.path) for change in changes if read_file(project, change.path) != change.after]
-    if later:
-        raise WorkspaceError(f"Changed since the session: {', '.join(later)}. Nothing was committed; do it by hand.")
-    return changes
+    return [change for change in net.values() if change.before != change.after]
 
 
 class _Repository(Struct, frozen=True):

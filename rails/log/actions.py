@@ -16,11 +16,10 @@ from rails.core.builtin_tools import (
     SEARCH_FILES,
 )
 from rails.core.events.approval import ApprovalOpened
-from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.turn import McpRequestFormulated
 from rails.core.text import counted, one_line
-from rails.core.tool_request import Json
+from rails.core.tool_request import Json, ToolResult
 
 #: Parameters that name a file, in our tools and in those of the originals.
 _PATHS: Final = ("file_path", "path", "new_path")
@@ -77,12 +76,9 @@ def is_of_agent(asked: ApprovalOpened) -> bool:
     return asked.kind == "user" and not asked.id.startswith("user-")
 
 
-def result_of_person(request_id: str, words: str, by: str) -> ToolExecutionResult:
-    """Return the event of an answer to ``ask_user``."""
-    text = f"The user answers: {words}"
-    return ToolExecutionResult(
-        ids=(request_id,), ok=True, text=text, tool=ASK_USER.name, facts={"by": by}, duration_ms=0.0
-    )
+def result_of_person(words: str, by: str) -> ToolResult:
+    """Return the result of ``ask_user`` that a person answered."""
+    return ToolResult(True, f"The user answers: {words}", facts={"by": by})
 
 
 def how_to_answer(session_id: str) -> str:

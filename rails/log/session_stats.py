@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct, field
 
@@ -37,6 +37,7 @@ from rails.core.events.turn import (
 from rails.core.events.values import object_to_json
 from rails.core.json_text import json_object
 from rails.core.lazy_pattern import lazy
+from rails.core.outcomes import SessionEnd, outcome_for
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 from rails.log.actions import is_of_agent, question_text
@@ -72,7 +73,6 @@ _READ: Final = frozenset(
         ToolExecutionResult,
         CheckpointEvent,
         HumanSteered,
-        LlmError,
         Undo,
         WorkflowStart,
         WorkflowEnd,
@@ -132,9 +132,9 @@ class SessionStats(Struct):
     failed: int = 0
 
     @property
-    def ending(self) -> str:
+    def ending(self) -> SessionEnd | Literal[""]:
         """The outcome, "asked" with an open question, "" if unknown."""
-        return self.outcome or ("asked" if self.waiting else "")
+        return outcome_for(self.outcome) if self.outcome else ("asked" if self.waiting else "")
 
     def add(self, record: Record) -> None:
         """Count ``record``; its large values should be whole."""
@@ -186,7 +186,7 @@ class SessionStats(Struct):
                 self.asks = is_of_agent(asked)
             case ApprovalClosed():
                 self.waiting = 0
-                self.question = ""
+                self.question = self.outcome = self.message = ""
             case CheckpointEvent(paths=paths):
                 for path in paths:
                     _remember(self.paths, path)
@@ -208,13 +208,11 @@ class SessionStats(Struct):
                 self.question = ""
             case HumanSteered(about="handoff"):
                 self._landmark(record)
-                self.message = record.message
-            case HumanSteered(about="conversation", answer=answer):
+            case HumanSteered(about="conversation", answer=answer, text=text):
                 self.outcome = answer
+                self.message = text or ""
             case HumanSteered(about=about) if about == DENIED:
                 self.unattended = 0
-            case LlmError(error=error):
-                self.message = error
 
     def _result(self, event: ToolExecutionResult) -> None:
         self.tested = event.ok if event.ran_tests else self.tested and not event.changes

@@ -23,7 +23,7 @@ from rails.log.session_stats import SessionStats
 
 SUMMARY_NAME: Final = "summary.json"
 #: Changes with every change of the stats; another version is counted again.
-VERSION: Final = 3
+VERSION: Final = 4
 #: Records that are counted again rather than writing the file for them.
 _FEW: Final = 50
 #: Bytes at the end of a line that have the record's hash.

@@ -27,13 +27,13 @@ class EventStream:
         self._live = Live(cost)
         self._seq = 0
         self._partial = ""
-        self._pause = "asked"
+        self._pause = "stopped"
 
     def __call__(self, record: Record) -> None:
         """Write a record."""
         self._seq = record.seq
         for signal in self._live.add(record):
-            self._pause = {"end": "", "error": "error"}.get(signal.kind, "asked")
+            self._pause = {"end": "", "error": "error"}.get(signal.kind, "stopped")
             self._write(signal)
 
     def partly(self, text: str) -> None:
@@ -43,7 +43,7 @@ class EventStream:
         self._partial = text
 
     def close(self) -> None:
-        """End the stream; a session that pauses has an ``end``, too."""
+        """End the stream; a run that a person or a signal stopped has an ``end``, too."""
         if self._pause:
             self._own("end", outcome=self._pause, message="The session pauses; ai-rails run --resume continues it.")
         if self._form == "jsonl":

@@ -36,6 +36,7 @@ from rails.core.events.turn import (
     ToolRequestValidationFailed,
     ToolStatus,
 )
+from rails.core.outcomes import outcome_for
 from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
 
@@ -124,8 +125,16 @@ class Live:
         if prose := (event.prose or "").strip():
             yield "text-delta", {"delta": prose, "processedDelta": prose, "format": "markdown"}
         usage = event.usage
-        used: _Facts = {"input": usage.input_tokens, "output": usage.output_tokens, "cost": self._cost(model, usage)}
-        yield "cost", {**used, "model": model, "seconds": round((event.duration_ms or 0) / 1000, 1)}
+        yield (
+            "cost",
+            {
+                "input": usage.input_tokens,
+                "output": usage.output_tokens,
+                "cost": self._cost(model, usage),
+                "model": model,
+                "seconds": round((event.duration_ms or 0) / 1000, 1),
+            },
+        )
 
     def _approval(self, record: Record) -> Iterator[tuple[str, _Facts]]:
         match record.event:
@@ -157,14 +166,18 @@ class Live:
         tool, path = self._requests.setdefault(event.id, (event.tool, event.path))
         self._open.add(event.id)
         original = self._text[event.start : event.end] if event.start >= 0 else event.content
-        data: _Facts = {
+        return "json-tool-block", {
             "toolId": event.id,
             "toolType": event.tool or tool,
             "path": one_line(event.path or path, _WORDS),
+            "content": self._executed.get(event.id, original) if event.corrected else original,
+            "original": original,
+            "validationPassed": event.passed,
+            "corrected": event.corrected,
+            "verdict": event.verdict,
+            "status": "complete",
+            "state": "processing",
         }
-        data |= {"content": self._executed.get(event.id, original) if event.corrected else original}
-        data |= {"original": original, "validationPassed": event.passed, "corrected": event.corrected}
-        return "json-tool-block", {**data, "verdict": event.verdict, "status": "complete", "state": "processing"}
 
     def _judged(self, event: GateVerdict) -> Iterator[tuple[str, _Facts]]:
         new = [finding for finding in event.verdict.findings if finding.new]
@@ -210,7 +223,7 @@ def _frame(record: Record) -> Iterator[tuple[str, _Facts]]:
             yield "handoff", {"state": "written", "message": message}
         case HumanSteered(about="handoff", answer=answer):
             yield "handoff", {"state": answer, "message": message}
+        case WorkflowEnd(outcome=outcome) | HumanSteered(about="conversation", answer=outcome):
+            yield "end", {"outcome": outcome_for(outcome), "message": message}
         case HumanSteered(about=about, answer=answer, by=by):
             yield "steered", {"about": about, "answer": answer, "by": by, "message": message}
-        case WorkflowEnd(outcome=outcome):
-            yield "end", {"outcome": outcome, "message": message}

@@ -24,6 +24,7 @@ from rails.core.events.session import (
 from rails.core.events.turn import LlmCall
 from rails.core.events.values import StoredText
 from rails.core.json_text import json_object, to_json
+from rails.core.outcomes import outcome_for
 from rails.core.text import sha256
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
@@ -199,19 +200,19 @@ class _Frame:
             case WorkflowStart(task=task, project=project):
                 self.task = task or record.message
                 self.project = project
-            case WorkflowEnd(outcome=outcome, said=said):
-                self.outcome = outcome or "ended"
+            case (
+                WorkflowEnd(outcome=outcome, said=said) | HumanSteered(about="conversation", answer=outcome, text=said)
+            ):
+                self.outcome = outcome_for(outcome)
                 self.message = said or record.message
             case AgentEngage(system=system):
                 self.prompts[record.agent_role] = _prompt_digest(system)
             case ApprovalOpened() as asked if is_of_agent(asked):
                 self.message = f"{question_text(asked)} {how_to_answer(record.session_id)}"
             case ApprovalClosed():
-                self.message = ""
+                self.outcome = self.message = ""
             case Undo(step=step, redo=redo):
                 self.undone = [one for one in self.undone if one != step] + [step] * (not redo)
-            case HumanSteered(about="conversation", answer=answer):
-                self.outcome = answer
             case SessionResumed():
                 self.resumed += 1
                 self.outcome = self.message = ""

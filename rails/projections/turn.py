@@ -119,8 +119,8 @@ class TurnBuilder:
                 view.ignored += (reason or record.message,)
             case Escalation(files=files) if files:
                 view.notes += (f"{record.message} ({', '.join(files)})",)
-            case HumanSteered(about="follow_up"):
-                pass  # what is sent with it says it
+            case HumanSteered(about="follow_up" | "conversation"):
+                pass  # said with what is sent, or at the end
             case Escalation() | Handoff() | HumanSteered() | ContextReduced():
                 view.notes += (record.message,)
             case OverseerAlert():

@@ -17,8 +17,10 @@ from rails.approval.pending import PendingAnswers, is_being_written
 from rails.approval.policy.file import read_policy
 from rails.approval.queue import IN_PAGE
 from rails.core import limits
+from rails.core.builtin_tools import ASK_USER
 from rails.core.errors import LogError
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened
+from rails.core.events.changes import ToolExecutionResult
 from rails.log import seek
 from rails.log.actions import is_of_agent, result_of_person
 from rails.log.reader import LOG_NAME, LogRow, Tail, full, read_lenient, session_ids, sessions
@@ -84,10 +86,14 @@ class Inbox:
         """Write the answer to an agent whose run has stopped. Raises LogError."""
         role = self.asked(question).agent
         closed = ApprovalClosed(f"answered: {words}", question.id, question.digest, question.number, "answered")
+        said = result_of_person(words, by)
+        result = ToolExecutionResult(
+            ids=(question.id,), ok=True, text=said.text, tool=ASK_USER.name, facts=said.facts, duration_ms=0.0
+        )
         with SessionLog.reopen(self._state, question.session_id) as log:
             log.append(closed, role)
-            log.append(result_of_person(question.id, words, by), role)
-        return AnswerState("answered", f"Saved. To continue: ai-rails run --resume {question.session_id}")
+            log.append(result, role)
+        return AnswerState("answered", f"Saved. The agent goes on with it: ai-rails run --resume {question.session_id}")
 
     def rule_words(self, asked: ApprovalOpened) -> str:
         """Return what the offered rule would have done in past sessions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
@@ -17,12 +18,13 @@ from rails.tools.registry import Registry
 class Deeds:
     """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
 
-    ``tested``: tests passed since the last change; ``last_run``: its result ("": none); ``files``: written
-    at any time.
+    At any time: ``written_by``, each agent's files; ``commanded``: a command or tests ran; ``tested``: tests passed
+    since the last change; ``last_run``: its result ("": none).
     """
 
     ran: set[str] = field(default_factory=set)
-    files: set[str] = field(default_factory=set)
+    written_by: dict[str, set[str]] = field(default_factory=dict)
+    commanded: bool = False
     tested: bool = False
     last_run: str = ""
     refused: bool = False
@@ -32,9 +34,9 @@ class Deeds:
         """Take note of a record."""
         match record.event:
             case AgentEngage() | HumanSteered(about="follow_up"):
-                self.ran, self.refused, self.hindered, self.tested = set(), False, False, False
+                self.ran, self.refused, self.hindered = set(), False, False
             case ToolExecutionResult() as done:
-                self._take_result(done)
+                self._take_result(done, record.agent_role)
             case ToolRequestValidationFailed():
                 self.refused = True
             case ChangeRefused() | HumanDecision(answer="deny") | GateVerdict(verdict=Verdict(status="fail")):
@@ -42,7 +44,7 @@ class Deeds:
             case FeedbackSent(codes=codes):
                 self.hindered |= "internal" in codes
 
-    def _take_result(self, done: ToolExecutionResult) -> None:
+    def _take_result(self, done: ToolExecutionResult, agent: str) -> None:
         name = done.tool
         if done.ran_tests or (done.ok and not name):
             self.tested = done.ran_tests and done.ok
@@ -51,7 +53,8 @@ class Deeds:
             self.hindered |= not (name and done.ids)  # tests of a proposal were asked for by nobody
             return
         self.ran.add(name)
-        self.files |= {change.path for change in done.changes or ()}
+        self.commanded |= name in (RUN_COMMAND.name, RUN_TESTS.name)
+        self.written_by.setdefault(agent, set()).update(change.path for change in done.changes or ())
 
     @property
     def wrote(self) -> bool:

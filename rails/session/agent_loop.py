@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -66,7 +66,7 @@ class SessionState:
     asked_otherwise: Callable[[TurnContext], TurnContext]
     standing: Callable[[], ResumeState]
     talk: Callable[[Ending], str] | None = None
-    loop: AgentLoop = field(default=cast("AgentLoop", None))
+    loop: AgentLoop = field(init=False)
     summary: Callable[[], Sequence[str]] = field(default=tuple)
     turns: int = 0
     records: list[Record] = field(default_factory=list)
@@ -104,7 +104,7 @@ class AgentLoop:
     task: str
     step: int
     messages: list[Message] = field(default_factory=list)
-    attempts: Attempts = field(default_factory=lambda: Attempts(1))
+    attempts: Attempts = field(init=False)
     rung: str = ""
     taken: int = 0
     pending: ResumeState | None = None
@@ -153,6 +153,8 @@ class AgentLoop:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
         self.pending = standing if standing.pending else None
+        if "again" in self.state.tried.rungs:
+            self.context = replace(self.context, model=self.context.model.at(WARM))
         if self.rung not in ("", "again") and not escalation.search_tool(self.context.tools):
             self.context = self.state.asked_otherwise(self.context)
         if self.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
@@ -172,7 +174,6 @@ class AgentLoop:
                 return ending
             words = self.state.talk(ending)
             if not words:
-                self.context.publish(HumanSteered("conversation", "left", "person"))
                 return Ending("left", f"You left. Go on with: ai-rails chat --resume {self._session}")
             self._go_on(words, done=is_good(ending.outcome))
 

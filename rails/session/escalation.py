@@ -55,8 +55,8 @@ _FAILURES: Final = 1_000
 class Tried:
     """A fold over records: one agent's work on its task.
 
-    ``failures`` are distinct, oldest first, with counts. ``written`` maps files to what was done, ``changed`` adds
-    earlier agents'; ``said``: a person's words since the task.
+    ``failures`` are distinct, oldest first, with counts. ``written`` maps files to what was done; ``said``: a person's
+    words since the task.
     """
 
     agent: str = ""
@@ -65,7 +65,6 @@ class Tried:
     answers: int = 0
     failures: dict[str, int] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
-    changed: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     rungs: list[str] = field(default_factory=list)
     last: LlmResponse | None = None
@@ -79,13 +78,13 @@ class Tried:
         """Return this with a record; a new one where an agent begins."""
         match record.event:
             case AgentEngage() as begun:
-                return Tried(begun.agent, begun.task, begun.original or begun.first_message, changed=self.changed)
+                return Tried(begun.agent, begun.task, begun.original or begun.first_message)
             case LlmResponse() as answer:
                 self.answers = self.answers + 1
                 self.last = answer
             case Escalation(rung=rung):
                 self.rungs.append(rung)
-            case HumanSteered(about=about, text=str(text)) if text and about != "handoff":
+            case HumanSteered(about=about, text=str(text)) if text and about not in ("handoff", "conversation"):
                 self.said.append(text)
         for failure in dict.fromkeys(failures_in(record)):
             # Seen again, it is the newest: the page keeps what came last.
@@ -93,9 +92,7 @@ class Tried:
         while len(self.failures) > _FAILURES:
             del self.failures[next(iter(self.failures))]
         if isinstance(done := record.event, ToolExecutionResult) and done.ok:
-            changes = {change.path: change.kind for change in done.changes or ()}
-            self.written |= changes
-            self.changed |= changes
+            self.written |= {change.path: change.kind for change in done.changes or ()}
         return self
 
 

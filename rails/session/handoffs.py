@@ -11,8 +11,6 @@ No agent can write there. A killed session writes the same files again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
 from textwrap import indent
 
@@ -21,6 +19,7 @@ from msgspec import Struct
 from rails.agents.output import check_output
 from rails.agents.template import Agent, read_template
 from rails.core import atomic_file, limits
+from rails.core.changes import ChangeSet
 from rails.core.errors import UsageError, WorkspaceError
 from rails.core.text import head_and_tail, one_line
 
@@ -91,32 +90,23 @@ def answer_name(step: int, agent: str) -> str:
     return f"{2 * step + 1:02}_{agent}_answer.md"
 
 
-def text_for(sender: Agent, receiver: str, result: str, changed: Mapping[str, str], difference: str = "") -> str:
-    """Return ``receiver``'s input."""
+def text_for(sender: Agent, receiver: str, result: str, made: ChangeSet) -> str:
+    """Return ``receiver``'s input; the difference is quoted, as the last JSON is the result."""
     whole = result.strip()
     body, left_out = head_and_tail(  # bare JSON is read as a result; not so below words
         f"```json\n{whole}\n```" if (sender.schema is not None and whole.startswith("{")) else whole,
         limits.HANDOFF_CHARS,
     )
     cut = [f"[{left_out} characters left out; the whole result is in the file before this one.]"] if left_out else []
-    files = [f"- {one_line(path, 200)} ({kind})" for path, kind in islice(changed.items(), 100)]
-    files += [f"- and {len(changed) - 100} more"] if len(changed) > 100 else []
     parts = [f"# From {sender.name} to {receiver}", f"Result of the agent {sender.name}:", body, *cut]
-    parts += ["## Files changed in this session", "\n".join(files)] if files else []
-    if difference:
-        shown, _ = head_and_tail(difference, limits.HANDOFF_CHARS)
-        fence = "~~~~"
-        while fence in shown:
-            fence += "~"
-        parts += [f"{fence}diff\n{shown}\n{fence}"]
+    if made:
+        files = "\n".join(f"- {one_line(str(one.path), 200)} ({one.kind})" for one in made.changes)
+        parts += ["## Files changed in this session", head_and_tail(files, limits.PAGE_CHARS)[0], _quoted(made.diff())]
     return "\n\n".join(parts) + "\n"
 
 
 def for_review(given: str, last_run: str) -> str:
-    """Return a reviewer's further input, the task and its tests.
-
-    Both are quoted: the hand-off's last JSON is the result.
-    """
+    """Return a reviewer's further input, the task and its tests, both quoted."""
     tests = "No tests were run since the last change."
     if last_run:
         tests = f"What ran last since the last change, tests or a command:\n\n{_quoted(last_run)}"

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from rails.agents.template import Agent
-from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.conversation import Message, ModelAnswer
 from rails.core.events.turn import OutputRefused
 from rails.core.outcomes import SessionEnd
@@ -27,46 +26,39 @@ if TYPE_CHECKING:
 
 _FENCED: Final = re.compile(r"^ {0,3}(`{3,}+|~{3,}+).*?^ {0,3}\1", re.MULTILINE | re.DOTALL)
 #: A block of code, as its label says or leaves open; data and what a command printed are none.
-_DATA: Final = "json|ya?ml|toml|xml|csv|te?xt|console|(?:ba)?sh|shell|output|log|diff"
-_CODE: Final = re.compile(rf"[`~ ]++(?!(?:{_DATA})\b)[^\n]*\n", re.IGNORECASE)
+_CODE: Final = re.compile(r"[`~ ]++(?!(?:json|ya?ml|toml|text|(?:ba|z)?sh|powershell|diff)\b)[^\n]*\n", re.IGNORECASE)
 _VERBS: Final = (
-    "adapted|added|adjusted|applied|changed|converted|corrected|created|deleted|extended|fixed|implemented|improved|"
-    "inserted|migrated|modified|moved|patched|refactored|removed|renamed|replaced|resolved|reworked|rewritten|"
-    "simplified|updated|wrapped|written"
+    "added|applied|changed|corrected|created|deleted|fixed|implemented|improved|modified|moved|refactored|removed|"
+    "renamed|replaced|resolved|simplified|updated|written"
 )
 _NOT: Final = re.compile(
-    r"\b(?:no|not|nothing|never|cannot|can't|could|couldn't|unable|without|if|when|would|should|need"
-    r"|(?:is|was|were|been) already|to (?:see|check|verify))\b",
-    re.I,
+    r"\b(?:not|nothing|\w+n['’]t|if|when|once|would|should|to (?:see|check|verify))\b|^\W*no\b[^,;]*\Z", re.I
 )
-_BY: Final = r"I(?:['’]ve| have)?|we(?:['’]ve| have)?|ha(?:s|ve) been|was|were|(?:is|are) now"
-_HOW: Final = "(?:now |just |also |already |all |successfully |gone ahead and )*"
-_ENDED: Final = "(?:all )?done|finished|completed?"
-#: "I have fixed it", "leap.py was updated", "Changes made:", "The task is done."
+#: Not "was": that mostly tells of the code, or of what others did.
+_BY: Final = r"I(?:['’]ve| have)?|ha(?:s|ve) been|(?:is|are) now"
+_HOW: Final = "(?:just |also |already |successfully )*"
+#: "I have fixed it", "- Updated the parser", "Changes made:", "Done.", "The task is complete."
 #: Not "created by the caller": that says what the code does.
 _CHANGE: Final = re.compile(
     rf"\b(?:{_BY}) {_HOW}(?:{_VERBS})\b(?! (?:by|when|if|in)\b)"
-    rf"|^[ \t*#-]*(?:changes (?:made|applied)|{_HOW}(?:{_VERBS})\b)"
-    rf"|^[ \t*#]*(?:{_ENDED})[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are|task) (?:now )?(?:{_ENDED})\b(?! (?:by|already)\b)"
-    r"|\b(?:bug|problem|issue|error|crash)s? (?:is|are) (?:now )?(?:fixed|resolved|gone)\b"
-    rf"|\bI(?:['’]ve| have)? {_HOW}made (?:the|this|these|that) changes?\b|\b(?:changes?|fix) ha(?:s|ve) been made\b",
+    rf"|^[ \t*-]*{_HOW}(?:{_VERBS})\b|^[ \t*#-]*changes made\b"
+    r"|^[ \t*#]*(?:all )?done[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are) (?:now )?(?:done|completed?)\b(?! (?!and\b)\w)"
+    r"|\b(?:bug|issue)s? (?:is|are) (?:now )?fixed\b"
+    r"|\bI(?:['’]ve| have)? (?:already )?made (?!no )(?:\w+ ){0,2}changes?\b",
     re.IGNORECASE | re.MULTILINE,
 )
-#: "All tests pass", "The suite is green", "pytest: 12 passed".
+#: "All tests pass", "The suite is green".
 _PASSING: Final = re.compile(
-    r"\b(?:(?:py)?tests?|suite|checks)\b(?! that)[^.\n]{0,40}"
-    r"\b(?:pass(?:es|ed|ing)?\b(?! (?:an?|the) | `)|succeed(?:s|ed)?\b|(?:are|is) green\b)|\b\d+ passed\b",
+    r"\b(?:tests?|suite|checks)\b(?! that)[^.\n]{0,40}\b(?:pass(?:es|ed|ing)?\b(?!-| (?:an?|the) | `)|green\b)"
+    r"|\ball green\b",
     re.IGNORECASE,
 )
-#: "I ran `make build`", "We executed the tests".
-_RUN: Final = re.compile(
-    r"\b(?:I|we)(?:['’]ve| have)? (?:also |then |just |now )?(?:ran|run|executed)\b(?! (?:into|out))", re.IGNORECASE
-)
-_NAME: Final = r"(?!(?:node|next|vue|three)\.js\b|os\.path\b)[\w./-]*\w\.[A-Za-z]\w{0,5}\b(?!\(|\.\w)"
+_RUN: Final = re.compile(r"\bI ran\b", re.IGNORECASE)
+_NAME: Final = r"(?!(?:node|next|vue|three)\.js\b|os\.path\b)[\w./-]*\w\.(?-i:[a-z])\w{0,5}\b(?!\(|\.\w)"
 _FILES: Final = rf"`?{_NAME}`?(?:(?:,? and|,) `?{_NAME}`?)*"
 #: "I updated a.py and b.py", "Added a test to test_a.py", "a.py was changed"; a.b(…) is no file, and no Node.js.
 _FILE_CHANGE: Final = re.compile(
-    rf"(?:\b(?:{_BY}) |^[ \t*#-]*){_HOW}(?:{_VERBS}) "
+    rf"(?:\b(?:{_BY}) |^[ \t*-]*){_HOW}(?:{_VERBS}) "
     rf"(?:[^.\n]{{0,60}}?(?<!like)(?<!as) (?:in|into|to) )?(?:the |files? )*({_FILES})"
     rf"|({_FILES}) (?:ha(?:s|ve) been|was|were|(?:is|are) now) {_HOW}(?:{_VERBS})\b",
     re.IGNORECASE | re.MULTILINE,
@@ -74,9 +66,9 @@ _FILE_CHANGE: Final = re.compile(
 #: "Nothing has to change", "store.py handles tabs already", "no fix is needed", "I didn't touch it", "it cannot be
 #: done"; "No further changes are needed" says that there were some.
 _REASON: Final = re.compile(
-    r"(?i)\b(?:nothing(?! (?:else|more|further))|unchanged|already|cannot|impossible"
-    r"|(?:no|not|never|\w{2,6}n['’]t) (?!(?:other|further|more|additional|longer)\b)(?:[\w-]+ ){0,2}"
-    r"(?:chang|edit|fix|modif|touch|need|necessary|requir|to do\b|add|updat|writ|wrote))"
+    r"(?i)\b(?:nothing(?! (?:else|more|further))|unchanged|already|cannot"
+    r"|(?:no|not|\w{2,6}n['’]t) (?!(?:other|further|more|additional|longer)\b)(?:[\w-]+ ){0,2}"
+    r"(?:chang|edit|need|requir))"
     r"|必要は?ありません|不要|できません"
 )
 #: The last sentence, or the last but a short one ("Please tell me.").
@@ -119,8 +111,8 @@ _NO_REASON: Final = (
     "say in one sentence why nothing has to change."
 )
 _NO_CHANGE: Final = (
-    "You say that something was changed or done ({words}); nothing was written in this session. Send the change, or "
-    "say in one sentence why nothing has to change."
+    "You say that something was changed or done ({words}); nothing was written since you were asked. Send the change, "
+    "or say in one sentence why nothing has to change."
 )
 _NO_TESTS: Final = (
     "You say that tests pass ({words}); no tests were run in this session since the last change. Run them, or say that "
@@ -137,14 +129,16 @@ _NO_FILE: Final = (
 
 
 def _unshown(plain: str, deeds: Deeds, *, edits: bool) -> Iterator[str]:
+    written = set().union(*deeds.written_by.values())
     for sentence in _SENTENCE.findall(plain[:20_000]):
         files = re.findall(_NAME, _said(_FILE_CHANGE, sentence)) if edits else ()
-        lost = [name for name in files if not any(f"/{path}".endswith(f"/{name}") for path in deeds.files)]
+        lost = [name for name in files if not any(f"/{path}".endswith(f"/{name}") for path in written)]
+        # A file that was written for what was asked before may be told of again.
         claims = (
-            (_NO_CHANGE, edits and not deeds.wrote and _said(_CHANGE, sentence)),
+            (_NO_CHANGE, edits and not deeds.wrote and (lost or not files) and _said(_CHANGE, sentence)),
             (_NO_FILE, lost),
             (_NO_TESTS, not deeds.tested and _said(_PASSING, sentence)),
-            (_NO_RUN, deeds.ran.isdisjoint((RUN_COMMAND.name, RUN_TESTS.name)) and _said(_RUN, sentence)),
+            (_NO_RUN, not deeds.commanded and _said(_RUN, sentence)),
         )
         words = repr(" ".join(sentence.split())[:120])
         yield from (told.format(words=words, file=", ".join(lost)) for told, unshown in claims if unshown)

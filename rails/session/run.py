@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -20,14 +19,14 @@ from rails.agents.output import VERDICTS, json_of, verdict_of
 from rails.agents.template import Agent, named
 from rails.config.prices import Price
 from rails.core import limits
+from rails.core.changes import ChangeSet
 from rails.core.errors import FAULT, RailsError, UsageError
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
 from rails.core.outcomes import is_good, outcome_for
-from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import read_file, recover
-from rails.edits.checkpoints import History, in_effect
+from rails.edits.commit import net_changes
 from rails.gate.enforcement import CheckModes
 from rails.gate.support.settings import Enforcement
 from rails.log.reader import read_strict
@@ -46,6 +45,7 @@ from rails.session.proposal import attended
 from rails.session.resume import ResumeState, hashes_of, resume_state
 
 _Event = TypeVar("_Event", AgentFinished, Handoff)
+_PROSE = (".md", ".rst", ".txt")
 #: Lines of a hand-off that its question shows; the file has all of it.
 _SHOWN_LINES = 12
 
@@ -101,9 +101,10 @@ class Session(OpenSession):
             raise
         except FAULT as error:
             ending = self._broken(error, ending)
-        if ending.outcome not in PAUSED:
-            self.publish(WorkflowEnd(ending.message, ending.outcome))
-        return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
+        paused = ending.outcome in PAUSED
+        pause = HumanSteered("conversation", ending.outcome, "", text=ending.message)
+        self.publish(pause if paused else WorkflowEnd(" ".join(ending.message.split()), ending.outcome))
+        return replace(ending, session_id=self.log.session_id)
 
     def _broken(self, error: BaseException, ending: Ending | None) -> Ending:
         fault = fault_event("the session was closed" if ending else "the session went on", error)
@@ -116,33 +117,33 @@ class Session(OpenSession):
     def _chain(self, at: ResumeState) -> Ending:
         if at.stopped:
             return Ending(outcome_for(at.stopped), at.why)
-        ending, handed, step, back = self._before(), at.handed, at.finished, False
+        ending, handed, step = self._before(), at.handed, at.finished
         while step < len(self.job.tasks):
             role, task = self.job.tasks[step]
-            interrupted = at if step == at.finished and at.messages else None
-            if not interrupted and step and not back and not (step == at.finished and (at.agreed or at.again)):
-                offered = at.offered if step == at.finished else ""
-                text, back = self._hand_over(step - 1, self._result(), offered)
+            resumed = at if step == at.finished else None
+            if step and not (resumed and (resumed.messages or resumed.agreed or resumed.again)):
+                text, back = self._hand_over(step - 1, self._result(), resumed.offered if resumed else "")
                 if text is None:
                     return self._waiting(step)
                 handed = text
                 if back:
-                    step, at = step - 1, ResumeState(self.job.tasks, finished=-1)
+                    step -= 1
+                    at = ResumeState(self.job.tasks, finished=step, agreed=True)
                     continue
-            resumed = at if step == at.finished else None
-            back = False
             ending = self.engage_agent(role, task, previous_tool_output=handed, step=step, resumed=resumed)
             if ending.outcome == "rejected" and step and self.reviews < self.job.max_reviews:
                 self.reviews += 1
-                handed, back = self._revise(role, step), True
-                step, at = step - 1, ResumeState(self.job.tasks, finished=-1)
+                author = self._author(step)
+                handed = self._revise(role, step, author)
+                step = author
+                at = ResumeState(self.job.tasks, finished=step, agreed=True)
                 continue
             if not is_good(ending.outcome):
                 return ending
             step += 1
         if len(self.job.tasks) > 1:
             self._hand_over_last()
-        if self.state.tried.changed and is_good(ending.outcome):
+        if any(self.state.deeds.written_by.values()) and is_good(ending.outcome):
             return replace(ending, outcome="changed")
         return ending
 
@@ -185,10 +186,24 @@ class Session(OpenSession):
             context.publish(AgentFinished(ending.message, agent_role, ending.outcome, result))
         return ending
 
-    def _revise(self, reviewer: str, step: int) -> str:
+    def _author(self, end: int) -> int:
+        """Return the step before ``end`` that wrote what is reviewed: code, else tests or documents; the last such."""
+        from rails.gate.weakened_tests import TEST_FILE  # needs ast, which a run without a review does without
+
+        def share(step: int) -> tuple[bool, bool, bool, int]:
+            agent = named(self.agents, self.job.tasks[step][0])
+            files = self.state.deeds.written_by.get(agent.name, ())
+            code = any(not (TEST_FILE.search(path) or path.endswith(_PROSE)) for path in files)
+            return code and agent.given_tests_only, code, bool(files), step
+
+        return max(range(end), key=share)
+
+    def _revise(self, reviewer: str, step: int, author: int) -> str:
+        """Send the work back, one step at a time; return the author's input."""
         why = f"{reviewer} did not pass this work. Correct what it finds, and nothing else."
-        text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(step - 1))
-        return self._steered(HumanSteered("handoff", "back", reviewer, text=text))
+        text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(author))
+        steered = HumanSteered("handoff", "back", reviewer, text=text)
+        return [self._steered(steered) for _ in range(author, step)][-1]
 
     def _steered(self, event: HumanSteered) -> str:
         kept = self.publish(event).event
@@ -210,10 +225,10 @@ class Session(OpenSession):
             if step == 0 and not files.has(given):
                 files.write(given, self._given())
             self._write_result(step, sender, result)
-            text = handoffs.text_for(sender, receiver, result, self.state.tried.changed, self._difference())
+            text = handoffs.text_for(sender, receiver, result, self._difference())
             if named(self.agents, receiver).gives_verdict:
-                text += self.log.masked(handoffs.for_review(self._handed_to(step), self.state.deeds.last_run))
-            offered = files.write(handoffs.next_name(step, receiver), text)
+                text += handoffs.for_review(self._handed_to(self._author(step + 1)), self.state.deeds.last_run)
+            offered = files.write(handoffs.next_name(step, receiver), self.log.masked(text))
             self._publish_handoff(sender, receiver, offered)
         return self._passed(step, sender, receiver, offered)
 
@@ -230,20 +245,18 @@ class Session(OpenSession):
             return self.job.handed
         return self.state.handoffs.read(handoffs.next_name(step - 1, self.job.tasks[step][0]))
 
-    def _difference(self) -> str:
-        history = History(self.job.project)
-        steps = in_effect(history.steps(self.log.session_id), undone=False)
-        return self.log.masked("\n".join(history.restore_point(step).diff() for step in steps))
+    def _difference(self) -> ChangeSet:
+        project = self.job.project
+        made = net_changes(project, self.log.session_id)
+        return ChangeSet(tuple(replace(change, after=read_file(project, change.path)) for change in made))
 
     def _hand_over_last(self) -> None:
         step = len(self.job.tasks) - 1
         sender = named(self.agents, self.job.tasks[step][0])
         self._publish_handoff(sender, "human", self._write_result(step, sender, self._result()))
-        for name in islice(self.state.tried.changed, limits.FILES_PER_CHANGE):
-            path = parse_path(name)
-            data = read_file(self.job.project, path) if isinstance(path, WorkspacePath) else None
-            if data is not None:
-                self.state.handoffs.keep(f"{handoffs.final_name(step + 1)}/{name}", data)
+        for change in self._difference().changes[: limits.FILES_PER_CHANGE]:
+            if change.after is not None:
+                self.state.handoffs.keep(f"{handoffs.final_name(step + 1)}/{change.path}", change.after)
 
     def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
         files = self.state.handoffs
@@ -254,7 +267,7 @@ class Session(OpenSession):
                 self.publish(HumanSteered("handoff", "stop", said.by))
                 return None, False
             by = said.by
-        text = files.read(file)
+        text = before = files.read(file)
         answer = "go"
         if wrong := handoffs.wrong_with(sender, text):
             mode = self.modes.of("input", receiver, "", "blocking")
@@ -266,10 +279,11 @@ class Session(OpenSession):
             self._told(sender, receiver, file, wrong, mode)
             text = f"{text}\n[{wrong}]\n"
             if mode == "retry":
-                answer, why = "back", f"Your result was not handed on to {receiver}:\n{wrong}\nGive all of it again."
-                text = handoffs.sent_back(why, "What it was", files.read(file), self._handed_to(step))
+                answer, by = "back", "its contract"
+                why = f"Your result was not handed on to {receiver}:\n{wrong}\nGive all of it again."
+                text = handoffs.sent_back(why, "What it was", before, self._handed_to(step))
         written = self._last(Handoff)
-        edited = written is not None and sha256(files.read(file).encode()) != written.sha256
+        edited = written is not None and sha256(before.encode()) != written.sha256
         steered = HumanSteered("handoff", answer, by, edited=edited, file=file, text=text)
         return self._steered(steered), answer == "back"
 

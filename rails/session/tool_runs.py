@@ -115,8 +115,7 @@ def _asked(context: TurnContext, request: ToolRequest) -> ToolResult:
     reply = (context.contained.human or Unattended()).answer(question)
     if reply.answer:
         said = reply.text or reply.answer
-        done = result_of_person(request.id, choices.get(said, (said, ""))[0], reply.by)
-        return ToolResult(True, done.text, facts=done.facts or {})
+        return result_of_person(choices.get(said, (said, ""))[0], reply.by)
     if (default := given.get("default")) and not reply.by.startswith("human"):
         return ToolResult(True, f"Nobody was there to answer. What you named for that counts: {default}")
     context.publish(as_logged(question))

@@ -14,7 +14,7 @@ import pytest
 
 from rails.cli import main
 from rails.core.events.session import AgentEngage, Escalation, HumanSteered, WorkflowEnd
-from rails.core.events.turn import ContextReduced
+from rails.core.events.turn import ContextReduced, OutputRefused
 from rails.log.reader import read_lenient
 from rails.models.recorded import RecordedModel
 from rails.testing.server import StubServer, says
@@ -62,7 +62,7 @@ def log_of(project):
 
 
 def said_in(events):
-    return [one.text for one in events if isinstance(one, HumanSteered) and one.text]
+    return [one.text for one in events if isinstance(one, HumanSteered) and one.about == "follow_up"]
 
 
 def test_a_follow_up_goes_on_in_the_same_session_with_all_that_was_said(chat, project):
@@ -75,6 +75,13 @@ def test_a_follow_up_goes_on_in_the_same_session_with_all_that_was_said(chat, pr
     assert sum(isinstance(one, AgentEngage) for one in events) == 1
     assert not any(isinstance(one, WorkflowEnd) for one in events)
     assert "ai-rails chat --resume" in shown
+
+
+def test_what_was_done_before_may_be_told_again_and_what_was_not_done_goes_back(chat, project):
+    answers = ["Written.", "I have updated a.txt.", "I have fixed the rest.", "No."]
+    chat([write("a.txt", "one\n"), *answers], ["write a.txt", "what did you do?", "and the rest?"])
+    (told,) = (one for event in log_of(project) if isinstance(event, OutputRefused) for one in event.refusals)
+    assert "'I have fixed the rest.'); nothing was written since you were asked" in told.message
 
 
 def test_the_model_gets_the_same_messages_after_coming_back_as_without_leaving(project, monkeypatch, capsys):

@@ -51,8 +51,8 @@ NIGHT = [
     ("has nobody there", [write("d.py"), "I cannot."], ("--approve", "ask"), 1, "denied: nobody was there"),
     ("has one turn", [call("list_files", path=".")] * 3, ("--max-turns", "1"), 1, "gave up"),
     ("is changed and reviewed", [write("r.py"), "r", None, REVIEW.format("PASS")], CHAIN, 0, "changed"),
-    ("loses its model", [write("e.py")], (), 3, "unfinished: "),
-    ("waits", [write("w.py"), "w"], ("--then", "reviewer", "--handoff", "ask"), 1, "unfinished: stopped"),
+    ("loses its model", [write("e.py")], (), 3, "broke off with an error: "),
+    ("waits", [write("w.py"), "w"], ("--then", "reviewer", "--handoff", "ask"), 1, "waits: the hand-off"),
 ]  # fmt: skip
 
 

@@ -189,7 +189,7 @@ def test_c14_04_each_answer_is_a_file_by_role_and_time_and_none_overwrites_anoth
 def test_markdown_tells_the_story(records):
     text = FORMATS["markdown"](records)
     for words in (
-        "Done: `Done.`",
+        "Changed: `Done.`",
         "1 approved, 1 denied",
         " tokens in, ",
         " from the cache, 60 tokens out",

@@ -28,7 +28,7 @@ def outcomes(*events, log):
 
 def test_a_whole_session(log):
     view = session_view(log.demo())
-    assert (view.task, view.project, view.outcome, view.message) == ("bump a", "/p", "done", "All done.")
+    assert (view.task, view.project, view.outcome, view.message) == ("bump a", "/p", "changed", "All done.")
     assert (view.agents, view.models) == (("coder",), ("recorded:demo",))
     assert [turn.outcome for turn in view.turns] == ["refused", "findings", "denied", "applied", "answered"]
     assert [turn.failed for turn in view.turns] == [True, True, True, False, False]

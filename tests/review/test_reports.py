@@ -151,7 +151,7 @@ def test_the_list_has_a_sparkline_and_explains_its_marks():
     assert "✕✕■" in text
     assert "✕ checks failed, ■ denied" in text
     assert "gave up" in text
-    assert "done; 2 damaged lines" in text
+    assert "changed; 2 damaged lines" in text
     assert states(SessionStats("x")) == {"unfinished"}
 
 

@@ -37,7 +37,7 @@ def test_a_session_is_told_turn_by_turn(log):
         "  why      │ coder failed 3 times (turns 1, 2, 3): schema, F401, denied",
         " turns, 4 requests, 1 repaired, 1 refused, 3 retries, ",
         "  time     │ model 7.5 s, gate 0.8 s, human 9.0 s, write 0.0 s",
-        "  outcome  │ done: All done.",
+        "  outcome  │ changed: All done.",
     ):
         assert words in text, words
     assert "\x1b" not in text

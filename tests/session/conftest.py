@@ -11,8 +11,10 @@ import pytest
 
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.commands.live import ProgressScreen
+from rails.core.outcomes import outcome_for
 from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.log.reader import read_strict, sessions
+from rails.log.session_stats import SessionStats
 from rails.log.writer import SessionLog
 from rails.projections.live import Live
 from rails.projections.session import session_view
@@ -48,15 +50,21 @@ SCHEMA = json.loads(resources.files("rails.projections").joinpath("event.schema.
 EVENT = jsonschema.Draft202012Validator(SCHEMA)
 
 
-def shown(records):
-    """Return a session as the terminal shows it: no record is one that screen, page or stream cannot show."""
+def shown(records, outcome):
+    """Return a session as the terminal shows it: screen, list, page and stream show every record, and one outcome."""
     screen = ProgressScreen(StringIO(), debug=True)
     live = Live()
+    stats = SessionStats("")
+    ended = ""
     for record in records:
         screen(record)
+        stats.add(record)
         for signal in live.add(record):
             EVENT.validate(json.loads(json.dumps(signal.to_json())))
-    assert "</html>" in render_html(session_view(records))
+            ended = signal.data["outcome"] if signal.kind == "end" else ended
+    view = session_view(records)
+    assert "</html>" in render_html(view)
+    assert stats.ending == view.ending == ended == outcome_for(outcome)
     return screen.out.getvalue()
 
 
@@ -86,7 +94,7 @@ def work(tmp_path, monkeypatch):
             one.state.stronger_for = lambda _: stronger
             one.state.monitor.model = overseer
             done = Worked(project, one.run(standing), read_strict(log.path), model)
-            done.shown = shown(done.records)
+            done.shown = shown(done.records, done.ending.outcome)
             return done
 
     def created(task, model):

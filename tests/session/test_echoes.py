@@ -3,7 +3,7 @@
 import json
 
 from rails.commands.common import exit_of
-from rails.core.outcomes import is_good, outcome_for
+from rails.core.outcomes import outcome_for
 from rails.parsing.echoes import ReturnedTexts
 
 
@@ -89,9 +89,3 @@ def test_a_run_in_which_all_was_denied_ends_as_nothing_was_done(work):
 def test_a_run_in_which_all_was_refused_ends_as_nothing_was_done(work):
     bad = request("write_file", {"file_path": "b.txt"})
     assert work(bad, "All is well.").ending.outcome == "gave_up"
-
-
-def test_a_run_in_which_something_was_written_is_done(work):
-    bad = request("write_file", {"file_path": "b.txt"})
-    assert is_good(work(bad, write("a.txt", "x"), "All is well.", approvals=["approve"]).ending.outcome)
-    assert is_good(work("Nothing to do.").ending.outcome)

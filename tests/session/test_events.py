@@ -273,8 +273,8 @@ def test_c5_03_a_repaired_block_did_not_pass_and_is_shown_as_it_will_run_and_as_
     assert json.loads(block["content"]) == {"tool": "write_file", "parameters": {"path": "a.txt", "content": "one\n"}}
 
 
-def test_a_session_that_pauses_has_an_end_with_its_outcome_too(work):
-    asks = '```json\n{"tool": "ask_user", "question": "Which port?"}\n```\n'
-    for answer, outcome in ((asks, "asked"), (ModelError("no service"), "error")):
-        *_, end, done = map(json.loads, stream_of(work, answer).splitlines())
-        assert (end["type"], end["outcome"], done["type"]) == ("end", outcome, "done")
+def test_a_run_that_was_stopped_has_an_end_too():
+    out = io.StringIO()
+    EventStream(out, "jsonl").close()
+    end, done = map(json.loads, out.getvalue().splitlines())
+    assert (end["type"], end["outcome"], done["type"]) == ("end", "stopped", "done")

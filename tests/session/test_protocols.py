@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from rails.core.builtin_tools import RUNS_TESTS
+from rails.core.errors import ModelError
 from rails.core.events.changes import ToolExecutionResult
 from rails.session.activity import Deeds
 from rails.testing import ScriptedHuman, ScriptedModel
@@ -138,24 +139,22 @@ def test_a_claim_that_the_log_does_not_show_goes_back_once_and_is_never_green(le
     done = leap(words, words)
     assert done.ending.outcome == "claimed"
     assert len(done.told) == 1
-    assert "nothing was written in this session" in done.told[0]
+    assert "nothing was written since you were asked" in done.told[0]
     assert leap(words, SOLVED).ending.outcome == "changed"
 
 
 def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
     for words in (
-        "I've gone ahead and patched leap.py.",
-        "I've successfully reworked the function.",
         "The bug has been resolved.",
         "All done — the rule is in place.",
-        "Changes applied successfully.",
-        "I ran pytest: 12 passed.",
-        "The test suite is green.",
+        "All four items are done and checked.",
+        "No stragglers, and the full test suite passes.",
+        "Lint clean, suite green.",
+        "I've already made the change, so that it cannot crash.",
         "I fixed leap.py; nothing else had to change.",
         "The bug is fixed. No further changes are needed.",
         "All tests pass, so nothing has to change.",
         "I ran `npm run build`. Nothing has to change.",
-        "I've already made the change, so that it cannot crash.",
     ):
         assert leap(words, words).ending.outcome == "claimed", words
 
@@ -169,6 +168,7 @@ def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
         ("- Added the files c.txt, a.txt.", "c.txt"),
         ("I updated a.txt.", ""),
         ("I updated a.txt to read b.txt.", ""),
+        ("I changed the fatal error to slog.Warn in a.txt.", ""),
         ("I updated the Node.js part of a.txt; b.txt could be updated, too.", ""),
         ("I changed self.load() in a.txt. See README.md.", ""),
     ],
@@ -193,7 +193,8 @@ def test_what_code_does_is_no_claim(leap):
         "This was added in Python 3.9. The list was created by the caller.",
         "Rows are written when the buffer is full.",
         "The tests in test_leap.py cover this; nothing has to change.",
-        "leap.py was already updated to handle centuries; the docstring is complete.",
+        "The list was changed in 3.9. Let me know when these steps are done.",
+        "No files have been changed. I made no changes. You should see that the tests pass.",
         "It is done already. The test passes the year.",
         "The tests work by calling leap.\n- Split it another day.\n- Put the years in a module of their own.",
     ):
@@ -234,7 +235,7 @@ def test_a_command_is_a_run_of_tests_only_if_it_runs_tests():
         done = ToolExecutionResult(
             ids=("t1.1",), ok=ok, text="", tool="run_command", facts={"tests": tests}, duration_ms=0.0
         )
-        deeds.take(SimpleNamespace(event=done))
+        deeds.take(SimpleNamespace(event=done, agent_role="coder"))
         assert deeds.tested is tested, (ok, tests)
 
 
@@ -326,6 +327,14 @@ def test_a_small_model_whose_answer_fails_the_tests_is_asked_its_task_again(leap
     assert [one.text for (one,) in others] == [first[0].text] * 2
     assert small == [0.7, 0.7]
     assert done.shown.count("coder is asked the task again: ") == 2
+
+
+def test_a_session_that_is_resumed_asks_the_task_again_as_warm_as_before(leap, work, small):
+    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
+    leap(SOLVED, ModelError("no service"), tests="on", escalate="again")
+    del small[:]
+    work.resume(RIGHT, protocol="whole", approvals=YES, tests="on", escalate="again")
+    assert small == [0.7]
 
 
 @pytest.mark.parametrize("how", [{"protocol": "edits"}, {"escalate": "off"}])

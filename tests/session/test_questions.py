@@ -46,14 +46,6 @@ def test_what_is_typed_is_the_answer(work, asks, text, told):
     assert done.ending.outcome != "asked"
 
 
-def test_the_question_and_its_options_are_shown(work):
-    out = io.StringIO()
-    work(ASKS, "Good.", human=AtTerminal(io.StringIO("1\n"), out, accept_pipe=True))
-    assert "coder asks" in out.getvalue()
-    assert "  It goes into a.py.\n" in out.getvalue()
-    assert "[2] 8080" in out.getvalue()
-
-
 @pytest.mark.parametrize("human", [Unattended(), typed(""), None])
 def test_where_nobody_answers_the_default_counts(work, human):
     done = work(WITH_DEFAULT, "Good.", human=human)

@@ -204,15 +204,13 @@ class HumanSteered(Event, frozen=True):
     @property
     def message(self) -> str:
         """The answer in words."""
-        if self.about == "follow_up":
+        if self.about in ("follow_up", "conversation"):
             return self.text or ""
+        by = f" by {self.by}" if self.by else ""
         if self.about != "handoff":
-            return f"{self.about}: {self.answer} by {self.by}" + (f": {self.text}" if self.text else "")
-        if self.answer == "back":
-            return "sent back to its agent: it does not satisfy its contract"
-        if self.answer != "go":
-            return f"stopped at the hand-off by {self.by}"
-        return f"handed over{f' by {self.by}' if self.by else ''}{', edited' if self.edited else ''}"
+            return f"{self.about}: {self.answer}{by}" + (f": {self.text}" if self.text else "")
+        done = {"go": "handed over", "back": "sent back"}.get(self.answer, "stopped at the hand-off")
+        return f"{done}{by}{', edited' if self.edited else ''}"
 
 
 class OverseerAlert(Event, frozen=True):

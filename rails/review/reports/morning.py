@@ -57,7 +57,7 @@ def _need(card: SessionStats, running: bool) -> str:
     if card.waiting and card.asks:
         holds.add("asks")
     if running:
-        holds.discard("unfinished")
+        holds -= {"unfinished", "error"}
     return next((need for need in _NEEDS if need in holds), "")
 
 
@@ -65,8 +65,7 @@ def _needs_table(needs: Sequence[tuple[SessionStats, str]]) -> Table:
     rows = []
     for card, need in needs:
         name = Cell(card.session_id, "head", session=card.session_id, record=card.waiting)
-        said = card.message if need in ("unfinished", "asked") else card.question
-        more = shorten(said, 60, placeholder=" …")
+        more = shorten(card.question or card.message, 40, placeholder=" …")
         why = ": ".join(filter(None, (_NEEDS[need][0], more)))
         badge = ending_badge("" if need == "unattended" else card.ending)  # what was denied is not green
         rows.append(cells(name, Cell(why, badge.tone), _agents(card), task_line(card.task)))

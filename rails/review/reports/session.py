@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from rails.core.outcomes import outcome_for
 from rails.core.text import head_and_tail, one_line
 from rails.log.event_codec import NEWER
 from rails.log.session_stats import SessionStats, seconds_between
@@ -24,16 +25,6 @@ ENDINGS: Final = {
     "stopped": Badge("■", "open", "Stopped"),
     "error": Badge("✕", "bad", "Error"),
     "dry_run": Badge("·", "dim", "Dry run"),
-    # Words of earlier versions.
-    "done": Badge("✓", "good", "Done"),
-    "aborted": Badge("■", "open", "Stopped"),
-    "left": Badge("■", "open", "Left"),
-    "waiting": Badge("?", "open", "Waits at a hand-off"),
-    "unanswered": Badge("?", "open", "Asks you"),
-    "nothing_done": Badge("·", "dim", "No changes"),
-    "model_failed": Badge("✕", "bad", "The model failed"),
-    "internal_error": Badge("✕", "bad", "Error"),
-    "partial": Badge("✕", "bad", "Applied in part"),
 }
 #: What a count is called where it is 1.
 _ONE: Final = {
@@ -140,4 +131,4 @@ def task_line(task: str) -> str:
 
 def ending_badge(outcome: str) -> Badge:
     """Return the badge of an outcome."""
-    return ENDINGS.get(outcome, Badge("…", "open", one_line(outcome, 40)))
+    return ENDINGS[outcome_for(outcome) if outcome else ""]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rails.core.errors import UsageError
-from rails.core.outcomes import GOOD, MEANINGS, outcome_for
+from rails.core.outcomes import GOOD, MEANINGS
 from rails.log.actions import how_to_answer
 from rails.log.query import Query, parse_query
 from rails.log.session_stats import SessionStats
@@ -64,21 +64,21 @@ def _facets(card: SessionStats) -> frozenset[tuple[str, str]]:
 
 def states(card: SessionStats) -> frozenset[str]:
     """Return the values of ``is:`` that hold."""
-    outcome = outcome_for(card.ending) if card.ending else ""
+    outcome = card.ending
     done = outcome in GOOD
     holds: dict[str, object] = {
         outcome: outcome,
         "done": done,
         "unfinished": not card.outcome,
         "failed": not done and outcome not in ("", "asked", "dry_run", "stopped"),
-        "waiting": card.waiting,
-        "unattended": card.unattended,
-        "findings": card.gate_failed,
-        "refused": card.refused,
-        "denied": card.denied,
-        "approved": card.approved,
-        "undone": card.undone,
-        "damaged": card.damage,
+        "waiting": bool(card.waiting) or card.outcome in ("waiting", "unanswered"),
+        "unattended": bool(card.unattended),
+        "findings": bool(card.gate_failed),
+        "refused": bool(card.refused),
+        "denied": bool(card.denied),
+        "approved": bool(card.approved),
+        "undone": bool(card.undone),
+        "damaged": bool(card.damage),
     }
     return frozenset(name for name, so in holds.items() if so)
 
