@@ -42,15 +42,15 @@ _HOW: Final = "(?:just |also |already |successfully )*"
 _CHANGE: Final = re.compile(
     rf"\b(?:{_BY}) {_HOW}(?:{_VERBS})\b(?! (?:by|when|if|in)\b)"
     rf"|^[ \t*-]*{_HOW}(?:{_VERBS})\b|^[ \t*#-]*changes made\b"
-    r"|^[ \t*#]*(?:all )?done[ \t*]*(?:[.!,:–—-]|$)|\b(?:is|are) (?:now )?(?:done|completed?)\b(?! (?!and\b)\w)"
+    r"|^[ \t*#]*(?:all )?done[ \t*]*(?: and\b|[.!,:–—-]|$)|\b(?:is|are) (?:now )?(?:done|completed?)\b(?! (?!and\b)\w)"
     r"|\b(?:bug|issue)s? (?:is|are) (?:now )?fixed\b"
     r"|\bI(?:['’]ve| have)? (?:already )?made (?!no )(?:\w+ ){0,2}changes?\b",
     re.IGNORECASE | re.MULTILINE,
 )
-#: "All tests pass", "The suite is green".
+#: "All tests pass", "The suite is green", "Everything passes".
 _PASSING: Final = re.compile(
     r"\b(?:tests?|suite|checks)\b(?! that)[^.\n]{0,40}\b(?:pass(?:es|ed|ing)?\b(?!-| (?:an?|the) | `)|green\b)"
-    r"|\ball green\b",
+    r"|\ball green\b|\b(?:all|everything) pass(?:es|ed)?\b",
     re.IGNORECASE,
 )
 _RUN: Final = re.compile(r"\bI ran\b", re.IGNORECASE)

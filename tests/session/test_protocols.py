@@ -146,10 +146,11 @@ def test_a_claim_that_the_log_does_not_show_goes_back_once_and_is_never_green(le
 def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
     for words in (
         "The bug has been resolved.",
-        "All done — the rule is in place.",
+        "Done and verified.",
         "All four items are done and checked.",
         "No stragglers, and the full test suite passes.",
         "Lint clean, suite green.",
+        "Everything passes.",
         "I've already made the change, so that it cannot crash.",
         "I fixed leap.py; nothing else had to change.",
         "The bug is fixed. No further changes are needed.",
