@@ -49,8 +49,8 @@ _CHANGE: Final = re.compile(
 )
 #: "All tests pass", "The suite is green", "Everything passes".
 _PASSING: Final = re.compile(
-    r"\b(?:tests?|suite|checks)\b(?! that)[^.\n]{0,40}\b(?:pass(?:es|ed|ing)?\b(?!-| (?:an?|the) | `)|green\b)"
-    r"|\ball green\b|\b(?:all|everything) pass(?:es|ed)?\b",
+    r"\b(?:(?:tests?|suite|checks)\b(?! that)[^.\n]{0,40}|(?<!-)(?:all|everything) )"
+    r"\b(?:pass(?:es|ed|ing)?\b(?!-| (?:an?|the) | `)|green\b)",
     re.IGNORECASE,
 )
 _RUN: Final = re.compile(r"\bI ran\b", re.IGNORECASE)
