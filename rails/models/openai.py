@@ -51,7 +51,10 @@ class _Reading(Reading):
         if content:
             yield TextDelta("")  # a list may be thoughts alone
             yield from self.add(self.slot("text", "text"), text_in(content))
-        for piece in message.get("tool_calls") or ():
+        pieces = message.get("tool_calls") or ()
+        if legacy := message.get("function_call"):
+            pieces = [{"function": legacy}]
+        for piece in pieces:
             function = piece.get("function") or {}
             id_, name, text = name_in(piece.get("id")), name_in(function.get("name")), function.get("arguments")
             call = self._call(piece.get("index"), id_, name, arguments_in(text))

@@ -122,9 +122,9 @@ class AgentLoop:
         stands_for = self._answers()
         context = self.context
         job = self.state.job
-        shown = task_files(context, self.task, job.files) if context.protocol in IN_TEXT else None
-        files = "\n\n".join(shown.texts) if shown else ""
         facts = facts_of(job.project, partial(unmapped, context))
+        shown = task_files(context, self.task, job.files, facts["files"])
+        files = "\n\n".join(shown.texts)
         first = first_message(self.task, facts, previous_tool_output, protocol=context.protocol, files=files)
         original = None
         if again:
@@ -135,8 +135,7 @@ class AgentLoop:
         self.context.publish(
             AgentEngage(agent.name, self.task, first, self.context.system, tools, stands_for, original)
         )
-        if shown:
-            shown.publish()
+        shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
 
     def restore(self, standing: ResumeState) -> None:
@@ -181,11 +180,15 @@ class AgentLoop:
         context = self.context
         reply = Message("user", ())
         context.publish(HumanSteered("follow_up", "go on", "terminal", text=words))
+        listed = facts_of(context.project, partial(unmapped, context))["files"]
+        shown = task_files(context, words, (), listed)
+        shown.publish()
         if done and self.final is not None:
             self.messages.append(self.final)
         else:
             reply = self._settled()
-        reply = replace(reply, parts=(*reply.parts, TextPart(words)))
+        text = "\n\n".join((*shown.texts, words))
+        reply = replace(reply, parts=(*reply.parts, TextPart(text)))
         context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
         self.messages.append(reply)
         self.taken = 0

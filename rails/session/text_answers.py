@@ -29,9 +29,15 @@ _WISH: Final = re.compile(
 )
 _MORE: Final = re.compile(r"^[ \t]{0,3}`?CONTINUE`?[.]?\s*$", re.MULTILINE)
 _WORDS: Final = re.compile(r"[^\s`'\"()\[\]{}<>,;|]{1,300}")
-#: Files that are shown without being asked for, and how many characters of all of them.
+#: What of a task can be the name of a class or function: not a plain word.
+_SYMBOLS: Final = re.compile(r"`(\w+)|\b(\w+)\(|\b(\w*[A-Z_]\w*)")
+_TESTS_WANTED: Final = re.compile(
+    r"\b(?:add|change|cover|create|extend|fix|update|write)\b[^.\n]{0,30}\btests?\b", re.IGNORECASE
+)
+#: Files that are shown without being asked for, how many characters of all of them, and how many make a small project.
 _FILES: Final = 20
 _CHARS: Final = 40_000
+_FEW: Final = 4
 
 
 def _wished(prose: str, verb: str) -> tuple[str, ...]:
@@ -82,8 +88,10 @@ def unmapped(context: TurnContext, path: str) -> str:
     """
     from rails.gate.weakened_tests import TEST_FILE  # needs ast, which an applied answer does without
 
-    tests = context.protocol in IN_TEXT and context.agent.given_tests_only and TEST_FILE.search(path)
-    return "it is a test" if tests else unlisted(context, path)
+    given_only = context.protocol in IN_TEXT and context.agent.given_tests_only
+    if given_only and TEST_FILE.search(path) and not _TESTS_WANTED.search(context.task):
+        return "it is a test"
+    return unlisted(context, path)
 
 
 def without_unseen(
@@ -99,10 +107,28 @@ def without_unseen(
     return [request for request in requests if request.parameters.get("file_path") not in made_up]
 
 
-def task_files(context: TurnContext, task: str, named: Sequence[str] = ()) -> ShownFiles:
-    """Return the files that a task names, and those ``named``."""
+def task_files(context: TurnContext, task: str, named: Sequence[str], project_map: str) -> ShownFiles:
+    """Return the files that a task names, those ``named``, and those that define what it names.
+
+    A model that is not shown the file of a class makes up another class. Where the task names nothing of the project,
+    all of a small one is shown. None for a model that has tools.
+    """
+    if context.protocol not in IN_TEXT:
+        return ShownFiles(context, ())
     words = (word.strip(".:!?*@") for word in _WORDS.findall(task[:_CHARS]))
-    return ShownFiles(context, tuple(dict.fromkeys((*named, *words))))
+    symbols = {name for found in _SYMBOLS.findall(task[:_CHARS]) for name in found}
+    mapped = _mapped(project_map)
+    defining = [path for path, names in mapped.items() if not symbols.isdisjoint(names)]
+    files = ShownFiles(context, tuple(dict.fromkeys((*named, *words, *defining))))
+    if files.texts or len(mapped) > _FEW:
+        return files
+    return ShownFiles(context, tuple(mapped))
+
+
+def _mapped(project_map: str) -> dict[str, list[str]]:
+    """Return files to what they define, from :func:`~rails.tools.runners.files.project_map`."""
+    lines = (line.strip().partition(": ") for line in project_map.splitlines())
+    return {path: names.split(", ") for path, _, names in lines if names and not path.endswith("/")}
 
 
 class ShownFiles:

@@ -80,7 +80,17 @@ def work(tmp_path, monkeypatch):
     project.mkdir()
 
     def session(
-        answers, approvals, watch, wait, job, open_log, approver=None, human=None, stronger=None, overseer=None
+        answers,
+        approvals,
+        watch,
+        wait,
+        job,
+        open_log,
+        approver=None,
+        human=None,
+        stronger=None,
+        overseer=None,
+        talk=None,
     ):
         model = ScriptedModel(list(answers))
         own = tmp_path / "own"
@@ -93,6 +103,7 @@ def work(tmp_path, monkeypatch):
             one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait, human=human)
             one.state.stronger_for = lambda _: stronger
             one.state.monitor.model = overseer
+            one.state.talk = talk
             done = Worked(project, one.run(standing), read_strict(log.path), model)
             done.shown = shown(done.records, done.ending.outcome)
             return done
@@ -106,8 +117,8 @@ def work(tmp_path, monkeypatch):
         return SessionLog.reopen(project / ".rails", sessions(project / ".rails")[-1].session_id)
 
     def run(*answers, approvals=(), approver=None, watch=lambda _: None, wait=lambda _: None, **more):
-        human, stronger, overseer = (more.pop(name, None) for name in ("human", "stronger", "overseer"))
-        return session(answers, approvals, watch, wait, more, created, approver, human, stronger, overseer)
+        human, stronger, overseer, talk = (more.pop(name, None) for name in ("human", "stronger", "overseer", "talk"))
+        return session(answers, approvals, watch, wait, more, created, approver, human, stronger, overseer, talk)
 
     def resume(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **more):
         human, stronger, overseer = (more.pop(name, None) for name in ("human", "stronger", "overseer"))

@@ -15,6 +15,7 @@ from .test_turn import request
 LEAP = "def leap(year):\n    pass\n"
 SOLVED = "leap.py\n```python\ndef leap(year):\n    return year % 4 == 0\n```\n"
 YES = ["approve"] * 4
+TESTS = "".join(f"def test_{year}():\n    assert leap({year})\n\n\n" for year in range(1904, 1924, 4))
 
 
 @pytest.fixture
@@ -45,6 +46,45 @@ def test_a_file_that_the_task_names_comes_first_and_the_reminder_last_and_nothin
     assert "tool_request" not in asked.system
 
 
+STORE = "class Store:\n    def __init__(self, path):\n        self.path = path\n"
+
+
+@pytest.mark.parametrize(
+    ("task", "files"),
+    [
+        ("Give Store a method delete.", ["store.py"]),
+        ("Let `leap` and parse_key() refuse None.", ["leap.py", "keys.py"]),
+        ("Write tests for leap().", ["leap.py"]),
+        ("Do what the ticket says.", []),
+    ],
+)
+def test_a_file_that_defines_what_the_task_names_comes_with_it(leap, task, files):
+    (leap.project / "store.py").write_text(STORE, "utf-8")
+    for name in ("keys", "more", "others"):
+        (leap.project / f"{name}.py").write_text(f"def parse_{name.strip('s')}(text):\n    return text\n", "utf-8")
+    first = leap("Nothing has to change.", task=task).model.asked[0].messages[0].text
+    assert [name for name in ("leap.py", "store.py", "keys.py", "more.py") if f"{name}\n```" in first] == files
+
+
+def test_of_a_small_project_all_comes_with_a_task_that_names_nothing_and_tests_where_it_is_about_them(leap):
+    (leap.project / "store.py").write_text(STORE, "utf-8")
+    (leap.project / "test_store.py").write_text(TESTS, "utf-8")
+    for task, shown in (("Saving loses data.", False), ("Saving loses data. Add a test, too.", True)):
+        first = leap("Nothing has to change.", task=task).model.asked[0].messages[0].text
+        assert f"leap.py\n```\n{LEAP}```\n\nstore.py\n```\n{STORE}```" in first
+        assert ("def test_1904" in first) == shown
+
+
+def test_what_a_person_says_next_comes_with_its_files_too_and_no_file_twice(leap):
+    (leap.project / "store.py").write_text(STORE, "utf-8")
+    said = ["Now give Store a method delete, as leap.py has it.", ""]
+    done = leap("Nothing has to change.", "Nothing has to change.", talk=lambda _: said.pop(0))
+    assert (
+        done.model.asked[1].messages[-1].text
+        == f"store.py\n```\n{STORE}```\n\nNow give Store a method delete, as leap.py has it."
+    )
+
+
 @pytest.mark.parametrize("name", [".env", "secret.pem", "../outside.py", "/etc/passwd", "nothing.py"])
 def test_what_no_agent_is_shown_does_not_come_with_the_task(leap, name):
     for place in (".env", "secret.pem"):
@@ -56,7 +96,6 @@ def test_what_no_agent_is_shown_does_not_come_with_the_task(leap, name):
     assert first.startswith("leap.py\n```")
 
 
-TESTS = "".join(f"def test_{year}():\n    assert leap({year})\n\n\n" for year in range(1904, 1924, 4))
 MADE_UP = "leap_test.py\n```python\ndef test_leap():\n    assert leap(2000)\n```\n"
 
 
