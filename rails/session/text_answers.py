@@ -34,7 +34,8 @@ _SYMBOLS: Final = re.compile(r"`(\w+)|\b(\w+)\(|\b(\w*[A-Z_]\w*)")
 _TESTS_WANTED: Final = re.compile(
     r"\b(?:add|change|cover|create|extend|fix|update|write)\b[^.\n]{0,30}\btests?\b", re.IGNORECASE
 )
-#: Files that are shown without being asked for, how many characters of all of them, and how many make a small project.
+#: Files that are shown without being asked for, how many characters of all of them, and how many make a small project
+#: or are found by a name without an ending.
 _FILES: Final = 20
 _CHARS: Final = 40_000
 _FEW: Final = 4
@@ -108,19 +109,21 @@ def without_unseen(
 
 
 def task_files(context: TurnContext, task: str, named: Sequence[str], project_map: str) -> ShownFiles:
-    """Return the files that a task names, those ``named``, and those that define what it names.
+    """Return the files that a task names, with an ending or without, those ``named``, and those that define what it
+    names.
 
     A model that is not shown the file of a class makes up another class. Where the task names nothing of the project,
     all of a small one is shown. None for a model that has tools.
     """
     if context.protocol not in IN_TEXT:
         return ShownFiles(context, ())
-    words = (word.strip(".:!?*@") for word in _WORDS.findall(task[:_CHARS]))
+    words = [word.strip(".:!?*@") for word in _WORDS.findall(task[:_CHARS])]
     symbols = {name for found in _SYMBOLS.findall(task[:_CHARS]) for name in found}
     mapped = _mapped(project_map)
     defining = [path for path, names in mapped.items() if not symbols.isdisjoint(names)]
-    files = ShownFiles(context, tuple(dict.fromkeys((*named, *words, *defining))))
-    if files.texts or len(mapped) > _FEW:
+    called = [path for path in mapped if path.rpartition("/")[2].partition(".")[0] in words]
+    files = ShownFiles(context, tuple(dict.fromkeys((*named, *words, *defining, *called[:_FEW]))))
+    if context.shown or len(mapped) > _FEW:
         return files
     return ShownFiles(context, tuple(mapped))
 

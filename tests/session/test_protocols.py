@@ -55,6 +55,7 @@ STORE = "class Store:\n    def __init__(self, path):\n        self.path = path\n
         ("Give Store a method delete.", ["store.py"]),
         ("Let `leap` and parse_key() refuse None.", ["leap.py", "keys.py"]),
         ("Write tests for leap().", ["leap.py"]),
+        ("Make the store keep its path.", ["store.py"]),
         ("Do what the ticket says.", []),
     ],
 )
