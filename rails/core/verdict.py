@@ -18,10 +18,11 @@ Weight = Literal["breaks", "style", "note"]
 
 
 class Author(Struct, frozen=True):
-    """Whose change: the task's words; whether the role changes only given tests."""
+    """Whose change: the task's words; whether the role changes only given tests; the files that it wrote anew."""
 
     task: str = ""
     given_tests_only: bool = False
+    rewritten: frozenset[str] = frozenset()
 
 
 class Finding(Struct, frozen=True):

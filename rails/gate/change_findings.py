@@ -32,6 +32,10 @@ def of_the_change(
         from rails.gate import weakened_tests
 
         yield from weakened_tests.findings(home, sides, author or Author())
+    if author and author.rewritten:
+        from rails.gate import dropped_definitions
+
+        yield from dropped_definitions.findings(sides, author)
     from rails.gate import check_settings
 
     configures: set[str] = set()

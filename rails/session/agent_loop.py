@@ -40,7 +40,7 @@ from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.outcome import judged
 from rails.session.resume import ResumeState, answer_words
-from rails.session.text_answers import IN_TEXT, task_files, unmapped, with_deletions
+from rails.session.text_answers import IN_TEXT, ShownFiles, task_files, unmapped, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
 
@@ -122,8 +122,7 @@ class AgentLoop:
         stands_for = self._answers()
         context = self.context
         job = self.state.job
-        facts = facts_of(job.project, partial(unmapped, context))
-        shown = task_files(context, self.task, job.files, facts["files"])
+        facts, shown = self._facts(self.task, job.files)
         files = "\n\n".join(shown.texts)
         first = first_message(self.task, facts, previous_tool_output, protocol=context.protocol, files=files)
         original = None
@@ -137,6 +136,10 @@ class AgentLoop:
         )
         shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
+
+    def _facts(self, words: str, named: Sequence[str] = ()) -> tuple[dict[str, str], ShownFiles]:
+        facts = facts_of(self.context.project, partial(unmapped, self.context))
+        return facts, task_files(self.context, words, named, facts["files"])
 
     def restore(self, standing: ResumeState) -> None:
         """Continue an interrupted run."""
@@ -180,8 +183,7 @@ class AgentLoop:
         context = self.context
         reply = Message("user", ())
         context.publish(HumanSteered("follow_up", "go on", "terminal", text=words))
-        listed = facts_of(context.project, partial(unmapped, context))["files"]
-        shown = task_files(context, words, (), listed)
+        _, shown = self._facts(words)
         shown.publish()
         if done and self.final is not None:
             self.messages.append(self.final)
@@ -424,6 +426,10 @@ class AgentLoop:
             how = f"restarts with a summary, in the protocol {self.context.protocol}"
         stands_for = self._answers()
         self.context.given.clear()
+        if rung != "again":
+            _, shown = self._facts(self.task, self.state.job.files)
+            shown.publish()
+            first = "\n\n".join((*shown.texts, first))
         self.context.publish(
             Escalation(f"{self.context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
         )

@@ -39,7 +39,7 @@ from rails.log.masking import MARK
 from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.feedback import RequestResult
-from rails.session.text_answers import without_unseen
+from rails.session.text_answers import never_seen, shown_instead
 from rails.session.turn_context import TurnContext, ms_since
 
 if TYPE_CHECKING:
@@ -65,11 +65,13 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     """Carry out edits as one change."""
     ids = tuple(request.id for request in requests)
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
-    requests, planned = plan_with_choices(context, requests)
-    if planned.refusals and (known := without_unseen(context, requests, planned.refusals)):
-        left_out = tuple(f"Not changed, because the agent never saw it: {refusal.path}" for refusal in planned.refusals)
-        requests, planned = plan_with_choices(context, known)
-        planned = replace(planned, notes=planned.notes + left_out)
+    unseen = never_seen(context, requests)
+    known = [request for request in requests if request.parameters.get("file_path") not in unseen]
+    if unseen and not known:
+        return shown_instead(context, ids, unseen)
+    requests, planned = plan_with_choices(context, known)
+    left_out = tuple(f"Not changed, because the agent never saw it: {path}" for path in unseen)
+    planned = replace(planned, notes=planned.notes + left_out)
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
         if all(refusal.code in _SO_ALREADY for refusal in refusals):
             return feedback.same(ids, refusals)
@@ -116,7 +118,7 @@ def carry_out_plan(
     ids = tuple(request.id for request in requests)
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
     context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged, planned.edits))
-    verdict = _judged(context, ids, planned.changes)
+    verdict = _judged(context, ids, requests, planned.changes)
     overrules = by_hand and attended(context.approver)
     if verdict.status == "fail" and not overrules and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
@@ -189,11 +191,11 @@ def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
     return () if tested is None or tested.ok else (f"The tests fail with this change. {tested.summary}",)
 
 
-def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
-    """Judge a plan; unused imports stay, as their use may follow."""
+def _judged(context: TurnContext, ids: tuple[str, ...], requests: Sequence[ToolRequest], changes: ChangeSet) -> Verdict:
+    """What nothing uses as yet stays: an import may come first."""
     started = time.monotonic()
     left = context.time_left()
-    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author, final=False)
+    judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author(requests), final=False)
     try:
         verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")
     except TimeoutError:

@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rails.core.builtin_tools import DELETE_FILE, READ_FILE
-from rails.core.errors import Refusal, WorkspaceError
+from rails.core.builtin_tools import DELETE_FILE, READ_FILE, WRITE_FILE
+from rails.core.errors import WorkspaceError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.paths import WorkspacePath, parse_path, why_hidden
 from rails.core.restrictions import Restrictions
@@ -95,25 +95,35 @@ def unmapped(context: TurnContext, path: str) -> str:
     return unlisted(context, path)
 
 
-def without_unseen(
-    context: TurnContext, requests: Sequence[ToolRequest], refusals: Sequence[Refusal]
-) -> Sequence[ToolRequest]:
-    """Return the edits without whole files that would lose most of a text the agent never saw.
+def never_seen(context: TurnContext, requests: Sequence[ToolRequest]) -> tuple[str, ...]:
+    """Return the files of the project of which a model sends the whole text without having seen it.
 
-    Empty where another edit is refused, or none is left.
+    A small model does so beside its solution with whatever the map of the project names (five of nine answers).
     """
-    made_up = {refusal.path for refusal in refusals if refusal.code == "omission"} - context.seen.keys()
-    if context.protocol not in IN_TEXT or not {refusal.path for refusal in refusals} <= made_up:
+    if context.protocol not in IN_TEXT:
         return ()
-    return [request for request in requests if request.parameters.get("file_path") not in made_up]
+    whole = (request for request in requests if request.tool_name == WRITE_FILE.name)
+    paths = dict.fromkeys(str(request.parameters.get("file_path")) for request in whole)
+    return tuple(path for path in paths if path not in context.seen and context.content(path) is not None)
+
+
+def shown_instead(context: TurnContext, ids: tuple[str, ...], paths: Sequence[str]) -> RequestResult:
+    """Return the texts of such files as the outcome of requests that were not carried out."""
+    files = ShownFiles(context, paths)
+    files.publish()
+    words = (
+        f"You sent the whole of {', '.join(paths)} without having seen it, so nothing was written. This is there now. "
+        "Send the whole file again, with your change in it."
+    )
+    left_out = [f"{name} is not shown: {why}." for name, why in files.left_out.items()]
+    return RequestResult(ids, "result" if files.texts else "edit", "\n\n".join((words, *files.texts, *left_out)))
 
 
 def task_files(context: TurnContext, task: str, named: Sequence[str], project_map: str) -> ShownFiles:
     """Return the files that a task names, with an ending or without, those ``named``, and those that define what it
-    names.
+    names; of a small project all, once. None for a model that has tools.
 
-    A model that is not shown the file of a class makes up another class. Where the task names nothing of the project,
-    all of a small one is shown. None for a model that has tools.
+    A model that is not shown a file makes up another of its name.
     """
     if context.protocol not in IN_TEXT:
         return ShownFiles(context, ())
@@ -122,10 +132,8 @@ def task_files(context: TurnContext, task: str, named: Sequence[str], project_ma
     mapped = _mapped(project_map)
     defining = [path for path, names in mapped.items() if not symbols.isdisjoint(names)]
     called = [path for path in mapped if path.rpartition("/")[2].partition(".")[0] in words]
-    files = ShownFiles(context, tuple(dict.fromkeys((*named, *words, *defining, *called[:_FEW]))))
-    if context.shown or len(mapped) > _FEW:
-        return files
-    return ShownFiles(context, tuple(mapped))
+    whole = mapped if len(mapped) <= _FEW and not context.shown else ()
+    return ShownFiles(context, tuple(dict.fromkeys((*named, *words, *defining, *called[:_FEW], *whole))))
 
 
 def _mapped(project_map: str) -> dict[str, list[str]]:

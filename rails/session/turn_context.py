@@ -16,7 +16,7 @@ from rails.agents.prompt import Protocol
 from rails.agents.template import Agent
 from rails.approval.decision import Approver
 from rails.core import limits, paths
-from rails.core.builtin_tools import BUILTIN_TOOLS
+from rails.core.builtin_tools import BUILTIN_TOOLS, WRITE_FILE
 from rails.core.conversation import Message, ModelAnswer, ToolSpec
 from rails.core.errors import ModelError, WorkspaceError
 from rails.core.events.base import Event
@@ -91,7 +91,7 @@ class TurnContext(Struct, frozen=True):
     def saw(self, path: str, digest: str) -> None:
         """Note what the agent saw of a file; beyond a bound the oldest contents go."""
         self.seen[path] = digest
-        data = self._content(path)
+        data = self.content(path)
         if data is None or sha256(data) != digest:
             return
         self.contents.pop(digest, None)
@@ -111,12 +111,13 @@ class TurnContext(Struct, frozen=True):
         """Note what a tool gave the agent."""
         self.returned.add(text, origin)
 
-    @property
-    def author(self) -> Author:
-        """Return the author for the gate."""
-        return Author(self.task, self.agent.given_tests_only)
+    def author(self, requests: Sequence[ToolRequest]) -> Author:
+        """Return the author of a change for the gate."""
+        whole = (request.parameters.get("file_path") for request in requests if request.tool_name == WRITE_FILE.name)
+        return Author(self.task, self.agent.given_tests_only, frozenset(map(str, whole)))
 
-    def _content(self, name: str) -> bytes | None:
+    def content(self, name: str) -> bytes | None:
+        """Return a file's bytes, or None."""
         path = paths.parse_path(name)
         try:
             return read_file(self.project, path) if isinstance(path, paths.WorkspacePath) else None

@@ -76,14 +76,37 @@ def test_of_a_small_project_all_comes_with_a_task_that_names_nothing_and_tests_w
         assert ("def test_1904" in first) == shown
 
 
-def test_what_a_person_says_next_comes_with_its_files_too_and_no_file_twice(leap):
+def test_a_file_that_lost_a_class_which_the_task_is_not_about_is_sent_back(leap):
+    (leap.project / "leap.py").write_text(f"{LEAP}\n\n{STORE}", "utf-8")
+    done = leap(SOLVED, f"{SOLVED.removesuffix('```')[:-4]}\n\n{STORE}```\n")
+    assert "It takes away Store, which the task does not name." in done.told[0]
+    assert STORE in (leap.project / "leap.py").read_text("utf-8")
+
+
+@pytest.fixture
+def larger(leap):
+    for name in ("one", "two", "three"):
+        (leap.project / f"{name}.py").write_text(f"def {name}_of(text):\n    return text\n", "utf-8")
     (leap.project / "store.py").write_text(STORE, "utf-8")
-    said = ["Now give Store a method delete, as leap.py has it.", ""]
-    done = leap("Nothing has to change.", "Nothing has to change.", talk=lambda _: said.pop(0))
-    assert (
-        done.model.asked[1].messages[-1].text
-        == f"store.py\n```\n{STORE}```\n\nNow give Store a method delete, as leap.py has it."
-    )
+    return leap
+
+
+def test_what_a_person_says_next_comes_with_its_files_too_and_no_file_twice(larger):
+    words = "Now give Store a method delete, as leap.py has it."
+    said = [words, ""]
+    done = larger("Nothing has to change.", "Nothing has to change.", talk=lambda _: said.pop(0))
+    assert done.model.asked[1].messages[-1].text == f"store.py\n```\n{STORE}```\n\n{words}"
+
+
+def test_a_file_that_was_never_seen_is_left_as_it_is_and_shown_where_nothing_else_was_sent(larger):
+    blind = "store.py\n```python\nclass Store:\n    pass\n```\n"
+    done = larger(blind, SOLVED + blind.replace("store", "one"))
+    told = "You sent the whole of store.py without having seen it, so nothing was written. This is there now."
+    assert told in done.told[0]
+    assert f"store.py\n```\n{STORE}```" in done.told[0]
+    assert "Not changed, because the agent never saw it: one.py" in done.events("APPROVAL_REQUESTED")[0]["notes"]
+    assert (larger.project / "store.py").read_text("utf-8") == STORE
+    assert (done.ending.outcome, len(done.model.asked)) == ("changed", 2)
 
 
 @pytest.mark.parametrize("name", [".env", "secret.pem", "../outside.py", "/etc/passwd", "nothing.py"])
