@@ -97,15 +97,12 @@ def _run(options: argparse.Namespace) -> int:
 def _print(chunk: bytes, is_error: bool) -> None:
     from rails.core.text import printable
 
-    def show(chunk: bytes) -> None:
-        text = chunk.decode("utf-8", "surrogateescape")
-        try:
-            out.write(printable(text, keep="\n\t") if out.isatty() else text)
-            out.flush()
-        except BrokenPipeError:
-            sys.exit(_UNREAD)
-
+    out = sys.stderr if is_error else sys.stdout
     if isinstance(out, io.TextIOWrapper):
         out.reconfigure(errors="surrogateescape")
-    out.write(printable(text, keep="\n\t") if out.isatty() else text)
-    out.flush()
+    text = chunk.decode("utf-8", "surrogateescape")
+    try:
+        out.write(printable(text, keep="\n\t") if out.isatty() else text)
+        out.flush()
+    except BrokenPipeError:
+        sys.exit(_UNREAD)
