@@ -77,7 +77,9 @@ class Slot:
         text = "".join(self.text)
         fields = self.fields
         if self.kind == "call":
-            yield native_call(self.id, number, self.name, text)
+            has_id = 0 < len(self.id) <= limits.CALL_NAME_CHARS
+            id_ = self.id if has_id else f"call_{number}"
+            yield NativeCall(id_, self.name[: limits.CALL_NAME_CHARS], text)
         elif text and self.kind == "text":
             yield TextPart(text)
         unsigned = fields.get("type") == "thinking" and not fields.get("signature")  # Anthropic's API would refuse it
@@ -178,12 +180,6 @@ class Reading:
         return "cut", f"the answer stopped for an unknown reason: {one_line(self.stop)}"
 
 
-def native_call(id_: str, number: int, name: str, arguments: str) -> NativeCall:
-    """Return a call, with our id if it has none; None if name or id is too long."""
-    usable = 0 < len(id_) <= limits.CALL_NAME_CHARS
-    return NativeCall(id_ if usable else f"call_{number}", name[: limits.CALL_NAME_CHARS], arguments)
-
-
 def count(facts: object, *names: str) -> int:
     """Return the first field that is a number of tokens, or 0."""
     counts = [facts.get(name) for name in names] if isinstance(facts, Mapping) else []
@@ -206,7 +202,7 @@ def name_in(value: object) -> str:
 
 def arguments_in(value: object) -> str:
     """Return a call's arguments as text; some servers send an object."""
-    if value is None or isinstance(value, str):
+    if isinstance(value, str | None):
         return value or ""
     return json.dumps(value, ensure_ascii=False)
 

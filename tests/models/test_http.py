@@ -10,7 +10,7 @@ from rails.core.conversation import Message, ModelAnswer, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.models import http as wire
 from rails.models.http import ModelServer, status_error
-from rails.models.reading import native_call, text_in
+from rails.models.reading import Slot, text_in
 from tests.rows import walked
 
 WRONG = "The request was rejected as invalid; a model name, a limit or a tool definition may not suit this server."
@@ -300,9 +300,11 @@ def test_a_call_s_arguments_go_back_as_they_were_or_as_what_is_no_call(raw, valu
 
 def test_a_call_without_an_id_that_can_be_used_gets_one_of_its_number():
     most = limits.CALL_NAME_CHARS
-    ids = [native_call(one, 3, "n", "{}").id for one in ("a", "", "x" * most, "x" * (most + 1))]
-    assert ids == ["a", "call_3", "x" * most, "call_3"]
-    assert native_call("a", 0, "n" * (most + 1), "{}").name == "n" * most
+    slot = Slot("call")
+    for id_, sent in (("a", "a"), ("", "call_3"), ("x" * most, "x" * most), ("x" * (most + 1), "call_3")):
+        slot.id = id_
+        slot.name = "n" * (most + 1)
+        assert [(one.id, one.name) for one in slot.parts("s", 3)] == [(sent, "n" * most)]
 
 
 @walked(
