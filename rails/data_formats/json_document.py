@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
@@ -15,7 +15,7 @@ from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonPlace, LineIndex, RepeatedKey, every_value, repeated_keys
+from rails.data_formats.positions import JsonPlace, Places, RepeatedKey, in_json, place_of, repeated_keys
 from rails.data_formats.strict_json import JsonFault, JsonRules, read_json
 
 _RULES: Final = JsonRules(surrogates=True)
@@ -51,15 +51,12 @@ class JsonDocument:
         self._text = text
 
     @cached_property
-    def _lines(self) -> Mapping[JsonPlace, int]:
-        index = LineIndex(self._text)
-        return {place: index.at(span.start)[0] for place, span in every_value(self._text)}
+    def _places(self) -> Places:
+        return in_json(self._text)
 
     def line(self, place: JsonPlace) -> int:
         """Return the line of ``place``, or of what is around it."""
-        while place and place not in self._lines:
-            place = place[:-1]
-        return self._lines.get(place, 1)
+        return place_of(self._places, place)[0]
 
 
 def parse_document(text: str) -> JsonDocument:

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Iterator
 from itertools import chain
-from operator import countOf
 from typing import Final, NamedTuple, NoReturn
 
 from msgspec import Struct
@@ -220,8 +219,6 @@ def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: in
         return False
     containers = [value] if isinstance(value, dict | list) else []
     for _ in range(allowed):
-        if countOf(map(type, _inside(containers)), str) == sum(map(len, containers)):
-            return False
         containers = [item for item in _inside(containers) if type(item) is dict or type(item) is list]
     return bool(containers)
 
@@ -231,19 +228,8 @@ def _inside(containers: list[dict[str, Json] | list[Json]]) -> Iterator[Json]:
 
 
 def has_surrogate(value: Json) -> bool:
-    """Return whether a string or key has a lone surrogate."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str) and not _encodable(item):
-            return True
-        if isinstance(item, dict):
-            if not all(map(_encodable, item)):
-                return True
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
-    return False
+    """Return whether a string or key of a value that is not too deep has a lone surrogate."""
+    return not _encodable(json.dumps(value, ensure_ascii=False))
 
 
 def _encodable(text: str) -> bool:
