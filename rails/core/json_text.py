@@ -21,7 +21,8 @@ def to_json(value: object) -> Json:
     if isinstance(value, ChangeSet):
         return [to_json(change) for change in value.changes]
     if isinstance(value, FileChange):
-        return change_json(value)
+        hashes = {"before_sha256": value.before_sha256, "after_sha256": value.after_sha256}
+        return {"path": value.path.text, "kind": value.kind, **hashes}
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -30,16 +31,6 @@ def to_json(value: object) -> Json:
     if names is None:
         raise TypeError(f"{type(value).__name__} has no JSON form")
     return {name: to_json(getattr(value, name)) for name in names}
-
-
-def change_json(change: FileChange) -> dict[str, Json]:
-    """Return a change's path, kind, and both hashes."""
-    return {
-        "path": change.path.text,
-        "kind": change.kind,
-        "before_sha256": change.before_sha256,
-        "after_sha256": change.after_sha256,
-    }
 
 
 def json_object(value: object) -> dict[str, Json]:

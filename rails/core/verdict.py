@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
 
 Severity = Literal["error", "warning", "info"]
-Status = Literal["pass", "fail", "error"]
+#: Its first word is how an unknown one of a log is read: never as a pass.
+Status = Literal["error", "fail", "pass"]
 #: "breaks" is refused, "style" a person may accept, "note" is shown only.
 Weight = Literal["breaks", "style", "note"]
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-import msgspec
-
 from rails.core.builtin_tools import RUN_TESTS
 from rails.core.changes import ChangedFile, EditResult
 from rails.core.errors import Refusal
 from rails.core.events.base import Event, EventWithWords
-from rails.core.events.reading import read_verdict
 from rails.core.events.turn import first_of
 from rails.core.events.values import verdict_to_json
 from rails.core.tool_request import Json
@@ -104,7 +101,7 @@ class GateVerdict(Event, frozen=True):
     @classmethod
     def from_json(cls, message: str, details: Mapping[str, Json]) -> GateVerdict:
         """Return the event of a record."""
-        return msgspec.structs.replace(super().from_json(message, details), verdict=read_verdict(details))
+        return super().from_json(message, {**details, "verdict": dict(details)})
 
 
 class ExecutionStarted(Event, frozen=True):

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, cast, get_type_hints
 
 import msgspec
 
-from rails.core.change_summary import ChangeSummary, SummaryLine
-from rails.core.paths import WorkspacePath
+from rails.core.change_summary import ChangeSummary
 from rails.core.tool_request import Json
 
 #: Names that a class needs for its annotations only.
-_NAMES = {"Json": Json, "Outline": ChangeSummary, "OutlineLine": SummaryLine, "WorkspacePath": WorkspacePath}
+_NAMES = {"Json": Json, "ChangeSummary": ChangeSummary}
 
 
 class Member(NamedTuple):

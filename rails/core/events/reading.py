@@ -13,13 +13,11 @@ from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_orig
 
 import msgspec
 
-from rails.core.change_summary import ChangeSummary
-from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, message_from_json
 from rails.core.events.members import hints_of, members_of
 from rails.core.events.values import StoredText
 from rails.core.tool_request import Json
-from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
+from rails.core.verdict import Verdict
 
 T = TypeVar("T")
 #: Returns a value of one type, or ``_ODD``.
@@ -54,21 +52,6 @@ def read_typed(kind: type[T], value: Json) -> T:
     hint = cast(Hashable, kind)
     read = _reader(hint)(value)
     return cast(T, _empty(hint) if read is _ODD else read)
-
-
-def read_verdict(facts: Mapping[str, Json]) -> Verdict:
-    """Return a verdict; unknown statuses are errors, never a pass."""
-    found = facts.get("status")
-    status: Status = "pass" if found == "pass" else "fail" if found == "fail" else "error"
-    return Verdict(
-        status,
-        ChangeSet(),
-        read_typed(tuple[Finding, ...], facts.get("findings")),
-        read_typed(tuple[Fixed, ...], facts.get("fixed")),
-        read_typed(tuple[NotChecked, ...], facts.get("not_checked")),
-        read_typed(tuple[CheckRun, ...], facts.get("checks")),
-        read_typed(tuple[ChangeSummary, ...], facts.get("outlines")),
-    )
 
 
 @cache
@@ -163,7 +146,8 @@ def _message(value: Json) -> object:
 
 
 def _verdict(value: Json) -> object:
-    return read_verdict(value) if isinstance(value, Mapping) and value else _ODD
+    """Read a verdict, whose proposal is in no log."""
+    return read_object(Verdict, {**value, "proposal": None}) if isinstance(value, Mapping) and value else _ODD
 
 
 _READERS: Final[dict[Hashable, Reader]] = {
@@ -171,8 +155,4 @@ _READERS: Final[dict[Hashable, Reader]] = {
     Message: _message,
     Verdict: _verdict,
 }
-_EMPTY: Final[dict[Hashable, object]] = {
-    **{str: "", int: 0, float: 0.0, bool: False},
-    Message: Message("user", ()),
-    Verdict: Verdict("error", ChangeSet()),
-}
+_EMPTY: Final[dict[Hashable, object]] = {str: "", int: 0, float: 0.0, bool: False}
