@@ -219,6 +219,8 @@ def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: in
         return False
     containers = [value] if isinstance(value, dict | list) else []
     for _ in range(allowed):
+        if not containers:
+            return False
         containers = [item for item in _inside(containers) if type(item) is dict or type(item) is list]
     return bool(containers)
 
