@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache, cached_property
+from itertools import accumulate
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
@@ -64,12 +65,7 @@ class View:
     @cached_property
     def starts(self) -> list[int]:
         """Return each line's flat offset."""
-        starts = []
-        offset = 0
-        for line in self.lines:
-            starts.append(offset)
-            offset += len(line) + 1
-        return starts
+        return list(accumulate((len(line) + 1 for line in self.lines[:-1]), initial=0))
 
     def line_of(self, offset: int) -> int:
         """Return the 1-based line of a flat offset."""
@@ -131,19 +127,8 @@ def line_places(needle: Sequence[str], hay: Sequence[str], key: Callable[[str], 
     letters: dict[Hashable, str] = {}
     for line in needle:
         letters.setdefault(key(line), chr(len(letters) + 1))
-    wanted = "".join(letters[key(line)] for line in needle)
-    seen: dict[str, str] = {}
-    return text_places(wanted, "".join(_letters(hay, key, letters, seen)), limit)
-
-
-def _letters(
-    hay: Sequence[str], key: Callable[[str], Hashable], letters: dict[Hashable, str], seen: dict[str, str]
-) -> Iterator[str]:
-    for line in hay:
-        letter = seen.get(line)
-        if letter is None:
-            letter = seen[line] = letters.get(key(line), "\0")
-        yield letter
+    letter = cache(lambda line: letters.get(key(line), "\0"))
+    return text_places("".join(map(letter, needle)), "".join(map(letter, hay)), limit)
 
 
 def folded_line(text: str) -> str:
