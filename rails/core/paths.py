@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -30,118 +31,68 @@ HIDDEN_FOLDERS: Final = frozenset({".git", ".rails", ".hg", ".svn", ".ssh", ".gn
 #: What is hidden and no program does anything for.
 _ORDINARY_HIDDEN: Final = frozenset({".gitkeep", ".keep", ".nojekyll", ".npmignore", ".dockerignore", ".changeset"})
 _EXAMPLE_ENDINGS: Final = (".example", ".sample", ".template")
+
+
+def _named(names_by_reason: Mapping[str, str]) -> dict[str, str]:
+    return {name: reason for reason, names in names_by_reason.items() for name in names.split()}
+
+
 #: Directory names whose content another program executes, or that hold our own state. Any depth.
-PROTECTED_DIRECTORIES: Final = {
-    ".git": "version control: what is in it can run on the next git command",
-    ".rails": "this tool's own state",
-    ".hg": "version control",
-    ".svn": "version control",
-    ".github": "continuous integration: runs with the project's credentials",
-    ".gitlab": "continuous integration",
-    ".circleci": "continuous integration",
-    ".husky": "git hooks",
-    ".vscode": "editor configuration that can execute",
-    ".idea": "editor configuration that can execute",
-    ".cursor": "agent configuration",
-    ".claude": "agent configuration",
-    ".codex": "agent configuration",
-    ".gemini": "agent configuration",
-    ".devcontainer": "editor configuration that can execute",
-    ".zed": "editor configuration that can execute",
-    ".fleet": "editor configuration that can execute",
-    ".windsurf": "agent configuration",
-    ".continue": "agent configuration",
-    ".roo": "agent configuration",
-    ".cline": "agent configuration",
-    ".clinerules": "agent instructions",
-    ".kiro": "agent configuration",
-    ".amazonq": "agent configuration",
-    ".opencode": "agent configuration",
-    ".buildkite": "continuous integration",
-    ".woodpecker": "continuous integration",
-    ".teamcity": "continuous integration",
-    "mcp_definitions": "tool definitions: what an agent may run",
-    "agent_templates": "agent templates: what an agent is told",
-    "node_modules": "installed packages that the checks load",
-    ".venv": "installed packages that the checks load",
-    "venv": "installed packages that the checks load",
-    "site-packages": "installed packages that the checks load",
-    "__pycache__": "compiled code that Python loads",
-    ".tox": "installed packages that the checks load",
-    ".nox": "installed packages that the checks load",
-    ".direnv": "shell configuration that executes",
-    ".ssh": "keys",
-    ".gnupg": "keys",
-    ".aws": "keys",
-    ".kube": "keys",
-    ".docker": "keys",
-}
+PROTECTED_DIRECTORIES: Final = _named(
+    {
+        "version control: what is in it can run on the next git command": ".git",
+        "this tool's own state": ".rails",
+        "version control": ".hg .svn",
+        "continuous integration: runs with the project's credentials": ".github",
+        "continuous integration": ".gitlab .circleci .buildkite .woodpecker .teamcity",
+        "git hooks": ".husky",
+        "editor configuration that can execute": ".vscode .idea .devcontainer .zed .fleet",
+        "agent configuration": (
+            ".cursor .claude .codex .gemini .windsurf .continue .roo .cline .kiro .amazonq .opencode"
+        ),
+        "agent instructions": ".clinerules",
+        "tool definitions: what an agent may run": "mcp_definitions",
+        "agent templates: what an agent is told": "agent_templates",
+        "installed packages that the checks load": "node_modules .venv venv site-packages .tox .nox",
+        "compiled code that Python loads": "__pycache__",
+        "shell configuration that executes": ".direnv",
+        "keys": ".ssh .gnupg .aws .kube .docker",
+    }
+)
 #: File names of the same kind. Any depth.
-PROTECTED_FILES: Final = {
-    ".gitattributes": "version control: filters can execute",
-    ".gitmodules": "version control",
-    ".gitconfig": "version control",
-    ".gitignore": "decides what version control sees",
-    ".git-credentials": "secrets",
-    ".netrc": "secrets",
-    ".pypirc": "secrets",
-    ".gitlab-ci.yml": "continuous integration",
-    "jenkinsfile": "continuous integration",
-    ".travis.yml": "continuous integration",
-    "azure-pipelines.yml": "continuous integration",
-    "bitbucket-pipelines.yml": "continuous integration",
-    "appveyor.yml": "continuous integration",
-    ".appveyor.yml": "continuous integration",
-    ".drone.yml": "continuous integration",
-    "cloudbuild.yaml": "continuous integration",
-    ".pre-commit-config.yaml": "hooks that execute",
-    ".pre-commit-hooks.yaml": "hooks that execute",
-    "lefthook.yml": "hooks that execute",
-    ".lefthook.yml": "hooks that execute",
-    ".aider.conf.yml": "agent configuration that executes",
-    ".cursorrules": "agent instructions",
-    ".windsurfrules": "agent instructions",
-    "agents.md": "agent instructions",
-    "claude.md": "agent instructions",
-    "gemini.md": "agent instructions",
-    ".mcp.json": "agent configuration",
-    ".npmrc": "package manager configuration that can execute",
-    ".yarnrc": "package manager configuration that can execute",
-    ".yarnrc.yml": "package manager configuration that can execute",
-    ".pnpmfile.cjs": "package manager configuration that executes",
-    "bunfig.toml": "package manager configuration that can execute",
-    ".envrc": "shell configuration that executes",
-    "conftest.py": "executed by every test run",
-    "sitecustomize.py": "executed at every Python start",
-    "usercustomize.py": "executed at every Python start",
-    "setup.py": "executed by every installation",
-    "noxfile.py": "executed by every test session",
-    ".flake8": "gate configuration",
-    "setup.cfg": "gate configuration",
-    "tox.ini": "gate configuration",
-    "ruff.toml": "gate configuration",
-    ".ruff.toml": "gate configuration",
-    "pyproject.toml": "gate and build configuration",
-    ".editorconfig": "gate configuration",
-    ".eslintignore": "gate configuration",
-    ".prettierignore": "gate configuration",
-    "biome.json": "gate configuration",
-    "biome.jsonc": "gate configuration",
-    ".agent-restrictions": "decides what agents may see and change",
-    ".rails.toml": "this tool's configuration",
-    "rails.toml": "this tool's configuration",
-    "makefile": "executed by every build",
-    "gnumakefile": "executed by every build",
-    "justfile": "executed by every build",
-    "rakefile": "executed by every build",
-    "taskfile.yml": "executed by every build",
-    "gulpfile.js": "executed by every build",
-    "gruntfile.js": "executed by every build",
-    ".coveragerc": "gate configuration that can load code",
-    ".pylintrc": "gate configuration that can load code",
-    ".bandit": "gate configuration",
-    "package.json": "scripts that execute on install",
-}
+PROTECTED_FILES: Final = _named(
+    {
+        "version control: filters can execute": ".gitattributes",
+        "version control": ".gitmodules .gitconfig",
+        "decides what version control sees": ".gitignore",
+        "secrets": ".git-credentials .netrc .pypirc",
+        "continuous integration": (
+            ".gitlab-ci.yml jenkinsfile .travis.yml azure-pipelines.yml bitbucket-pipelines.yml "
+            "appveyor.yml .appveyor.yml .drone.yml cloudbuild.yaml"
+        ),
+        "hooks that execute": ".pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.yml .lefthook.yml",
+        "agent configuration that executes": ".aider.conf.yml",
+        "agent instructions": ".cursorrules .windsurfrules agents.md claude.md gemini.md",
+        "agent configuration": ".mcp.json",
+        "package manager configuration that can execute": ".npmrc .yarnrc .yarnrc.yml bunfig.toml",
+        "package manager configuration that executes": ".pnpmfile.cjs",
+        "shell configuration that executes": ".envrc",
+        "executed by every test run": "conftest.py",
+        "executed at every Python start": "sitecustomize.py usercustomize.py",
+        "executed by every installation": "setup.py",
+        "executed by every test session": "noxfile.py",
+        "gate configuration": (
+            ".flake8 setup.cfg tox.ini ruff.toml .ruff.toml .editorconfig .eslintignore .prettierignore "
+            "biome.json biome.jsonc .bandit"
+        ),
+        "gate and build configuration": "pyproject.toml",
+        "decides what agents may see and change": ".agent-restrictions",
+        "this tool's configuration": ".rails.toml rails.toml",
+        "executed by every build": "makefile gnumakefile justfile rakefile taskfile.yml gulpfile.js gruntfile.js",
+        "gate configuration that can load code": ".coveragerc .pylintrc",
+        "scripts that execute on install": "package.json",
+    }
+)
 #: Patterns over the folded file name. Any depth. Compiled when the first path is looked at.
 PROTECTED_PATTERNS: Final = (
     (r"\.env(\..*)?", "secrets"),
