@@ -21,7 +21,6 @@ from rails.data_formats.strict_json import JsonFault, JsonRules, read_json
 _RULES: Final = JsonRules(surrogates=True)
 _STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|[{}\[\]]', re.S)
 _COMMA: Final = lazy(r",[ \t\n\r]*\Z")
-_NUMBER: Final = lazy(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _CLOSERS: Final = {"{": "}", "[": "]"}
 #: What the standard library says of a string, and what a person should read.
 _STRING_SLIPS: Final = {
@@ -77,7 +76,8 @@ def _in_words(text: str, fault: JsonFault) -> tuple[str, str, int]:
     if key := _repeated(text, fault):  # of two mistakes, the first
         return f"the key {key.path[-1]!r} occurs twice", "Keep one of the two.", key.start
     if fault.code == "number":
-        return *_number_slip(text[fault.offset :]), fault.offset
+        words = f"At most {limits.NUMBER_CHARS} characters, and what a 64-bit float can hold."
+        return "a number is too large, too small or too long", words, fault.offset
     comma = _COMMA.search(text, 0, fault.offset)
     if comma and opened and text[fault.offset : fault.offset + 1] == _CLOSERS[opened[-1]]:
         return (
@@ -101,14 +101,6 @@ def _opened(text: str, end: int) -> list[str]:
         elif match[0] in "]}" and opened:
             opened.pop()
     return opened
-
-
-def _number_slip(rest: str) -> tuple[str, str]:
-    number = _NUMBER.match(rest)
-    if number is None or len(number[0]) > limits.NUMBER_CHARS:
-        return "a number is too long", f"At most {limits.NUMBER_CHARS} characters."
-    size = "small" if float(number[0]) == 0 else "large"
-    return f"a number is too {size}", "Use a number that a 64-bit float can hold."
 
 
 def _slip(text: str, fault: JsonFault, opened: Sequence[str]) -> tuple[str, str]:

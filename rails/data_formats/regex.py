@@ -118,8 +118,4 @@ def _compiled(pattern: str, **switches: bool) -> Any:  # noqa: ANN401 - RE2's pa
 
 def _encodable(text: str) -> str:
     """Return the text with lone surrogates, which UTF-8 lacks, as other characters."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
-    return text
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)

@@ -75,7 +75,7 @@ def test_each_slip_is_told_with_its_line_and_what_to_do(text, line, said):
         ('{"b": {"a": 1}, "a": {"a": 2, "\\u0061": 3}}', "the key 'a' occurs twice", 31),
         ('{"a": -Infinity}', "a JSON value should be here", 7),
         ('{"a": "\\x"}', "a backslash in a string is followed by something that JSON has no escape for", 8),
-        ('{"a": 1e-999}', "a number is too small", 7),
+        ('{"a": 1e-999}', "a number is too large, too small or too long", 7),
     ],
 )
 def test_a_slip_is_told_at_its_place(text, message, column):
