@@ -105,15 +105,12 @@ def grouped(blocks: Iterable[DiffBlock], context: int) -> Iterator[list[DiffBloc
     hunk: list[DiffBlock] = []
     for block in blocks:
         length = block.old_end - block.old_start
-        if not block.equal:
+        if not block.equal or (hunk and length <= 2 * context):
             hunk.append(block)
-        elif not hunk:
-            hunk = [_part(block, max(0, length - context), length)]
-        elif length > 2 * context:
+            continue
+        if hunk:
             yield [*hunk, _part(block, 0, context)]
-            hunk = [_part(block, length - context, length)]
-        else:
-            hunk.append(block)
+        hunk = [_part(block, max(0, length - context), length)]
     if len(hunk) > 1 and hunk[-1].equal:
         hunk[-1] = _part(hunk[-1], 0, min(context, hunk[-1].old_end - hunk[-1].old_start))
     if len(hunk) > 1 or (hunk and not hunk[0].equal):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cache
-from typing import Any, NamedTuple, cast, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
 
@@ -24,13 +24,9 @@ class Member(NamedTuple):
     default: object
 
 
-def members_of(kind: type) -> tuple[Member, ...]:
-    """Return the fields of a class, in order."""
-    return _members_of(cast(Hashable, kind))
-
-
 @cache
-def _members_of(kind: Any) -> tuple[Member, ...]:  # noqa: ANN401 - a type is no Hashable to the type checker
+def members_of(kind: Any) -> tuple[Member, ...]:  # noqa: ANN401 - a type is no Hashable to the type checker
+    """Return the fields of a class, in order."""
     names = kind.__struct_fields__
     defaults = kind.__struct_defaults__
     given = [msgspec.NODEFAULT] * (len(names) - len(defaults)) + list(defaults)

@@ -41,9 +41,9 @@ def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
 
 
 @cache
-def _plan(kind: Hashable) -> tuple[tuple[str, str, Reader, bool, Hashable], ...]:
-    members = members_of(cast("type", kind))
-    hints = hints_of(cast("type", kind))
+def _plan(kind: Any) -> tuple[tuple[str, str, Reader, bool, Hashable], ...]:  # noqa: ANN401 - as in members_of
+    hints = hints_of(kind)
+    members = members_of(kind)
     return tuple((one.name, one.key, _reader(hints[one.name]), one.required, hints[one.name]) for one in members)
 
 
@@ -134,10 +134,6 @@ def _number(value: Json) -> object:
     return value if 0 <= value <= _MOST else _ODD
 
 
-def _flag(value: Json) -> object:
-    return value if isinstance(value, bool) else _ODD
-
-
 def _message(value: Json) -> object:
     try:
         return message_from_json(value)
@@ -151,7 +147,8 @@ def _verdict(value: Json) -> object:
 
 
 _READERS: Final[dict[Hashable, Reader]] = {
-    **{str: _text, int: _integer, float: _number, bool: _flag},
+    **{str: _text, int: _integer, float: _number},
+    bool: lambda value: value if isinstance(value, bool) else _ODD,
     Message: _message,
     Verdict: _verdict,
 }

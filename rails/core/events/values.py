@@ -57,7 +57,8 @@ def to_json(value: object) -> Json:
 
 def object_to_json(value: object) -> dict[str, Json]:
     """Return an instance as an object; ``omit_defaults`` leaves defaults out."""
-    members = [(one, getattr(value, one.name)) for one in members_of(type(value))]
+    # A class is hashable, which mypy does not see.
+    members = [(one, getattr(value, one.name)) for one in members_of(type(value))]  # type: ignore[arg-type]
     sparse = isinstance(value, msgspec.Struct) and value.__struct_config__.omit_defaults
     return {one.key: to_json(found) for one, found in members if not sparse or one.required or found != one.default}
 
