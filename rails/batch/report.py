@@ -5,6 +5,7 @@ Errors are counted, but in no rate. Settings are compared on shared tasks and re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations, groupby
 from statistics import fmean
@@ -105,10 +106,7 @@ def _row(setting: JobSetting, found: Sequence[JobResult]) -> SettingRow:
     counted = [one for one in found if not one.error]
     raised, tries = sum(one.raised for one in counted), sum(one.tries for one in counted)
     costs = [one.cost for one in counted]
-    totals: dict[str, float] = {}
-    for one in counted:
-        for stage, spent in one.seconds.items():
-            totals[stage] = totals.get(stage, 0.0) + spent
+    spent = {stage: [one.seconds.get(stage, 0.0) for one in counted] for stage in STAGES}
     return SettingRow(
         setting,
         len(found),
@@ -119,7 +117,7 @@ def _row(setting: JobSetting, found: Sequence[JobResult]) -> SettingRow:
         sum(cost for cost in costs if cost is not None) if None not in costs else None,
         tries / raised if raised else None,
         fmean(one.turns for one in counted) if counted else 0.0,
-        tuple((stage, totals[stage] / len(counted)) for stage in STAGES if totals.get(stage)),
+        tuple((stage, fmean(seconds)) for stage, seconds in spent.items() if any(seconds)),
     )
 
 
@@ -133,14 +131,14 @@ def _pass_at(counted: Sequence[JobResult]) -> tuple[tuple[int, float], ...]:
 def _compared(first: JobSetting, second: JobSetting, a: Sequence[JobResult], b: Sequence[JobResult]) -> Comparison:
     others = {(one.task, one.seed): one for one in b if not one.error}
     pairs = [(one, others[one.task, one.seed]) for one in a if not one.error and (one.task, one.seed) in others]
-    only_first = sum(x.passed and not y.passed for x, y in pairs)
-    only_second = sum(y.passed and not x.passed for x, y in pairs)
+    passed = Counter((x.passed, y.passed) for x, y in pairs)
+    only_first, only_second = passed[True, False], passed[False, True]
     costs = [y.cost - x.cost for x, y in pairs if x.cost is not None and y.cost is not None]
     return Comparison(
         first,
         second,
         len(pairs),
-        sum(x.passed and y.passed for x, y in pairs),
+        passed[True, True],
         only_first,
         only_second,
         mcnemar(only_first, only_second),
@@ -160,8 +158,7 @@ def report_tables(report: BatchReport, currency: str = "") -> list[Table]:
 
 def _settings_table(rows: Sequence[SettingRow], currency: str) -> Table:
     most = max((len(row.at) for row in rows), default=0)
-    columns = ("model", "agent", "gate", "jobs", "errors", "passed", "95 %", "first try", "turns", "cost", "per solved")
-    more = tuple(f"pass@{k}" for k in range(2, most + 1))
+    columns = ("jobs", "errors", "passed", "95 %", "first try", "turns", "cost", "per solved", "tries per finding")
     drawn = tuple(
         cells(
             *row.setting,
@@ -171,28 +168,28 @@ def _settings_table(rows: Sequence[SettingRow], currency: str) -> Table:
             _interval(row.passed),
             _percent(row.first),
             f"{row.turns:.1f}",
-            _money(row.cost),
-            _money(row.per_solved),
-            "" if row.tries is None else f"{row.tries:.2f}",
-            *(f"{share:.0%}" for _, share in row.at[1:]),
-            *[""] * (most - max(len(row.at), 1)),
+            _figure(row.cost, ".4g"),
+            _figure(row.per_solved, ".4g"),
+            _figure(row.tries, ".2f"),
+            *(_figure(dict(row.at).get(k), ".0%") for k in range(2, most + 1)),
         )
         for row in rows
     )
     notes = ("Errors (of the model's service, of the machine) count in no rate. Cost is of all jobs, passed or not.",)
     money = (f"Money is {currency}.",) if currency else ()
-    names = (*columns, "tries per finding", *more)
+    names = (*VARIED, *columns, *(f"pass@{k}" for k in range(2, most + 1)))
     return Table("How each did", names, drawn, frozenset(range(3, len(names))), frozenset({0}), notes=(*notes, *money))
 
 
 def _times_table(rows: Sequence[SettingRow]) -> Table:
-    stages = [stage for stage in STAGES if any(stage == name for row in rows for name, _ in row.seconds)]
-    drawn = []
-    for row in rows:
-        spent = dict(row.seconds)
-        drawn.append(cells(*row.setting, *(seconds_text(spent[name]) if name in spent else "" for name in stages)))
-    columns = ("model", "agent", "gate", *stages)
-    return Table("Time of a job, by stage", columns, tuple(drawn), frozenset(range(3, len(columns))), frozenset({0}))
+    spent = [dict(row.seconds) for row in rows]
+    stages = [stage for stage in STAGES if any(stage in one for one in spent)]
+    drawn = tuple(
+        cells(*row.setting, *(seconds_text(one[stage]) if stage in one else "" for stage in stages))
+        for row, one in zip(rows, spent, strict=True)
+    )
+    columns = (*VARIED, *stages)
+    return Table("Time of a job, by stage", columns, drawn, frozenset(range(3, len(columns))), frozenset({0}))
 
 
 def _pairs_table(report: BatchReport) -> Table:
@@ -206,19 +203,18 @@ def _pairs_table(report: BatchReport) -> Table:
             one.only_second,
             f"{one.chance:.3f}",
             f"{one.turns:+.3g}",
-            "" if one.cost is None else f"{one.cost:+.3g}",
+            _figure(one.cost, "+.3g"),
             _verdict(one),
         )
         for one in report.comparisons
     )
-    notes = (
+    note = (
         "Pairs are the same task and repeat. Chance is McNemar's exact test: how often luck alone makes such a "
         f"difference; from {ALPHA:g} on they are not distinguishable. Turns and cost are the second less the first, "
-        "on average.",
+        "on average."
     )
-    return Table(
-        "Compared on the same tasks", columns, drawn, frozenset(range(2, 9)), frozenset({0, 1, 9}), notes=notes
-    )
+    right, wide = frozenset(range(2, 9)), frozenset({0, 1, 9})
+    return Table("Compared on the same tasks", columns, drawn, right, wide, notes=(note,))
 
 
 def _told(first: JobSetting, second: JobSetting, which: JobSetting) -> list[str]:
@@ -243,5 +239,5 @@ def _interval(share: Share) -> str:
     return f"{low:.0%}–{high:.0%}" if share.of else ""
 
 
-def _money(cost: float | None) -> str:
-    return "" if cost is None else f"{cost:.4g}"
+def _figure(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)

@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from rails.batch.job_spec import JobCheck, JobCheckResult, JobResult, JobSpec
@@ -80,9 +79,9 @@ def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
         place.mkdir(parents=True)
         return _Run(spec, result, state, place).result(model)
     except (RailsError, OSError) as error:
-        return msgspec.structs.replace(result, error=one_line(f"{type(error).__name__}: {error}", 600))
+        return replace(result, error=one_line(f"{type(error).__name__}: {error}", 600))
     except FAULT as error:  # a fault of ours is an outcome too
-        return msgspec.structs.replace(result, error=f"a fault of AI-Rails: {one_line(repr(error), 500)}")
+        return replace(result, error=f"a fault of AI-Rails: {one_line(repr(error), 500)}")
     finally:
         if place and not spec.keep:
             shutil.rmtree(place, ignore_errors=True)
@@ -119,7 +118,7 @@ class _Run:
                 made = self._made(tree.commit, ending, view, log.path, records)
                 with self._timed("score"):
                     made = self._scored(made, tree, judge, cost, _written(records))
-                return msgspec.structs.replace(made, seconds={**self._seconds, **made.seconds})
+                return replace(made, seconds={**self._seconds, **made.seconds})
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
@@ -143,7 +142,7 @@ class _Run:
     def _made(self, commit: str, ending: Ending, view: SessionView, log: Path, records: Sequence[Record]) -> JobResult:
         raised, tries = _tries(view)
         outcome = outcome_for(ending.outcome)  # "error": the model, or we, failed, which says nothing of the agent
-        return msgspec.structs.replace(
+        return replace(
             self._result,
             commit=commit,
             ending=outcome,
@@ -175,7 +174,7 @@ class _Run:
         passed = not error and (all(one.passed for one in checks) if checks else verdict.status == "pass")
         tracked = all(one.before is not None for one in changes.changes)
         diff = tree.diff(paths, tracked=tracked)
-        return msgspec.structs.replace(
+        return replace(
             made,
             passed=passed and (bool(checks) or is_good(made.ending)),
             first_try=passed and made.first_try,

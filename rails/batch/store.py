@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.core import atomic_file, lock
@@ -214,7 +215,7 @@ class JobStore:
             for name in sorted(stamps.keys() - rows.keys()):
                 with contextlib.suppress(RailsError):
                     if result := self.result(name):
-                        short = msgspec.structs.replace(result, diff="", findings=(), checks=())
+                        short = replace(result, diff="", findings=(), checks=())
                         rows[name] = IndexRow(stamps[name], short)
             if may_write and rows != known:
                 self.files.put(_INDEX, b"".join(msgspec.json.encode(row) + b"\n" for row in rows.values()))
@@ -257,17 +258,17 @@ def work(place: str, spec: JobSpec, run: Callable[[JobSpec], JobResult]) -> JobR
     if store.folder is not None:
         for left in (store.folder / "work").glob(f"{spec.name}-*"):
             shutil.rmtree(left, ignore_errors=True)  # of a run that was killed: whoever holds the claim is alone
-        result = run(msgspec.structs.replace(spec, folder=str(store.folder)))
+        result = run(replace(spec, folder=str(store.folder)))
     else:
         from rails.core.scratch import scratch_folder
 
         with scratch_folder("store") as folder:
-            result = run(msgspec.structs.replace(spec, folder=folder))
+            result = run(replace(spec, folder=folder))
             for file in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
                 name = file.relative_to(folder)
                 if name.parts[0] in ("sessions", "blobs"):
                     store.files.put(name.as_posix(), file.read_bytes())
             log = result.log and f"{place.rstrip('/')}/{Path(result.log).relative_to(folder).as_posix()}"
-            result = msgspec.structs.replace(result, log=log, tree="")
+            result = replace(result, log=log, tree="")
     store.put_result(result)
     return result
