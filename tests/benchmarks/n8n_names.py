@@ -48,7 +48,11 @@ def names_text(names):
 def written_ports(full, node_type, version):
     description = full.describe(node_type, version)
     sides = (description.inputs, description.outputs) if description else (None, None)
-    return ">".join(catalogue.write_ports(side) for side in sides)
+    return ">".join("?" if side is None else ",".join(map(written_port, side)) for side in sides)
+
+
+def written_port(port):
+    return port.type + "!" * port.required + (f"/{port.max_connections}" if port.max_connections else "")
 
 
 if __name__ == "__main__":

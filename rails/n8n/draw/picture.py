@@ -17,10 +17,9 @@ from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
 from rails.n8n.draw.scene import MOST_NODES, MOST_WIRES, Drawing, DrawnNode, DrawnWire
 
-#: Units of the canvas: a box, the space around all, below a box for its name, and between two lines of text.
+#: Units of the canvas: a box, the space around all, and between two lines of text.
 SIDE: Final = 96
 _MARGIN: Final = 60
-_BELOW: Final = 64
 _LINE: Final = 20
 #: How far apart the ends of two wires are, and how low a wire that leads back runs below the boxes.
 _PORT: Final = 18

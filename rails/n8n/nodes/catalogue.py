@@ -167,15 +167,6 @@ def _read_port(written: str) -> Port:
     return Port(kind.removesuffix("!"), kind.endswith("!"), int(most) if most else None)
 
 
-def write_ports(ports: Sequence[Port] | None) -> str:
-    """Return ports in the shipped list's form."""
-    if ports is None:
-        return "?"
-    return ",".join(
-        port.type + "!" * port.required + (f"/{port.max_connections}" if port.max_connections else "") for port in ports
-    )
-
-
 def base_of_tool(node_type: str) -> str:
     """Return a tool variant's type (``…Tool``, ``…HitlTool``), or ""."""
     for ending in ("HitlTool", "Tool"):
