@@ -1,6 +1,6 @@
 """Two versions of a workflow, node by node and wire by wire. Pure, linear, for any JSON.
 
-Nodes match by name and type, else id, else name; renamed ones by type with parameters or place.
+Nodes match by name and type, else id and type, else name.
 """
 
 from __future__ import annotations
@@ -139,21 +139,10 @@ def _node_id(node: Node) -> Hashable:
     return (found, node.type) if isinstance(found, str) and found else None
 
 
-def _content(node: Node) -> Hashable:
-    return (node.type, json.dumps(node.parameters, sort_keys=True)) if node.parameters else None
-
-
-def _place(node: Node) -> Hashable:
-    position = node.raw.get("position")
-    return (node.type, json.dumps(position)) if isinstance(position, list) else None
-
-
 _KEYS: Final[tuple[Callable[[Node], Hashable], ...]] = (
     lambda node: (node.name, node.type),
     _node_id,
     lambda node: node.name,
-    _content,
-    _place,
 )
 
 

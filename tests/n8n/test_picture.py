@@ -37,7 +37,7 @@ AGENT = workflow(
     node("Agent", "@n8n/n8n-nodes-langchain.agent", position=[300, 0]),
     node("Model", "@n8n/n8n-nodes-langchain.lmChatOpenAi", position=[250, 250]),
     node("Is it so", "n8n-nodes-base.if", position=[600, 0], disabled=True),
-    node("Note", "n8n-nodes-base.stickyNote", parameters={"content": "## Read me\n**bold** [link](https://x.y)"}),
+    node("Note", "n8n-nodes-base.stickyNote", parameters={"content": "## Read me\nfirst"}),
     connections={
         "Hook": {"main": [[to("Agent")]]},
         "Agent": {"main": [[to("Is it so")]]},
