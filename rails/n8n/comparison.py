@@ -151,7 +151,8 @@ _KEYS: Final[tuple[Callable[[Node], Hashable], ...]] = (
 
 def _node_change(then: Node | None, now: Node) -> NodeChange:
     if then is None:
-        return NodeChange("add", None, now, tuple(_values({}, {"parameters": dict(now.parameters)})))
+        given: dict[str, Json] = {"parameters": dict(now.parameters)} if now.parameters else {}
+        return NodeChange("add", None, now, tuple(_values({}, given)))
     old, new = ({k: v for k, v in node.raw.items() if k not in _TOLD_APART} for node in (then, now))
     details = tuple(_values(old, new))
     kind: DifferenceKind = "change" if details or then.name != now.name else "same"

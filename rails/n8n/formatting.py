@@ -117,7 +117,7 @@ def _as_before(data: bytes, value: Json) -> bytes | None:
 
 def _completed(value: Mapping[str, Json], counts: Counter[str], path: str) -> dict[str, Json]:
     workflow = model.build(value)
-    places = layout.placed(workflow)
+    places = layout.node_places(workflow)
     taken = {one for node in workflow.nodes if isinstance(one := node.raw.get("id"), str)}
     seen = set[object]()
     nodes = value.get("nodes")

@@ -39,13 +39,14 @@ def test_the_same_workflow_in_another_order_of_keys_and_nodes_is_the_same():
 
 def test_a_node_put_between_two_others_is_one_node_and_three_wires():
     def work(flow):
-        flow["nodes"].append(node("New", "n8n-nodes-base.set", 3.4, parameters={"mode": "raw"}))
+        flow["nodes"] += [node("New", "n8n-nodes-base.set", 3.4, parameters={"mode": "raw"}), node("Empty")]
         flow["connections"]["A"]["main"] = [[to("New")]]
         flow["connections"]["New"] = {"main": [[to("B")]]}
 
     assert told(OLD, changed(OLD, work)) == [
         'add node "New" (n8n-nodes-base.set 3.4)',
         'add   + mode: "raw"',
+        'add node "Empty" (n8n-nodes-base.noOp 1)',
         'add wire "A" → "New"',
         'add wire "New" → "B"',
         'remove wire "A" → "B"',

@@ -100,7 +100,7 @@ def test_the_flow_is_laid_out_from_left_to_right_with_sub_nodes_below():
     )  # fmt: skip
     for one in value["nodes"]:
         del one["position"]
-    places = layout.placed(model.build(value))
+    places = layout.node_places(model.build(value))
     assert [places[n][0] for n in range(4)] == [0, 240, 240, 480]
     assert places[1] != places[2]
     assert places[4][1] > max(places[n][1] for n in range(4))
@@ -115,7 +115,7 @@ def test_any_graph_gets_a_place_of_its_own_for_each_node(edges):
     value = workflow(*(node(str(n)) for n in range(10)), connections=connections)
     for one in value["nodes"]:
         del one["position"]
-    places = layout.placed(model.build(value))
+    places = layout.node_places(model.build(value))
     assert len(set(places.values())) == len(places) == 10
 
 

@@ -74,7 +74,7 @@ def drawing(comparison: WorkflowComparison) -> Json:
     changes = comparison.nodes
     if len(changes) > MOST_NODES:
         changes = tuple(sorted(changes, key=lambda node: node.kind == "same")[:MOST_NODES])
-    gone, here = (layout.placed(one) for one in (comparison.before, comparison.after))
+    gone, here = (layout.node_places(one) for one in (comparison.before, comparison.after))
     below = max((y for _, y in here.values()), default=0) + 200
     gone = {
         node.index: (x, y if is_position(node.raw.get("position")) else y + below)

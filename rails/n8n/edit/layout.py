@@ -22,7 +22,7 @@ _TRIES: Final = 200
 _Place = tuple[int, int]
 
 
-def placed(workflow: Workflow) -> dict[int, _Place]:
+def node_places(workflow: Workflow) -> dict[int, _Place]:
     """Return every node's position by index: its own if valid, else one that is free."""
     places = {node.index: _own(node) for node in workflow.nodes if is_position(node.raw.get("position"))}
     if len(places) == len(workflow.nodes):
