@@ -224,7 +224,7 @@ def test_a_private_address_can_be_allowed_by_name(serving, tmp_path, monkeypatch
 def test_nobody_listening_is_said(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    assert "could not be reached" in use(define(f"http://127.0.0.1:{port}"), tmp_path).text
+    assert "the connection to 127.0.0.1 failed" in use(define(f"http://127.0.0.1:{port}"), tmp_path).text
 
 
 @pytest.fixture(scope="module")

@@ -75,8 +75,6 @@ def exchange(
         raise ExchangeError(f"no complete answer within {seconds:.3g} s", is_network=True) from None
     except (httpx2.LocalProtocolError, httpx2.InvalidURL, ValueError) as error:
         raise ExchangeError(f"the request cannot be sent: {one_line(str(error), 200)}") from None
-    except httpx2.ConnectError as error:
-        raise ExchangeError(f"{host} could not be reached: {one_line(str(error), 200)}", is_network=True) from None
     except httpx2.HTTPError as error:
         reason = one_line(str(error) or type(error).__name__, 200)
         raise ExchangeError(f"the connection to {host} failed: {reason}", is_network=True) from None
