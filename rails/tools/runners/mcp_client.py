@@ -5,6 +5,7 @@ Imported only to talk to a server: it needs the extra ``mcp``.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -143,19 +144,10 @@ async def _over_pipes(process: PipedProcess, errors: Kept) -> AsyncIterator[Any]
     sending, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
 
     async def read() -> None:
-        buffer = bytearray()
-        total = 0
         async with arrived:
-            async for chunk in _chunks(stdout):
-                buffer += chunk
-                total += len(chunk)
-                if total > _BYTES:
-                    raise TalkError(f"the server sent more than {_BYTES} bytes")
-                *lines, rest = bytes(buffer).split(b"\n") if b"\n" in chunk else (bytes(buffer),)
-                buffer = bytearray(rest)
-                for line in lines:
-                    if line.lstrip().startswith(b"{"):
-                        await arrived.send(_message(line))
+            async for line in await _reader(stdout):
+                if line.lstrip().startswith(b"{"):
+                    await arrived.send(_message(line))
 
     async def write() -> None:
         with suppress(OSError):  # it ended, which the reader sees
@@ -164,7 +156,8 @@ async def _over_pipes(process: PipedProcess, errors: Kept) -> AsyncIterator[Any]
                     await _write(stdin, one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
     async def complaints() -> None:
-        async for chunk in _chunks(stderr):
+        said = await _reader(stderr)
+        while chunk := await said.read(65_536):
             errors.add(chunk)
 
     async with anyio.create_task_group() as tasks:
@@ -183,14 +176,12 @@ def _message(line: bytes) -> SessionMessage | Exception:
         return error
 
 
-async def _chunks(stream: IO[bytes]) -> AsyncIterator[bytes]:
-    os.set_blocking(stream.fileno(), False)
-    while True:
-        await anyio.wait_readable(stream.fileno())
-        chunk = os.read(stream.fileno(), 65_536)
-        if not chunk:
-            return
-        yield chunk
+async def _reader(stream: IO[bytes]) -> asyncio.StreamReader:
+    """Return a pipe's reader; a line of more than ``_BYTES`` is a ValueError."""
+    reader = asyncio.StreamReader(_BYTES)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stream)
+    return reader
 
 
 async def _write(stream: IO[bytes], data: bytes) -> None:
