@@ -54,9 +54,8 @@ class ToolRun(Struct, frozen=True):
 @cache
 def find_ruff() -> Tool | None:
     """Return our own environment's ruff, or None."""
-    name = "ruff.exe" if os.name == "nt" else "ruff"
     for folder in _scripts():
-        binary = folder / name
+        binary = folder / "ruff"
         if binary.is_file():
             return Tool("ruff", (str(binary),), version_of("ruff"))
     return None
@@ -102,7 +101,7 @@ def version_of(distribution: str) -> str:
 
 
 def _packages() -> Iterator[Path]:
-    if sys.prefix != sys.base_prefix and os.name != "nt":
+    if sys.prefix != sys.base_prefix:
         yield Path(sys.prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
     import sysconfig
 
@@ -112,9 +111,8 @@ def _packages() -> Iterator[Path]:
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return a tool's environment, built from nothing: no key or ``PYTHON*`` leaks in."""
     base = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
-    for name in ("TMPDIR", "SYSTEMROOT"):
-        if name in os.environ:
-            base[name] = os.environ[name]
+    if "TMPDIR" in os.environ:
+        base["TMPDIR"] = os.environ["TMPDIR"]
     return {**base, **(extra or {})}
 
 
@@ -165,10 +163,7 @@ def start_tool(
 def kill_tool(process: subprocess.Popen[bytes]) -> None:
     """Kill a tool's process group, and wait for it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if os.name == "nt":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with contextlib.suppress(OSError):

@@ -47,8 +47,8 @@ _NAMED: Final = 8
 _MAPPED: Final = 4_000
 _MAP_BYTES: Final = 300_000
 _SEARCHED_BYTES: Final = 20_000_000
-_FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-_FILE_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class _Unreadable(Exception):
@@ -401,7 +401,7 @@ def _start(raw: str) -> str:
 def _open_folders(project: Path, parts: list[str]) -> int:
     """Open the folder ``parts``, one by one, following no link."""
     try:
-        folder = os.open(project, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        folder = os.open(project, os.O_RDONLY | os.O_DIRECTORY)
         for part in parts:
             try:
                 inner = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
