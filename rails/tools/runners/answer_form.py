@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from rails.core import limits
-from rails.core.text import one_line
+from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.json_schema.validator import answer_faults
 from rails.tools.registry import Definition
+from rails.tools.runners.secrets import Secrets
 
 
 def form_problem(definition: Definition, text: str, whose: str) -> tuple[str, Json] | None:
@@ -26,3 +27,9 @@ def form_faults(definition: Definition, value: Json) -> list[str]:
     promised = definition.response_format
     found = answer_faults(promised, value) if isinstance(promised, dict) else ()
     return [fault.detail for fault in found[: limits.FINDINGS_TOLD]]
+
+
+def shown(text: str, secrets: Secrets, **facts: Json) -> tuple[str, dict[str, Json]]:
+    """Return what a tool gave, masked and then cut, and the facts of its result."""
+    kept, left_out = head_and_tail(secrets.mask(text), limits.RESULT_CHARS)
+    return kept, {**facts, **secrets.facts(), **({"characters_left_out": left_out} if left_out else {})}

@@ -18,9 +18,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from rails.core import limits
 from rails.core.errors import CheckError, RailsError
-from rails.core.text import head_and_tail, one_line
+from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.sandbox import probe
 from rails.sandbox.none import run_as_user
@@ -30,7 +29,7 @@ from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 from rails.tools import transports
 from rails.tools.registry import Command, Definition
-from rails.tools.runners.answer_form import form_problem
+from rails.tools.runners.answer_form import form_problem, shown
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import as_text, placeholders
 
@@ -127,11 +126,9 @@ def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolR
     wrong = form_problem(definition, finished.out, "output") if finished.ok else None
     if wrong:
         parts.append(f"Error: {wrong[0]}: {'; '.join(map(str, wrong[1])) if isinstance(wrong[1], list) else wrong[1]}")
-    text, left_out = head_and_tail("\n".join(part for part in parts if part), limits.RESULT_CHARS)
-    facts: dict[str, Json] = {"exit_code": finished.exit_code, "timed_out": finished.timed_out, **secrets.facts()}
-    if left_out:
-        facts["characters_left_out"] = left_out
-    return ToolResult(finished.ok and not wrong, secrets.mask(text), facts=facts, changes=finished.changes)
+    text = "\n".join(part for part in parts if part)
+    text, facts = shown(text, secrets, exit_code=finished.exit_code, timed_out=finished.timed_out)
+    return ToolResult(finished.ok and not wrong, text, facts=facts, changes=finished.changes)
 
 
 def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] | str:

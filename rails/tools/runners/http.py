@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from rails.core import limits
-from rails.core.text import head_and_tail, one_line
+from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.tools.registry import Definition, Http
-from rails.tools.runners.answer_form import form_problem
+from rails.tools.runners.answer_form import form_problem, shown
 from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import as_text, fill, placeholders
@@ -107,20 +106,17 @@ def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | No
 
 
 def _result(answer: HttpResponse, definition: Definition, secrets: Secrets) -> ToolResult:
-    facts: dict[str, Json] = {"status": answer.status, "bytes": len(answer.body), **secrets.facts()}
-    text = secrets.mask(answer.body.decode("utf-8", "replace"))
-    shown, left_out = head_and_tail(text, limits.RESULT_CHARS)
-    if left_out:
-        facts["characters_left_out"] = left_out
+    text = answer.body.decode("utf-8", "replace")
+    told, facts = shown(text, secrets, status=answer.status, bytes=len(answer.body))
     if 300 <= answer.status < 400:
         where = one_line(secrets.mask(answer.headers.get("location", "")), 200)
         return failed(f"the service redirects to {where!r}; redirects are not followed", None, facts)
     if not 200 <= answer.status < 300:
-        return failed(f"the service answered with status {answer.status}", _details(shown), facts)
-    wrong = form_problem(definition, text, "service's answer") if text or answer.status != 204 else None
+        return failed(f"the service answered with status {answer.status}", _details(told), facts)
+    wrong = form_problem(definition, secrets.mask(text), "service's answer") if text or answer.status != 204 else None
     if wrong is not None:
         return failed(*wrong, facts)
-    return ToolResult(True, shown or f"(status {answer.status}, no content)", facts=facts)
+    return ToolResult(True, told or f"(status {answer.status}, no content)", facts=facts)
 
 
 def _details(text: str) -> Json:

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import RailsError
 from rails.core.extras import install_command
 from rails.core.restrictions import Restrictions
-from rails.core.text import head_and_tail, one_line
+from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.sandbox import probe
 from rails.sandbox.none import start_as_user
@@ -29,7 +28,7 @@ from rails.sandbox.places import search_path
 from rails.sandbox.run import layer_for, start
 from rails.sandbox.values import SandboxView
 from rails.tools.registry import Definition, Mcp
-from rails.tools.runners.answer_form import form_faults
+from rails.tools.runners.answer_form import form_faults, shown
 from rails.tools.runners.command import clean_environment, find_program, uncontained
 from rails.tools.runners.secrets import Secrets, secret_references
 
@@ -151,13 +150,12 @@ def _result(result: Mapping[str, Any], definition: Definition, secrets: Secrets)
     structured = result.get("structuredContent")
     content = "\n".join(map(_part_text, result["content"]))
     text = content if structured is None else json.dumps(structured, ensure_ascii=False)
-    shown, left_out = head_and_tail(secrets.mask(text), limits.RESULT_CHARS)
-    facts: dict[str, Json] = {"characters_left_out": left_out} if left_out else {}
+    told, facts = shown(text, secrets)
     if result.get("isError") is True:
-        return ToolResult(False, shown or "The server reported a failure without a text.", facts=facts)
-    if said := "; ".join(form_faults(definition, structured)):
+        return ToolResult(False, told or "The server reported a failure without a text.", facts=facts)
+    if said := secrets.mask("; ".join(form_faults(definition, structured))):
         return ToolResult(False, f"{definition.tool_name}: the answer does not have the promised form: {said}")
-    return ToolResult(True, shown or "(no content)", facts=facts)
+    return ToolResult(True, told or "(no content)", facts=facts)
 
 
 def _part_text(part: Mapping[str, Any]) -> str:
