@@ -12,7 +12,10 @@ AUTHOR = {f"GIT_{who}_{what}": "x@x.invalid" for who in ("AUTHOR", "COMMITTER") 
 
 
 def git(folder, *words):
-    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env={**os.environ, **AUTHOR})
+    command = ["git", "-C", str(folder), *words]
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, **AUTHOR}
+    ).stdout.strip()
 
 
 class Hooks:

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.integrations.conftest import git
+
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("docs/hooks-*.md")), *(ROOT / f"docs/{name}.md" for name in ("mcp", "acp", "ci"))]
 BLOCKS = [
@@ -90,12 +92,25 @@ def test_a_setting_of_a_page_can_be_read():
         assert json.loads(text) if kind == "json" else yaml.safe_load(text)
 
 
-def test_the_action_installs_what_was_checked_out_and_gates_against_a_base(environment, project):
+@pytest.mark.parametrize("pushed", ["on", "first", "shallow"])
+def test_the_action_installs_what_was_checked_out_and_gates_against_a_base(environment, project, pushed):
     action = yaml.safe_load((ROOT / ".github/actions/gate/action.yml").read_text("utf-8"))
     steps = [step["run"] for step in action["runs"]["steps"] if "run" in step]
     assert "GITHUB_ACTION_PATH" in steps[0]
+    base = {"on": "HEAD", "first": "0" * 40, "shallow": git(project, "rev-parse", "HEAD")}[pushed]
+    origin = project.parent / "origin"
+    default = git(project, "branch", "--show-current")
+    git(project, "clone", "-q", "--bare", ".", str(origin))
+    git(project, "remote", "add", "origin", origin.as_uri())
+    git(project, "fetch", "-q", "origin")
+    if pushed != "on":
+        git(project, "commit", "-q", "--allow-empty", "-m", "second")
+        git(project, "push", "-q", "origin", "HEAD:refs/heads/new")
+    if pushed == "shallow":
+        git(project.parent, "clone", "-q", "--depth", "1", "-b", "new", origin.as_uri(), "work")
+        project = project.parent / "work"
     (project / "b.py").write_text("y = undefined\n")
-    given = {"BASE": "HEAD", "ARGS": "", "SARIF": str(project / "found.sarif")}
+    given = {"BASE": base, "ARGS": "", "SARIF": str(project / "found.sarif"), "DEFAULT": default}
     ran = subprocess.run(
         ["bash", "-e", "-c", steps[1]],
         env={**environment, **given},
