@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import chain, count
 from pathlib import Path
@@ -23,7 +23,7 @@ from rails.core.text import counted, one_line, printable
 from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
-from rails.json_schema.metaschema import check_parameters, check_schema
+from rails.json_schema.metaschema import SchemaProblem, check_parameters, check_schema
 from rails.tools.loader import load_definitions, place_text, read_definition
 from rails.tools.project_tests import file_text
 from rails.tools.registry import Definition, Mcp, Registry, role_slug
@@ -174,7 +174,10 @@ def define_tools(
     for tool in tools:
         original = str(tool.get("name", ""))
         name = _name(server, original, used)
-        definition = _definition(name, original, tool, transport, imported.notes)
+        shown = _visible(dict(tool))
+        if shown != tool:
+            imported.notes.append(f"{name}: hidden characters were removed or made visible")
+        definition = _definition(name, original, shown, transport, imported.notes)
         if secret_names:
             definition["secrets"] = list(dict.fromkeys(secret_names))
         text = json.dumps(definition, ensure_ascii=False, indent=2) + "\n"
@@ -199,17 +202,15 @@ def _name(server: str, original: str, used: Collection[str]) -> str:
     return next(one for one in chain((name, base), numbered) if one not in used)
 
 
-def _definition(
-    name: str, original: str, tool: Mapping[str, Json], transport: Mcp, notes: list[str]
-) -> dict[str, Json]:
+def _definition(name: str, original: str, tool: Any, transport: Mcp, notes: list[str]) -> dict[str, Json]:  # noqa: ANN401
     definition: dict[str, Json] = {"tool_name": name}
     if isinstance(tool.get("title"), str):
-        definition["title"] = _visible(str(tool["title"]), f"{name}: title", notes)
-    about = str(tool.get("description") or tool.get("title") or f"The tool {original} of an MCP server.")
-    definition["description"] = _visible(about, f"{name}: description", notes)
-    definition["request_schema"] = _schema(tool.get("inputSchema"), name, notes, parameters=True)
+        definition["title"] = tool["title"]
+    about = tool.get("description") or tool.get("title") or f"The tool {original} of an MCP server."
+    definition["description"] = str(about)
+    definition["request_schema"] = _mended({"type": "object", **(tool.get("inputSchema") or {})}, name, notes)
     if isinstance(tool.get("outputSchema"), dict):
-        definition["response_format"] = _schema(tool["outputSchema"], name, notes, parameters=False)
+        definition["response_format"] = _mended(tool["outputSchema"], name, notes, check_schema)
     definition["transport"] = _transport(transport, original)
     definition["access_control"] = {"*": "permissioned_access"}
     annotations = tool.get("annotations")
@@ -226,38 +227,25 @@ def _transport(transport: Mcp, tool: str) -> dict[str, Json]:
     return {key: value for key, value in {**found, "tool": tool}.items() if value}
 
 
-def _visible(text: str, what: str, notes: list[str]) -> str:
-    """Show hidden characters; drop emoji selectors."""
-    plain = printable(_SELECTORS.sub("", text))
-    if plain != text:
-        notes.append(f"{what}: hidden characters were removed or made visible")
-    return plain
+def _visible(value: Json) -> Json:
+    """Return a copy with hidden characters shown, and without emoji selectors."""
+    if isinstance(value, str):
+        return printable(_SELECTORS.sub("", value))
+    if isinstance(value, dict):
+        return {printable(_SELECTORS.sub("", key)): _visible(item) for key, item in value.items()}
+    return [_visible(item) for item in value] if isinstance(value, list) else value
 
 
-def _schema(schema: Json, name: str, notes: list[str], *, parameters: bool) -> dict[str, Json]:
-    whole: Json = json.loads(json.dumps(schema)) if isinstance(schema, dict) else {"type": "object"}
-    whole = _visible_all(whole, f"{name}: schema", notes)
-    if not isinstance(whole, dict):
-        return {"type": "object"}
-    if parameters:
-        whole.setdefault("type", "object")
-    check = check_parameters if parameters else check_schema
+def _mended(
+    schema: Json, name: str, notes: list[str], check: Callable[[Json], Iterator[SchemaProblem]] = check_parameters
+) -> Json:
+    """Return the schema without the keywords that our loader refuses, and note them."""
     for _ in range(_MAX_FIXES):
-        problem = next(check(whole), None)
-        if problem is None or not _remove(whole, problem.place):
+        problem = next(check(schema), None)
+        if problem is None or not _remove(schema, problem.place):
             break
         notes.append(f"{name}: {place_text(problem.place)} was left out: {problem.message}")
-    return whole
-
-
-def _visible_all(value: Json, what: str, notes: list[str]) -> Json:
-    if isinstance(value, str):
-        return _visible(value, what, notes)
-    if isinstance(value, dict):
-        return {_visible(key, what, notes): _visible_all(item, what, notes) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_visible_all(item, what, notes) for item in value]
-    return value
+    return schema
 
 
 def _remove(node: Any, place: JsonPlace) -> bool:  # noqa: ANN401 - a schema or a part of it
