@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Final
 
 from msgspec import Struct, field
@@ -41,7 +42,7 @@ def split_alias(path: str) -> tuple[str, str]:
 
 def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) -> Resolved:
     """Return a copy of ``parameters`` with every aliased value moved, also out of JSON in a string."""
-    resolved = Resolved({name: _copy(value) for name, value in parameters.items()})
+    resolved = Resolved(deepcopy(dict(parameters)))
     emptied: dict[str, list[str]] = {}
     for alias, target in aliases.items():
         holder, name = split_alias(alias)
@@ -61,12 +62,6 @@ def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) 
             if (holder, name) not in conflicts:
                 resolved.leftovers.append(((holder, name), nearest_name(name, known)))
     return resolved
-
-
-def _copy(value: Json) -> Json:
-    if isinstance(value, list):
-        return [dict(item) if isinstance(item, dict) else item for item in value]
-    return dict(value) if isinstance(value, dict) else value
 
 
 def _open_text(resolved: Resolved, holder: str) -> None:

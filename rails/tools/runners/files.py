@@ -247,9 +247,7 @@ def _list_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     walk = _Walk()
     found: list[str] = []
     total = 0
-    for entry in walk.files(view, _start(_string(parameters, "path"))):
-        if pattern and not glob_matches(pattern, entry.path):
-            continue
+    for entry in walk.files(view, _start(_string(parameters, "path")), pattern):
         total += 1
         if len(found) < _LISTED:
             found.append(f"{entry.path}  ({entry.size} bytes)")
@@ -267,9 +265,7 @@ def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult
     walk = _Walk()
     found: list[str] = []
     total = budget = 0
-    for entry in walk.files(view, _start(_string(parameters, "path"))):
-        if glob and not glob_matches(glob, entry.path):
-            continue
+    for entry in walk.files(view, _start(_string(parameters, "path")), glob):
         budget += entry.size
         if budget > _SEARCHED_BYTES:
             walk.stopped = f"stopped after {_SEARCHED_BYTES // 1_000_000} MB; name a path or a glob"
@@ -330,12 +326,12 @@ class _Walk:
         self.visited = self.links = self.unread = self.kept_back = 0
         self.stopped = ""
 
-    def files(self, view: AgentView, start: str) -> Iterator[_Entry]:
-        """Yield every ordinary visible file below ``start``, or ``start`` itself."""
+    def files(self, view: AgentView, start: str, glob: str = "") -> Iterator[_Entry]:
+        """Yield every ordinary visible file below ``start``, or ``start`` itself, that matches."""
         for entry in self._all(view.project, start):
             if view.keeps_back(entry.path):
                 self.kept_back += 1
-            else:
+            elif not glob or glob_matches(glob, entry.path):
                 yield entry
 
     def _all(self, project: Path, start: str) -> Iterator[_Entry]:
