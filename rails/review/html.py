@@ -40,7 +40,6 @@ from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 GENERATOR: Final = "AI-Rails"
 #: In the head of every page of ours.
 PAGE_MARK: Final = f'content="{GENERATOR}"'
-RUNNING: Final = Badge("●", "open", "Running")
 _LISTED: Final = 100
 #: Where the turns go; no text of a log can hold it, for a bracket in a text is escaped.
 _TURNS: Final = Html("<!--turns-->")
@@ -89,16 +88,15 @@ def document(title: str, content: Html) -> str:
     return f"<!doctype html>\n{el('html', head, el('body', content), lang='en')}\n"
 
 
-def header(view: SessionView, more: Mapping[str, str] | None = None, *, running: bool = False) -> Html:
-    """Return task, ending and facts, with ``more`` of them; ``running``: known to run."""
-    ended = RUNNING if running and not view.outcome else ending_badge(view.ending)
+def header(view: SessionView, more: Mapping[str, str] | None = None, status: Badge | None = None) -> Html:
+    """Return task, status (by default the ending) and facts, with ``more`` of them."""
     return el(
         "header",
         el("p", "AI-Rails session", class_="eyebrow"),
         el("h1", one_line(task_line(view.task), 300) or "Session"),
         el(
             "p",
-            badge(ended),
+            badge(status or ending_badge(view.ending)),
             f" {one_line(view.message, 600)}",
             class_="ending",
         ),

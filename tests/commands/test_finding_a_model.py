@@ -34,17 +34,18 @@ def test_doctor_names_the_servers_that_answer_and_how_to_use_their_models(tmp_pa
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-never-shown")
-    listed = {"object": "list", "data": [{"id": "qwen2.5-coder:1.5b"}, {"id": "second"}, 7]}
-    page, models = (
-        StubServer(documents={"/v1/models": {"data": "no list"}}),
-        StubServer(documents={"/v1/models": listed}),
-    )
-    with page, models:
+    listed = {"data": [{"id": "qwen2.5-coder:1.5b"}, {"id": "second"}, 7]}
+    page = StubServer(documents={"/v1/models": {"data": "no list"}})
+    with page, StubServer(documents={"/v1/models": listed}) as models:
         ports = [int(one.url.rpartition(":")[2]) for one in (page, models)]
         monkeypatch.setattr(doctor, "_PORTS", (1, *ports))
         monkeypatch.setattr(doctor, "_OLLAMA", ports[1])
         main(["doctor", "--json"])
     out = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    main(["doctor"])
+    assert [line for line in capsys.readouterr().out.split("\n") if " " in line[60:]] == []
     probes = {probe["name"]: probe for probe in json.loads(out)}
     assert probes["model"]["found"] == "set in the environment: OPENROUTER_API_KEY"
     assert probes["local model"]["found"] == f"{models.url}/v1 has qwen2.5-coder:1.5b, second"

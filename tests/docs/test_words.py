@@ -84,14 +84,38 @@ is told when these
 is meant as it stands
 accepted it as it is now
 stands for code that was
+is asked for no path
+Nothing waits to be trusted
+so there is no dry run of it
+everything else in it is as it was
+nothing is said: it goes through
+stand in another order to be
+has this asked about
+Nothing here can check an edit
+Nothing is granted
+what is in force
+More came than one typed line
+in place of a file: what
+begin nothing more
+Words cannot be taken in
+nothing was said."
+What was said before is not
+it said nothing
+broke the answer off
+took another way than
+is taken away"
+Changed by AI-Rails
+where nothing runs it any more
+overseer: {
 The overseer stopped
 The overseer asks""".splitlines()
-SUFFIXES = {".py", ".js", ".html", ".json", ".toml", ".md"}
 
 
 @pytest.mark.parametrize("folder", ["rails", "docs", "agent_templates", "mcp_definitions"])
 def test_no_old_wording_is_left(folder):
-    files = [one for one in (ROOT / folder).rglob("*") if one.suffix in SUFFIXES]
+    files = [
+        one for one in (ROOT / folder).rglob("*") if one.suffix in (".py", ".js", ".html", ".json", ".toml", ".md")
+    ]
     texts = {str(one.relative_to(ROOT)): one.read_text("utf-8") for one in files}
     assert [(name, words) for name, text in texts.items() for words in GONE if words in text] == []
 

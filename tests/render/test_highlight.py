@@ -10,8 +10,6 @@ from rails.render.blocks import Diff, DiffLine
 from rails.render.highlight import spans
 from rails.render.lines import draw
 
-ANSI = re.compile(r"\x1b\[[0-9;]*m")
-
 
 def diff(*lines, path="a.py"):
     return Diff(path, "modify", tuple(DiffLine(style, text, 1, 1) for style, text in lines), 1, 1)
@@ -47,7 +45,7 @@ def test_the_parts_of_every_line_joined_are_the_line(lines, path):
 @given(st.lists(st.tuples(STYLES, TEXTS), max_size=8), st.integers(30, 80))
 def test_colours_change_no_character_of_a_drawn_diff(lines, width):
     one = diff(*lines)
-    coloured = [ANSI.sub("", line).rstrip() for line in draw(one, colour=True, width=width)]
+    coloured = [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in draw(one, colour=True, width=width)]
     assert coloured == [line.rstrip() for line in draw(one, width=width)]
 
 

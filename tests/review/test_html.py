@@ -324,10 +324,7 @@ def test_a_long_diff_keeps_its_end_and_counts_the_rest():
     assert (diff.hidden, diff.lines[-1].text) == (811, "899")
 
 
-ODD = ["", "\n", "@@ -1 +1 @@", "+++ b/x", "--- a\n+++ b\n@@ -1,9 +1,9 @@\n+cut", "no diff\nat all"]
-
-
-@walked("odd", ODD)
+@walked("odd", ["", "\n", "@@ -1 +1 @@", "+++ b/x", "--- a\n+++ b\n@@ -1,9 +1,9 @@\n+cut", "no diff\nat all"])
 def test_what_is_no_diff_does_no_harm(odd):
     for diff in read_diff(odd):
         assert diff.lines

@@ -38,7 +38,7 @@ from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
 from rails.render.html_page.markup import Html, el, join
 from rails.render.units import minute_text
-from rails.review.html import RUNNING, header, overview, turn_sections, why
+from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.questions import ApprovalQuestion
 from rails.review.reports.session import ending_badge, task_line
@@ -57,7 +57,8 @@ _HITS: Final = 50
 #: Unchanged lines that are opened at a time, and characters of a line that have to be the same.
 _OPENED: Final = 500
 _COMPARED: Final = 200
-WAITING: Final = Badge("●", "open", "Waiting for approval")
+_WAITING: Final = Badge("●", "open", "Waiting for approval")
+_RUNNING: Final = Badge("●", "open", "Running")
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -91,10 +92,12 @@ class Pages:
 
     def card(self, card: SessionStats) -> Html:
         """Return a session's entry with its cost."""
-        ended = ending_badge(card.ending)
-        if not card.outcome and is_being_written(self.state, card.session_id):
-            ended = WAITING if card.waiting else RUNNING
-        return card_html(card, self.meter(card).cost, ended)
+        return card_html(card, self.meter(card).cost, self._status(card))
+
+    def _status(self, card: SessionStats) -> Badge:
+        if card.outcome or not is_being_written(self.state, card.session_id):
+            return ending_badge(card.ending)
+        return _WAITING if card.waiting else _RUNNING
 
     def window(self, session_id: str, first: int | None = None, *, before: int = 0, part: bool = False) -> Window:
         """Return whole turns from ``first`` (``None``: the last) or before ``before``; ``part``: no head. Raises
@@ -121,7 +124,7 @@ class Pages:
 
     def _head(self, card: SessionStats, view: SessionView, meter: SessionUsage, *, running: bool) -> Html:
         drawn = plan_html(plan_of(self._landmarks(card)), session_id=card.session_id, at_work=running)
-        top = join(header(view, meter.facts, running=running), drawn)
+        top = join(header(view, meter.facts, self._status(card)), drawn)
         if card.records <= _WHOLE:
             return join(top, overview(view), why(view))
         return join(top, overview(view, card), found_html(card))

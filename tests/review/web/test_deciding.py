@@ -111,14 +111,15 @@ HASTY = """() => new MutationObserver(() => {
 
 
 def test_only_a_typed_a_after_a_moment_of_quiet_approves(runs, tabs):
-    run = runs(write())
+    run = runs(write(why="Say\nhello"))
     page = tabs()
     page.evaluate(HASTY)
-    page.locator(".wait:has-text('Change b.txt')").click()
+    page.locator(".wait:has-text('coder: Say hello')").click()
     says(page, "are ignored for a moment")
     assert run.id in page.url
     assert page.title().startswith("●")
     armed(page)
+    page.wait_for_selector("header .badge:has-text('Waiting for approval')")
     button = page.locator('[data-do="approve"]')
     for key in ("Enter", "Space", "Escape", "y", "Enter"):
         button.focus()
