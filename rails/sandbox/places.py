@@ -53,7 +53,7 @@ def roots(view: SandboxView) -> tuple[Path, ...]:
 
 def states_shown(view: SandboxView) -> list[Path]:
     """Return AI-Rails' folders within what the view names; hidden there."""
-    return [state for root in view.read_only for state in own_states(root)]
+    return [state for root in view.read_only if root.name not in CACHES for state in own_states(root)]
 
 
 def _may_show(path: Path, view: SandboxView) -> bool:

@@ -90,16 +90,14 @@ class Running(Struct):
             self.after.pop()()
 
 
-def start_process(
-    launch: Launch, *, stdin: bool = True, together: bool = False, errors: bool = True, inherited: bool = False
-) -> Running:
+def start_process(launch: Launch, *, stdin: bool = True, together: bool = False, inherited: bool = False) -> Running:
     """Start it with pipes, in its own session. Raises CheckError if impossible.
 
     ``together``: errors into output; ``stdin`` false: empty input; ``inherited``: this process's.
     """
     prepare = supervisor(launch.prepare) if launch.supervised else launch.prepare
     given = None if inherited else subprocess.PIPE if stdin else subprocess.DEVNULL
-    kinds = subprocess.STDOUT if together else subprocess.PIPE if errors else subprocess.DEVNULL
+    kinds = subprocess.STDOUT if together else subprocess.PIPE
 
     def begin() -> subprocess.Popen[bytes]:
         # Safe among threads: what runs between fork and exec here takes no lock but those that Python and the C

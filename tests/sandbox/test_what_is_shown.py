@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.sandbox import places
-from rails.sandbox.places import common_git, lacks_git, own_packages, own_program, roots
+from rails.sandbox.places import common_git, lacks_git, own_packages, own_program, roots, states_shown
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import SandboxView
 from tests.sandbox.conftest import label_of
@@ -63,6 +63,12 @@ def test_what_a_check_names_in_the_project_is_followed_nowhere(home):
     assert own_program(project / ".venv/bin/mypy", project) == ()
     assert own_packages(project / "node_modules") == ()
     assert own_packages(home / "other/node_modules") == (home / "other/node_modules",)
+
+
+def test_in_a_project_that_is_shown_beside_its_copy_the_state_of_others_is_hidden(tmp_path):
+    state = tmp_path / "home/packages/a/.rails"
+    state.mkdir(parents=True)
+    assert states_shown(SandboxView(tmp_path / "copy", None, (tmp_path / "home",))) == [state]
 
 
 # -- git where a project is not a repository of its own ------------------------------------------------
