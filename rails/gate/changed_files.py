@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from rails.git.listing import Tracked
 
 _MOST: Final = 500_000
-#: A backslash, a tilde, and what a name begins or ends with.
-_LETTERS: Final = re.compile(r"[\\~]|(?<![^/]) +| +(?![^/])")
+#: A backslash, a tilde, a colon, and blanks that a name begins or ends with.
+_LETTERS: Final = re.compile(r"[\\~:]|(?<![^/]) +| +(?![^/])")
 #: What stands in a name for a byte that is not UTF-8.
 _UNDECODED: Final = re.compile("[\udc80-\udcff]")
 #: Kinds of entries of a tree, by their mode.
