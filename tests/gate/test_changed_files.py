@@ -266,8 +266,8 @@ def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_requ
 
 
 def test_a_name_that_is_not_written_here_is_judged_and_nothing_of_it_is_repaired(world):
-    """A backslash, a tilde, a dash or a blank where a name begins: git and the disk have such names."""
-    names = [" lead.py", "--help.py", r"di\r/back\slash.py", "~tilde.py"]
+    """A backslash, a tilde, a colon or a blank where a name begins: git and the disk have such names."""
+    names = [" lead.py", "c:/help.py", r"di\r/back\slash.py", "~tilde.py"]
     world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n")
     for name in names:
         world.put(name, "import os\n")
