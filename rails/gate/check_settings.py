@@ -78,7 +78,9 @@ _MANIFEST: Final = frozenset(
 _CHECKING: Final = lazy(rf"^(?:pre|post)?(?:test|lint|check|typecheck|ci)\b|{_RUNS.pattern}")
 _COMMENT: Final = re.compile(r"^\s*(?:#|//|;).*")
 _VERSION: Final = re.compile(r"(?:[=<>~^!]=?|@)\s*v?\d[\w.*-]*|^\s*+(?:-\s*+)?rev:.*")
-_EXCLUDES: Final = re.compile(rb"ignore|exclude|omit|skip|deselect|advisory|retry")
+_EXCLUDES: Final = re.compile(
+    rb"ignore|exclude|omit|skip|deselect|advisory|retry|norecursedirs|python_files|collect-only|-[km]\s*[\"']?not\b"
+)
 _SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',}]{1,300})")
 
 
