@@ -40,7 +40,8 @@ SIGNATURES = {
     "Gate.check_files": (
         "(self, paths: 'Sequence[WorkspacePath]', *, base: 'str | None' = None, fix: 'bool' = False, "
         "staged: 'bool' = False, deleted: 'Sequence[WorkspacePath]' = (), "
-        "missed: 'Sequence[NotChecked]' = (), executing: 'bool' = True) -> 'Verdict'"
+        "missed: 'Sequence[NotChecked]' = (), executing: 'bool' = True, "
+        "whole: 'Collection[WorkspacePath]' = ()) -> 'Verdict'"
     ),
     "Gate.judge": (
         "(self, changes: 'ChangeSet', *, agent: 'str' = '', author: 'Author | None' = None, "
