@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         return _run(options)
     except RailsError as error:
         print(f"ai-rails: {error}", file=sys.stderr)
-        return _NOT_TAKEN if "Nothing was taken" in str(error) else _NOT_RUN
+        return _NOT_TAKEN if "was taken" in str(error) else _NOT_RUN
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -131,7 +131,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
             found.append(FileChange(path, before, one.after, one.mode if before is None else mode))
             size += len(one.after or b"")
             if len(found) > limits.FILES_PER_CHANGE or size > limits.CHANGE_BYTES:
-                bound = f"{limits.FILES_PER_CHANGE} files and {limits.CHANGE_BYTES // 1_000_000} MB"
+                bound = f"{limits.FILES_PER_CHANGE} files or {limits.CHANGE_BYTES // 1_000_000} MB"
                 raise CheckError(f"The command changed more than {bound}, which nobody can approve. Nothing was taken.")
         self._bases |= {str(change.path): change.before_sha256 for change in found}
         left_out[20:] = [f"{len(left_out) - 20} more were left out."] * (len(left_out) > 20)

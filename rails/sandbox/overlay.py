@@ -96,7 +96,8 @@ class OverlayLayer(Layer):
                     count += 1
                     if count > limits.FILES_PER_CHANGE:
                         raise CheckError(
-                            f"The command removed {one_line(base)} with more files than one change may have."
+                            f"The command removed {one_line(base)} with more files than one change may have. "
+                            "Nothing was taken."
                         )
                     yield LayerChange(str(Path(inside, name)))
 

@@ -110,7 +110,7 @@ def test_more_than_anybody_can_approve_is_not_taken(layer, monkeypatch):
         layer.drop()
         layer.put({"a": b"12345", "b": b"12345", **more})
         with pytest.raises(
-            CheckError, match=r"more than 2 files and 0 MB, which nobody can approve\. Nothing was taken"
+            CheckError, match=r"more than 2 files or 0 MB, which nobody can approve\. Nothing was taken"
         ):
             layer.changes()
 

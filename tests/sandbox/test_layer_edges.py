@@ -177,7 +177,8 @@ def test_so_many_files_may_go_with_a_folder(project, monkeypatch):
         monkeypatch.setattr(limits, "FILES_PER_CHANGE", 2)
         with pytest.raises(CheckError) as raised:
             layer.changes()
-        assert str(raised.value) == "The command removed many/ with more files than one change may have."
+        words = "The command removed many/ with more files than one change may have. Nothing was taken."
+        assert str(raised.value) == words
 
 
 def test_what_is_put_has_the_mode_of_the_projects_and_nothing_is_removed_that_is_not_there(project):
@@ -500,7 +501,7 @@ def test_bounds_are_told_in_whole_megabytes(project, monkeypatch, size, shown):
         layer.put({"a": b""})
         with pytest.raises(CheckError) as raised:
             layer.changes()
-    words = f"The command changed more than 0 files and {shown} MB, which nobody can approve. Nothing was taken."
+    words = f"The command changed more than 0 files or {shown} MB, which nobody can approve. Nothing was taken."
     assert str(raised.value) == words
     os.truncate(project / "tool.sh", size + 1)
     monkeypatch.setattr(limits, "FILE_BYTES", size)
