@@ -153,16 +153,17 @@ def _no_longer_listed(project: Path, denied: str, session_id: str) -> None:
 
 
 def _settled(text: str, options: argparse.Namespace, project: Path, registry: Registry, screen: ProgressScreen) -> str:
-    from rails.commands.pasted import NothingToApplyError, Settling, with_fence
     from rails.parsing.parse import parse
-    from rails.tools.runners.files import project_texts
 
     shapes = registry.shapes()
-    settling = Settling({}, shapes, common.human_of(screen), lambda words: screen.line(f"  {words}", "dim"))
-    text = settling.one_option(text)
     found = parse(text, shapes, dialects=options.dialect)
     if found.requests or found.refusals:
         return text
+    from rails.commands.pasted import NothingToApplyError, Settling, with_fence
+    from rails.tools.runners.files import project_texts
+
+    settling = Settling({}, shapes, common.human_of(screen), lambda words: screen.line(f"  {words}", "dim"))
+    text = settling.one_option(text)
     settling.files |= project_texts(project)
     try:
         return settling.settle(with_fence(text))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from msgspec.structs import astuple
 
-from rails.commands.common import colour_wanted
+from rails.approval.terminal.console import wants_colour
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.errors import Refusal
@@ -94,7 +94,7 @@ class ProgressScreen:
         """Write to ``out``, default standard output; ``plain``: no movement, for screen readers."""
         self.out = out or sys.stdout
         self.plain = plain
-        self.colour = (colour_wanted(self.out) if colour is None else colour) and not plain
+        self.colour = (wants_colour(self.out) if colour is None else colour) and not plain
         self.debug = debug
         self.stage_ms: defaultdict[str, float] = defaultdict(float)
         self.counts: Counter[str] = Counter()

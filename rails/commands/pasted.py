@@ -72,7 +72,7 @@ class NothingToApplyError(RailsError):
 # -- the blocks of an answer -------------------------------------------------------------------------
 
 
-class Block(Struct, frozen=True):
+class PastedBlock(Struct, frozen=True):
     """A block of an answer: its line, its end, the words ``above`` it up to the block before, its text."""
 
     line: int
@@ -104,18 +104,18 @@ def with_fence(text: str) -> str:
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
-def _blocks(text: str) -> list[Block]:
+def _blocks(text: str) -> list[PastedBlock]:
     """Return the blocks; a pair of an old and a new text is one."""
-    found = list[Block]()
+    found = list[PastedBlock]()
     at = 0
     for span in _spans(text):
         line = line_column(text, span.start)[0]
-        block = Block(line, span.end, text[at : span.start], span.label, span.raw)
+        block = PastedBlock(line, span.end, text[at : span.start], span.label, span.raw)
         at = span.end
         if found and _is_pair(found[-1], block):
             old = found.pop()
             raw = f"{_FENCE}\n<<<<<<< SEARCH\n{old.body}\n=======\n{block.body}\n>>>>>>> REPLACE\n{_FENCE}\n"
-            block = Block(old.line, at, old.above, old.label, raw)
+            block = PastedBlock(old.line, at, old.above, old.label, raw)
         found.append(block)
     return found
 
@@ -125,7 +125,7 @@ def _spans(text: str) -> list[BlockSpan]:
     return [one for one in items if not isinstance(one, str) and one.container in (None, "patch") and one.closed]
 
 
-def _is_pair(old: Block, new: Block) -> bool:
+def _is_pair(old: PastedBlock, new: PastedBlock) -> bool:
     above = old.above.rstrip()
     if _INTO.search(above) or not _FROM.search(above) or old.label == "diff":
         return False
@@ -139,7 +139,7 @@ Choose = Callable[[Sequence[Symbol]], Symbol | None]
 _DATA = ("toml", "yaml")
 
 
-class Merged(Struct, frozen=True):
+class Joined(Struct, frozen=True):
     """A file with what a block defines, the names, and whether the file has any of them."""
 
     text: str
@@ -147,7 +147,7 @@ class Merged(Struct, frozen=True):
     known: bool
 
 
-def merged(old: str, block: str, language: str, choose: Choose, owner: str = "") -> Merged | None:
+def joined(old: str, block: str, language: str, choose: Choose, owner: str = "") -> Joined | None:
     """Return a file with what a block defines in the place of what has the name; new parts go beside them, or into the
     class ``owner``, or to the end. None if uncertain.
 
@@ -205,7 +205,7 @@ def merged(old: str, block: str, language: str, choose: Choose, owner: str = "")
     if language in _DATA:
         is_sure = is_sure and _is_sure(old, source, after, moved, language)
     is_known = any(heads) or None not in heads  # a constant of that name is no proof
-    return Merged(after, (*moved.values(),) or ("no definition",), is_known) if is_sure else None
+    return Joined(after, (*moved.values(),) or ("no definition",), is_known) if is_sure else None
 
 
 def _beside(home: str, there: Sequence[Symbol], moved: Sequence[str]) -> Symbol | None:
@@ -377,7 +377,7 @@ class Settling(Struct):
             pieces.append("\n".join(["\n", *unified_diff(was, now, path), "\n"]))  # in no fence: it may have fences
         return "".join(pieces)
 
-    def _settled(self, block: Block) -> str:
+    def _settled(self, block: PastedBlock) -> str:
         raw = block.raw
         if block.label == "diff" and not re.search(r"^(?:@@|\+\+\+ )", raw, re.MULTILINE):
             raw = raw.replace("\n", "\n@@\n", 1)
@@ -396,7 +396,7 @@ class Settling(Struct):
             return self._as_edit(path, block, block.body) if is_code else f"\n{path}\n{raw}"
         return self._noted(block, "left out, as nothing says which file it is for")
 
-    def _file_of(self, block: Block, patch: str) -> str:
+    def _file_of(self, block: PastedBlock, patch: str) -> str:
         """Return the file that a block is for, by its words or by where it fits, else by the person; "" for none."""
         label = block.label.lower()
         wanted = language_of(f"x.{label}") or label
@@ -421,7 +421,7 @@ class Settling(Struct):
         """Return whether a path is the end of a file's."""
         return path not in self.files and any(name.endswith(f"/{path}") for name in self.files)
 
-    def _fits(self, block: Block, path: str, patch: str) -> bool:
+    def _fits(self, block: PastedBlock, path: str, patch: str) -> bool:
         if not patch:
             merged = self._merged(path, block, block.body, lambda places: places[0])
             return bool(merged and merged.known)
@@ -429,14 +429,14 @@ class Settling(Struct):
         old = str(found.parameters.get("old_string")) if isinstance(found, RawRequest) else "\0"
         return _bare(old) in _bare(self.files[path])
 
-    def _merged(self, path: str, block: Block, body: str, choose: Choose) -> Merged | None:
+    def _merged(self, path: str, block: PastedBlock, body: str, choose: Choose) -> Joined | None:
         language = language_of(path)
         old = self.files[path]
         names = re.findall(r"\w+", block.above) if _MEMBER.match(body) else []
         said = [one.name for one in symbols(old, language) if _CLASS.match(one.head) and one.name in names]
-        return merged(old, body, language, choose, said[0] if len(said) == 1 else "")
+        return joined(old, body, language, choose, said[0] if len(said) == 1 else "")
 
-    def _as_edit(self, path: str, block: Block, body: str, *, whole: bool = False) -> str:
+    def _as_edit(self, path: str, block: PastedBlock, body: str, *, whole: bool = False) -> str:
         """Return a block as a difference, or as the ``whole`` file if it is; "" if it is left out."""
         first, _, rest = body.partition("\n")
         said = name_in_comment(first)
@@ -453,7 +453,7 @@ class Settling(Struct):
         if found and not found.known and _MEMBER.match(body):
             found = None
         if not found and lost and keeps and body.startswith(old.partition("\n")[0]):
-            found = Merged(body, ("everything",), known=True)
+            found = Joined(body, ("everything",), known=True)
         if not found and (whole or lost):
             return named  # and is refused, with what to do
         if not found:
@@ -472,7 +472,7 @@ class Settling(Struct):
         self.files[path] = found.text
         return self._noted(block, f"{', '.join(found.names)} in {path}")
 
-    def _noted(self, block: Block, words: str) -> str:
+    def _noted(self, block: PastedBlock, words: str) -> str:
         self.note(f"line {block.line}: {words}")
         return ""
 

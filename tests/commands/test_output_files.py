@@ -34,7 +34,7 @@ OTHERS = {
 
 def places():
     for verb, title in VERBS.items():
-        parser = verb_parser(verb, title, importlib.import_module(f"rails.commands.{verb}").options)
+        parser = verb_parser(verb, title, importlib.import_module(f"rails.commands.{verb}"))
         for action in parser._actions:
             if re.search(r"\b(FILE|FOLDER|DIR)\b", str(action.metavar)) and action.dest != "project":
                 yield verb, [*action.option_strings, action.dest][-2 if action.option_strings else 0]

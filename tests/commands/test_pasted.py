@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rails.cli import main
-from rails.commands.pasted import NothingToApplyError, Settling, merged, with_fence
+from rails.commands.pasted import NothingToApplyError, Settling, joined, with_fence
 from rails.session.ask_user import UserReply
 from rails.session.project import registry_of
 from tests.commands.terminal import Terminal
@@ -59,7 +59,7 @@ class Typist:
 
 def with_definitions(old, block, language):
     """Return a file with a block's definitions, the first of several places, and their names."""
-    found = merged(old, block, language, lambda places: places[0])
+    found = joined(old, block, language, lambda places: places[0])
     return (found.text, ", ".join(found.names)) if found and found.known else ("", "")
 
 

@@ -132,7 +132,7 @@ def assert_options(words, where):
     import importlib
 
     verb = words[0]
-    parser = verb_parser(verb, VERBS[verb], importlib.import_module(f"rails.commands.{verb}").options)
+    parser = verb_parser(verb, VERBS[verb], importlib.import_module(f"rails.commands.{verb}"))
     known = {one for action in parser._actions for one in action.option_strings}
     for word in words[1 : words.index("--") if "--" in words else None]:
         if word.startswith("--"):

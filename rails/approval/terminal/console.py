@@ -212,7 +212,7 @@ class Console:
     ) -> None:
         self._out = stream_out or sys.stdout
         self._keys = Keys(stream_in or sys.stdin, quiet_s=quiet_s, clock=clock, elsewhere=elsewhere, out=self._out)
-        self._colour = (_wants_colour(self._out) if colour is None else colour) and not plain
+        self._colour = (wants_colour(self._out) if colour is None else colour) and not plain
         self._plain = plain
         self._width = width
         self._timeout_s = timeout_s
@@ -250,5 +250,6 @@ def key_line(*labels: str) -> str:
     return "  ".join(map(unbroken, (*labels[:-1], f"{labels[-1]}, then Enter: ")))
 
 
-def _wants_colour(stream: TextIO) -> bool:
+def wants_colour(stream: TextIO) -> bool:
+    """Return whether a terminal takes colours, and its user wants them."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
