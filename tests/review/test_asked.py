@@ -58,10 +58,10 @@ def test_turn_list_and_page_call_it_asked(paused, capsys):
     assert value["turns"][0]["approvals"][0]["question"] == ["Which port?", "It goes into a.py."]
     pages = Pages(paused / ".rails")
     listed = Reports(paused / ".rails", pages.card).sessions()["html"]
-    assert "Asks you" in listed
+    assert "Asked" in listed
     assert "Which port? It goes into a.py." in listed
     window = pages.window("20261126-010000-aaaa")
-    assert "Asks you" in window.head
+    assert "Asked" in window.head
     assert HOW in window.turns[0]["html"]
 
 
