@@ -50,20 +50,15 @@ def run(options: argparse.Namespace) -> int:
             common.print_json({**_as_json(agent, registry, trust), "prompt": prompt})
         else:
             print(printable(prompt))
-        if note := _not_used(project, trust):
-            print(f"note: {note}", file=sys.stderr)
-        return EXIT_OK
-    if options.json:
+    elif options.json:
         common.print_json([_as_json(agent, registry, trust) for agent in agents.values()])
-        return EXIT_OK
-    width = max(len(agent.name) for agent in agents.values())
-    for agent in agents.values():
-        print(f"{agent.name:{width}}  {_origin(agent, trust):20}  {one_line(agent.description, 100)}")
-    if note := _not_used(project, trust):
-        print(note, file=sys.stderr)
-    for words in agents.notes:
-        print(f"note: {one_line(words, 600)}", file=sys.stderr)
-    if waiting := acceptance.pending_agents(agents):
+    else:
+        width = max(len(agent.name) for agent in agents.values())
+        for agent in agents.values():
+            print(f"{agent.name:{width}}  {_origin(agent, trust):20}  {one_line(agent.description, 100)}")
+    for words in filter(None, (_not_used(project, trust), *common.notes_of(agents, registry, sys.maxsize))):
+        print(f"note: {words}", file=sys.stderr)
+    if not name and (waiting := acceptance.pending_agents(agents)):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK
 

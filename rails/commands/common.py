@@ -162,17 +162,17 @@ def parameters_of(text: str) -> Mapping[str, Json]:
     return value
 
 
-def notes_of(loaded: Agents, registry: Registry) -> list[str]:
-    """Return the problems of agents and tools: the first ones, and a count."""
+def notes_of(loaded: Agents, registry: Registry, most: int = _MOST_NOTES) -> list[str]:
+    """Return the problems of agents and tools: the first ``most`` lines, and a count."""
     unknown = (
         f"the agent {agent.name} works without {name}: no tool has that name ({agent.source})"
         for agent in loaded.values()
-        for name in (*(agent.tools or ()), *(agent.shown or ()))
+        for name in dict.fromkeys((*(agent.tools or ()), *(agent.shown or ())))
         if registry.get(name) is None
     )
     notes = [one_line(words, 600) for words in (*loaded.notes, *registry.notes, *unknown)]
-    more = len(notes) - _MOST_NOTES
-    notes[_MOST_NOTES:] = [f"and {more} more: ai-rails doctor lists them"] * (more > 0)
+    more = len(notes) - most
+    notes[most:] = [f"and {more} more: ai-rails agents lists them"] * (more > 0)
     return notes
 
 

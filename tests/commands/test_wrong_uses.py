@@ -335,4 +335,6 @@ def test_what_is_left_out_is_said_in_few_lines_by_run_and_apply(tmp_path, monkey
         said[words[0]] = [line for line in lines if "left out" in line or " more: " in line]
     assert said["run"] == said["apply"]
     assert len(said["run"]) == 9
-    assert said["run"][-1] == "and 7 more: ai-rails doctor lists them"
+    assert said["run"][-1] == "and 7 more: ai-rails agents lists them"
+    main(["agents", "--project", str(tmp_path / "project")])
+    assert capfd.readouterr().err.count("left out") == 15
