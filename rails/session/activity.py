@@ -74,6 +74,5 @@ class Deeds:
 
         Reading does not count where a change or a run was refused.
         """
-        if self.ran_something(registry):
-            return False
-        return self.hindered or (self.refused and not self.ran)
+        hindered = self.hindered or (self.refused and not self.ran)
+        return hindered and not self.ran_something(registry)

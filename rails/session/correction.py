@@ -20,6 +20,7 @@ from rails.core.errors import ModelError, Refusal
 from rails.core.json_text import json_leaves
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.log.actions import paths_of
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.values import CallStarted
 from rails.session.turn_context import TurnContext, whole_answer
@@ -54,7 +55,8 @@ _FLAT: Final = str.maketrans("\n\t\r'“”‘’`", 'ntr""""""', "\\")
 #: A whole text, and another value, in a block.
 _TEXT: Final = r'[:=,(\[][ nrt]*"+{}"+[ nrt]*(?:[,)}}\]]|"?\w+"[ nrt]*:|\Z)'
 _BARE: Final = r"(?i)(?<![\w./-]){}(?![\w/-]|\.\w)"
-_PATHS: Final = ("file_path", "path", "new_path")
+#: An empty text that is inside no other.
+_EMPTY: Final = re.compile(r"""(?:[^"']|(["'])(?:(?!\1)[^\\]|\\.)++\1)*+(?:""|'')""", re.S)
 
 
 class Corrected(Struct, frozen=True):
@@ -111,7 +113,7 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
     tool_was_wrong = any(error.code in ("unknown_tool", "forbidden_tool") for error in errors)
     if tool and raw.tool_name != tool and not tool_was_wrong:
         return f"it named the tool {one_line(raw.tool_name, 60)} instead of {one_line(tool, 60)}"
-    corrected = next((str(raw.parameters[name]) for name in _PATHS if name in raw.parameters), "")
+    corrected = next(iter(paths_of(raw.parameters)), "")
     if path and corrected != path:
         return f"it named the file {one_line(corrected, 120)} instead of {one_line(path, 120)}"
     return ""
@@ -125,7 +127,9 @@ def _invented(parameters: Mapping[str, Json], block: str) -> str:
     given = _FORM.sub("", block)
     flat = given.translate(_FLAT)
     for place, value in json_leaves(parameters):
-        if isinstance(value, str):
+        if value == "":
+            held = _EMPTY.match(given)
+        elif isinstance(value, str):
             held = re.search(_TEXT.format(re.escape(value.translate(_FLAT))), flat)
         else:
             held = re.search(_BARE.format(re.escape(json.dumps(value))), given)

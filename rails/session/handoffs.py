@@ -80,11 +80,6 @@ def next_name(step: int, receiver: str) -> str:
     return f"{2 * step + 2:02}_for_{receiver}.md"
 
 
-def final_name(steps: int) -> str:
-    """Return the final files' folder."""
-    return f"{2 * steps:02}_final_approved"
-
-
 def answer_name(step: int, agent: str) -> str:
     """Return the last answer's file before giving up."""
     return f"{2 * step + 1:02}_{agent}_answer.md"

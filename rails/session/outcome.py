@@ -154,7 +154,9 @@ def lacking_in(context: TurnContext, answer: ModelAnswer, messages: Sequence[Mes
     """Return what a final answer lacks, in words for the agent, or ``None``."""
     before = [message for message in messages or () if message.role == "assistant"]
     begins = messages is not None and all(map(_is_empty, before))
-    if answer.stop_reason != "refusal" and (begins or answer.stop_reason == "tool_use") and _is_empty(answer.message):
+    if answer.stop_reason == "refusal":
+        return None
+    if (begins or answer.stop_reason == "tool_use") and _is_empty(answer.message):
         return feedback.empty()
     unfinished = feedback.not_ended(answer.stop_reason)
     told = unfinished and messages and unfinished.text in messages[-1].text  # some servers say so of every answer
@@ -163,7 +165,7 @@ def lacking_in(context: TurnContext, answer: ModelAnswer, messages: Sequence[Mes
     from rails.agents.output import check_output  # here and below: an answer that only edits waits for less
 
     lacking = check_output(context.agent, answer.message.text)
-    if not lacking or answer.stop_reason == "refusal":
+    if not lacking:
         return None
     context.publish(OutputRefused(lacking))
     return feedback.output(lacking)

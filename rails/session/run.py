@@ -256,7 +256,7 @@ class Session(OpenSession):
         self._publish_handoff(sender, "human", self._write_result(step, sender, self._result()))
         for change in self._difference().changes[: limits.FILES_PER_CHANGE]:
             if change.after is not None:
-                self.state.handoffs.keep(f"{handoffs.final_name(step + 1)}/{change.path}", change.after)
+                self.state.handoffs.keep(f"{2 * step + 2:02}_final_approved/{change.path}", change.after)
 
     def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
         files = self.state.handoffs

@@ -133,7 +133,6 @@ PARTS = (
     ({}, "x"),
     (None, "nullable"),
     (1, "v1.5"),
-    (1, "two10"),
     (True, "truest"),
     ("tot", "total"),
     ("src/a", "src/a.py"),
@@ -141,6 +140,8 @@ PARTS = (
     ("say", 'say "hi" now'),
     ("a:\n    b", "a:\n  b"),
     ("hi", '", "explanation": "hi"'),
+    ("", 'name = \\"\\"'),
+    ("", "d = {'k': ''}"),
 )
 
 
