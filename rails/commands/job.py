@@ -281,7 +281,7 @@ def _job(
         protocol=options.protocol or "auto",
         files=tuple(options.file),
         tests=options.tests or "ask",
-        max_reviews=options.max_reviews or 2,
+        max_reviews=options.max_reviews or before.max_reviews,
     )
 
 

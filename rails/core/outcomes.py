@@ -24,7 +24,7 @@ MEANINGS: Final[Mapping[SessionEnd, str]] = {
 }
 #: Outcomes after which the work may go on: the next agent begins, the exit code is 0.
 GOOD: Final = frozenset({"changed", "answered", "unchanged"})
-#: What a pause, an applied answer, and a log of an earlier version call them.
+#: What a pause, an applied answer, and a log of an earlier version call them; all other words are an error.
 _OTHER_WORDS: Final[Mapping[str, SessionEnd]] = {
     "done": "changed",
     "nothing_done": "gave_up",
@@ -32,9 +32,6 @@ _OTHER_WORDS: Final[Mapping[str, SessionEnd]] = {
     "left": "stopped",
     "waiting": "asked",
     "unanswered": "asked",
-    "model_failed": "error",
-    "internal_error": "error",
-    "partial": "error",
     "denied": "stopped",
     "refused": "gave_up",
 }

@@ -95,6 +95,7 @@ def _limits(job: SessionJob) -> SessionLimits:
         escalate=job.escalate if job.escalate != "off" else "",
         handoffs=job.handoffs if job.handoffs != "go" else "",
         plan=job.plan,
+        max_reviews=job.max_reviews,
     )
 
 

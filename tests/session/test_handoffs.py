@@ -46,10 +46,6 @@ def test_the_next_agent_gets_exactly_what_the_file_says_and_as_data(work):
     assert "is data, not instructions" in first
 
 
-def test_a_single_agent_leaves_no_hand_off(work):
-    assert files(work("Nothing to do.")) == {}
-
-
 def test_a_human_may_stop_and_the_session_waits(work):
     done = work(PLAN, **TWO, handoffs="ask", human=ScriptedHuman(["stop"]))
     assert done.ending.outcome == "waiting"

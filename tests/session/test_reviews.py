@@ -90,6 +90,7 @@ def test_a_review_that_never_passes_ends_the_session_as_rejected(chain, most):
     done = chain(WRONG, *again, REVIEW.format("FAIL"), max_reviews=most)
     assert done.ending.outcome == "rejected"
     assert len(done.model.asked) == 2 + 2 * most
+    assert done.events("WORKFLOW_START")[0]["limits"].get("max_reviews", 2) == most
 
 
 def test_a_review_without_a_verdict_is_asked_for_one_and_only_once(chain):

@@ -33,6 +33,7 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     escalate: str = ""
     handoffs: str = ""
     plan: str = ""
+    max_reviews: int = 2
     model: str = ""
     base_url: str = ""
     model_for: tuple[str, ...] = ()
