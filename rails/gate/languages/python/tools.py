@@ -97,8 +97,8 @@ class PythonTools:
         return None if self._read_by_ruff(path, data) else found
 
     def excused(self, data: bytes) -> bool:
-        """Return whether a comment excuses the whole file from ruff."""
-        return suppressions.excuses_whole_file(data, "ruff")
+        """Whether a comment excuses the whole file from ruff."""
+        return suppressions.excuses_whole_file(data)
 
     def same_program(self, _path: str, one: str, other: str) -> bool:
         """Return whether only their layout differs, by our own parser."""
