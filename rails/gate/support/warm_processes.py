@@ -149,14 +149,14 @@ class PythonWorker:
         """The process id, 0 if not running."""
         return self._pipe.pid if self._pipe and self._pipe.alive else 0
 
-    def ask(self, message: Mapping[str, object], timeout: float | None = None) -> Mapping[str, object]:
+    def ask(self, message: Mapping[str, object]) -> Mapping[str, object]:
         """Return the answer. Raises CheckError for a crash, timeout or invalid answer."""
         if self._requests >= _REQUESTS:
             self.close()
         pipe = self.warm()
         self._requests += 1
         try:
-            return pipe.ask_json(message, limits.CHECK_SECONDS if timeout is None else timeout)
+            return pipe.ask_json(message)
         except CheckError:
             self.close()
             raise
@@ -184,7 +184,6 @@ class PythonPool:
     """Python workers that share the work."""
 
     def __init__(self, size: int = _WORKERS, start: Callable[[Path], Pipe] | None = None) -> None:
-        self._size = size
         self._idle: queue.SimpleQueue[PythonWorker] = queue.SimpleQueue()
         self.workers = tuple(PythonWorker(start) for _ in range(size))
         for worker in self.workers:
