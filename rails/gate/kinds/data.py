@@ -69,13 +69,12 @@ def _check(path: str, data: bytes, context: CheckContext) -> DataFindings:
     text, missing = _text(path, data)
     if missing is not None:
         return (), missing
-    if suffix in _YAML:
-        if "{{" in text and "/templates/" in f"/{path}":
-            return (), NotChecked(path, "data", "it is a template, not YAML yet", required=False)
-        found = list(_yaml(path, text))
-        return (found, None) if found else _yaml_schema(path, text, context)
-    found = list(_toml(path, text))
-    return (found, None) if found else _toml_schema(path, text, context)
+    if suffix in _YAML and "{{" in text and "/templates/" in f"/{path}":
+        return (), NotChecked(path, "data", "it is a template, not YAML yet", required=False)
+    found = list(_yaml(path, text) if suffix in _YAML else _toml(path, text))
+    if found or not _has_schema(text, context):
+        return found, None
+    return _yaml_schema(path, text, context) if suffix in _YAML else _toml_schema(path, text, context)
 
 
 def _text(path: str, data: bytes) -> tuple[str, NotChecked | None]:
@@ -112,8 +111,6 @@ def _has_schema(text: str, context: CheckContext) -> bool:
 
 
 def _yaml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
-    if not _has_schema(text, context):
-        return (), None
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -133,8 +130,6 @@ def _yaml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
 
 
 def _toml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
-    if not _has_schema(text, context):
-        return (), None
     import tomllib
 
     return _schema(path, text, tomllib.loads(text), context, lambda: positions.in_toml(text))
