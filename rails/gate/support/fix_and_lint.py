@@ -34,7 +34,7 @@ _ROUNDS: Final = 4
 _FIX_ROUNDS: Final = 10
 
 #: Rules whose findings mean that the program no longer works; a fix that introduces one is taken back.
-_BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign"})
+_BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign", SYNTAX})
 
 
 class FixAndLint(Struct):
@@ -134,12 +134,10 @@ class FixAndLint(Struct):
         return data
 
     def _regression(self, data: bytes) -> str:
-        """Return what the repairs broke together, if anything; each was parsed alone."""
-        was = Counter(_meaning(found) for found in self._lint(self.job.after).diagnostics)
-        worse = Counter(_meaning(found) for found in self._lint(data).diagnostics) - was
-        if self._unreadable(data) or any(rule == SYNTAX for rule, _ in worse):  # one that is too new stays
+        """Say what the repairs broke, if anything: every fix was parsed when made, the whole is read here."""
+        broken = self._broken_by(self.job.after, data)
+        if self._unreadable(data) or SYNTAX in broken:  # one that is too new stays
             return "a fix or the formatter broke the file"
-        broken = sorted({rule for rule, _ in worse if rule in _BREAKS})
         return f"a fix brought {', '.join(broken)}" if broken else ""
 
     def _fixes(self, data: bytes, decoded: Decoded, brought: NewFindings) -> bytes:
@@ -183,10 +181,15 @@ class FixAndLint(Struct):
     def _does_harm(self, data: bytes, made: bytes) -> bool:
         """Return whether a text does not parse, or has a fatal finding that ``data`` lacks."""
         unreadable = not self.tools.linter_parses and self._unreadable(made)
-        return unreadable or bool(self._breaks(made) - self._breaks(data))
+        return unreadable or bool(self._broken_by(data, made))
 
-    def _breaks(self, data: bytes) -> Counter[tuple[str, str]]:
-        return Counter(_meaning(found) for found in self._lint(data).diagnostics if found.rule in (*_BREAKS, SYNTAX))
+    def _broken_by(self, data: bytes, made: bytes) -> list[str]:
+        """Return the rules of what keeps ``made`` from working and is not in ``data``."""
+        was, now = (
+            Counter((found.rule, without_numbers(found.message)) for found in self._lint(text).diagnostics)
+            for text in (data, made)
+        )
+        return sorted({rule for rule, _ in now - was if rule in _BREAKS})
 
     def _formatted(self, data: bytes) -> bytes:
         if self.tools.other_format:
@@ -257,13 +260,11 @@ class FixAndLint(Struct):
         """Run one tool; note once for the file why it cannot run."""
         try:
             return self._timed(check, work)
-        except ExcludedError as reason:
-            self._miss(check, str(reason), required=False)
-        except (CheckError, NotCheckedError) as reason:
-            self._miss(check, str(reason))
-        except NotNeededError as reason:
+        except (ExcludedError, NotNeededError) as reason:
             if reason.args:
                 self._miss(check, str(reason), required=False)
+        except (CheckError, NotCheckedError) as reason:
+            self._miss(check, str(reason))
         return None
 
     def _miss(self, check: str, reason: str, *, required: bool = True) -> None:
@@ -284,10 +285,6 @@ class FixAndLint(Struct):
 def _text(data: bytes) -> str:
     decoded = decode_text(data)
     return decoded.text if decoded else ""
-
-
-def _meaning(found: Diagnostic) -> tuple[str, str]:
-    return found.rule, without_numbers(found.message)
 
 
 def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:
