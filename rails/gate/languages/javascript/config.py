@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -73,9 +72,8 @@ class ScriptSettings(Struct, frozen=True):
     def prettier_options(self, path: str, nearest: PrettierSettings) -> dict[str, Json]:
         """Return ``path``'s options, with EditorConfig's."""
         options = {**_editorconfig(self.project, path), **_layout(nearest.config)}
-        for is_for, more in _overrides(nearest.config):
-            if is_for(path.removeprefix(nearest.folder)):
-                options.update(more)
+        for more in _overrides(nearest.config, path.removeprefix(nearest.folder)):
+            options.update(more)
         return options
 
 
@@ -112,20 +110,18 @@ def _layout(config: Mapping[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in config.items() if key in name_list("prettier_layout")}
 
 
-def _overrides(config: Mapping[str, Json]) -> Iterator[tuple[Callable[[str], bool], Mapping[str, Json]]]:
+def _overrides(config: Mapping[str, Json], path: str) -> Iterator[Mapping[str, Json]]:
     overrides = config.get("overrides")
     for item in overrides if isinstance(overrides, list) else ():
         if isinstance(item, dict) and isinstance(options := item.get("options"), dict):
-            within, without = (_patterns(item.get(key)) for key in ("files", "excludeFiles"))
-            yield partial(_fits, within, without), _layout(options)
+            within, without = (_names(path, item.get(key)) for key in ("files", "excludeFiles"))
+            if within and not without:
+                yield _layout(options)
 
 
-def _patterns(value: Json) -> tuple[str, ...]:
-    return tuple(map(str, value if isinstance(value, list) else [value] if value else []))
-
-
-def _fits(within: tuple[str, ...], without: tuple[str, ...], path: str) -> bool:
-    return any(pattern_fits(path, one) for one in within) and not any(pattern_fits(path, one) for one in without)
+def _names(path: str, patterns: Json) -> bool:
+    listed = patterns if isinstance(patterns, list) else [patterns] if patterns else []
+    return any(pattern_fits(path, str(one)) for one in listed)
 
 
 def _editorconfig(project: Path, path: str) -> dict[str, Json]:
