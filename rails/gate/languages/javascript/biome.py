@@ -54,6 +54,8 @@ _FORMAT_CANARY: Final = b"const  x = {a:1}\n"
 class BiomeTools(NodeTools):
     """Biome, for what the project has no ESLint or Prettier for."""
 
+    parser: str = "biome"
+
     @property
     def linter(self) -> str:  # type: ignore[override]
         """The linter; ESLint if the project has it, too."""
@@ -63,11 +65,6 @@ class BiomeTools(NodeTools):
     def formatter_name(self) -> str:  # type: ignore[override]
         """The formatter; Prettier if the project has it, too."""
         return "prettier" if self.config.prettier else "biome format"
-
-    @property
-    def parser(self) -> str:  # type: ignore[override]
-        """The parser's name."""
-        return "biome"
 
     def version(self, tool: str) -> str:
         """Return a tool's version, "" if missing."""
@@ -87,14 +84,15 @@ class BiomeTools(NodeTools):
 
     @cached_property
     def _binary(self) -> str:
-        machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), "arm64")
-        system = {"darwin": "darwin", "win32": "win32"}.get(sys.platform, "linux")
+        machine = "x64" if platform.machine() == "x86_64" else "arm64"
+        system = "darwin" if sys.platform == "darwin" else "linux"
         for name in (f"cli-{system}-{machine}", f"cli-{system}-{machine}-musl"):
-            for file in ("biome", "biome.exe"):
-                if (place := self._packages / name / file).is_file() and not self.may_run:
-                    raise CheckError(f"Biome of the project {NOT_EXECUTED}")
-                if place.is_file():
-                    return str(real_path(place))
+            place = self._packages / name / "biome"
+            if not place.is_file():
+                continue
+            if not self.may_run:
+                raise CheckError(f"Biome of the project {NOT_EXECUTED}")
+            return str(real_path(place))
         raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
 
     def _parsed(self, path: str, data: bytes, text: str) -> Finding | None:
@@ -181,11 +179,8 @@ class BiomeTools(NodeTools):
         return self.context.once(key, lambda: self._lint_now(path, data, configuration))
 
     def _lint_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> list[Diagnostic]:
-        with scratch_folder("biome") as folder:
-            self._laid_out(Path(folder), configuration, path, data)
-            ran = self._run(
-                folder, ("lint", *("--reporter=json", "--max-diagnostics=none", "--colors=off"), f"./{path}")
-            )
+        words = ("lint", "--reporter=json", "--max-diagnostics=none", "--colors=off", f"./{path}")
+        ran = self._run(words, {**dict(configuration), path: data})
         if "No files were processed" in ran.err:
             raise ExcludedError
         try:
@@ -197,8 +192,7 @@ class BiomeTools(NodeTools):
             raise NotCheckedError("Biome does not look at this file")
         return found
 
-    def _laid_out(self, folder: Path, configuration: Sequence[tuple[str, bytes]], path: str, data: bytes) -> None:
-        files = {**dict(configuration), path: data}
+    def _laid_out(self, folder: Path, files: dict[str, bytes]) -> None:
         if files.keys().isdisjoint((".gitignore", ".ignore")):
             files[".gitignore"] = b"\n"  # Biome wants one where it is to leave out what git ignores
         for name, content in files.items():
@@ -213,10 +207,9 @@ class BiomeTools(NodeTools):
         return self.context.once(key, lambda: self._format_now(path, data, configuration))
 
     def _format_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> bytes:
-        with scratch_folder("biome") as folder:
-            # Biome asks its lists of files only about a file that is there.
-            self._laid_out(Path(folder), configuration, path, data)
-            ran = self._run(folder, ("format", "--colors=off", f"--stdin-file-path={path}"), data)
+        # Biome asks its lists of files only about a file that is there.
+        words = ("format", "--colors=off", f"--stdin-file-path={path}")
+        ran = self._run(words, {**dict(configuration), path: data}, data)
         if "is ignored" in ran.err:
             raise ExcludedError
         if "is currently disabled" in ran.err:
@@ -225,11 +218,13 @@ class BiomeTools(NodeTools):
             raise NotCheckedError(f"Biome did not format it: {_complaint(ran)}")
         return ran.out.encode()
 
-    def _run(self, folder: str, words: Sequence[str], data: bytes = b"") -> Result:
+    def _run(self, words: Sequence[str], files: dict[str, bytes], data: bytes = b"") -> Result:
         packages = (self.context.home or self.context.project) / "node_modules"
-        view = SandboxView(Path(folder), None, (Path(self._binary), *own_packages(packages)))
         bounds = SandboxLimits(seconds=limits.CHECK_SECONDS, output=_OUTPUT)
-        ran = run((self._binary, *words), view, limits=bounds, label=probe.label(), stdin=data)
+        with scratch_folder("biome") as folder:
+            self._laid_out(Path(folder), files)
+            view = SandboxView(Path(folder), None, (Path(self._binary), *own_packages(packages)))
+            ran = run((self._binary, *words), view, limits=bounds, label=probe.label(), stdin=data)
         if ran.timed_out:
             raise CheckError(f"Biome did not finish within {limits.CHECK_SECONDS:g} seconds and was stopped.")
         return ran
