@@ -88,7 +88,7 @@ class GateSettings(Struct, frozen=True):
         Findings about the gate itself need a mode that names the rule.
         """
         for mode in reversed(self.modes):
-            if finding.tool == "gate" and not any(finding.rule == rule for rule in mode.rule):
+            if finding.tool == "gate" and finding.rule not in mode.rule:
                 continue
             if mode.check == "output" and mode.fits(finding.path, agent, finding.rule):
                 return mode
@@ -145,9 +145,9 @@ def _parsed(data: bytes, name: str, project: str) -> GateSettings:
     try:
         if name == PROJECT_FILE:
             file = parse_settings(data, name, "rails")
-            return _Reader(file, Path(project), ("gate",)).settings(file.tables(ProjectTables, only="gate").gate)
+            return _settings(file, file.tables(ProjectTables, only="gate").gate, Path(project), ("gate",))
         file = parse_settings(data, name, "gate")
-        return _Reader(file, Path(project), ()).settings(file.tables(UserGateTables))
+        return _settings(file, file.tables(UserGateTables), Path(project))
     except SettingsError as error:
         more = len(error.mistakes) - 1
         raise CheckError(error.mistakes[0] + (f" ({more} more in the file.)" if more else "")) from None
@@ -157,34 +157,30 @@ class _Mistake(Exception):
     """A mistake in a table beyond its shape."""
 
 
-class _Reader(Struct, frozen=True):
-    file: SettingsFile
-    project: Path
-    around: tuple[str, ...]
+def _settings(
+    file: SettingsFile, tables: GateTables | UserGateTables, project: Path, around: tuple[str, ...] = ()
+) -> GateSettings:
+    """Return the settings of this project's tables. Raises SettingsError for the first mistake."""
+    from rails.config.settings_file import SettingsError
 
-    def settings(self, tables: GateTables | UserGateTables) -> GateSettings:
-        """Return the settings of this project's tables. Raises SettingsError for the first mistake."""
-        return GateSettings(
-            tuple(self._each("mode", tables.mode, lambda table: _mode(table, projects=bool(self.around)))),
-            tuple(self._each("schema", tables.schema, _schema)),
-            tuple(self._each("headings", tables.headings, _headings)),
-            tuple(self._each("command", tables.command, lambda table: _command(table, self.project))),
-            fix=tables.fix,
-        )
-
-    def _each(self, name: str, tables: Sequence[Table], make: Callable[[Table], T]) -> Iterator[T]:
-        from rails.config.settings_file import SettingsError
-
+    def each(name: str, tables: Sequence[Table], make: Callable[[Table], T]) -> Iterator[T]:
         for index, table in enumerate(tables):
+            named = getattr(table, "project", None)
+            place = Path(named).expanduser() if named else project
+            if place != project and place not in project.parents:
+                continue
             try:
-                if self._is_for_us(getattr(table, "project", None)):
-                    yield make(table)
+                yield make(table)
             except _Mistake as mistake:
-                raise SettingsError(self.file.mistake((*self.around, name, index), f"{mistake}.")) from None
+                raise SettingsError(file.mistake((*around, name, index), f"{mistake}.")) from None
 
-    def _is_for_us(self, named: str | None) -> bool:
-        place = Path(named).expanduser() if named else self.project
-        return place == self.project or place in self.project.parents
+    return GateSettings(
+        tuple(each("mode", tables.mode, lambda table: _mode(table, projects=bool(around)))),
+        tuple(each("schema", tables.schema, _schema)),
+        tuple(each("headings", tables.headings, _headings)),
+        tuple(each("command", tables.command, lambda table: _command(table, project))),
+        fix=tables.fix,
+    )
 
 
 def _mode(table: ModeTable, *, projects: bool) -> Mode:
@@ -215,7 +211,8 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
     from rails.sandbox.functions import FUNCTION
 
     run = _words(table.run)
-    if bool(run) and bool(table.function):
+    whole = [name for name, row in known_tools.known_rows().items() if row.get("whole")]
+    if run and table.function:
         raise _Mistake("it has both run and function; one of them is what checks")
     if table.function:
         if not FUNCTION.fullmatch(table.function):
@@ -225,10 +222,9 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))
     elif table.name in check_command.SHIPPED:
         command = check_command.SHIPPED[table.name](check_command.program("python", project))
-    elif table.name in known_tools.known_rows() and known_tools.known_rows()[table.name].get("whole"):
+    elif table.name in whole:
         command = known_tools.known_tool(table.name, project)
     else:
-        whole = (name for name, row in known_tools.known_rows().items() if row.get("whole"))
         names = ", ".join((*check_command.SHIPPED, *whole))
         raise _Mistake(f"it needs run or function; without it there are {names}")
     if (table.changed or table.coverage is not None) and (run or table.name != "pytest"):
