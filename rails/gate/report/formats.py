@@ -130,8 +130,8 @@ def _property(text: str) -> str:
 def junit(verdict: Verdict) -> str:
     """Return JUnit XML: a test case per file with findings or misses, and the verdict's."""
     cases = list(_cases(verdict))
-    failures = sum(1 for case in cases if "<failure" in case)
-    errors = sum(1 for case in cases if "<error" in case)
+    failures = sum("<failure" in case for case in cases)
+    errors = sum("<error" in case for case in cases)
     seconds = sum(run.duration_ms for run in verdict.checks) / 1000
     counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}" time="{seconds:.3f}"'
     head = (
