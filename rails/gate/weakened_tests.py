@@ -233,14 +233,14 @@ def _decided(path: str, before: str, after: str) -> Iterator[Finding]:
         if old.get(name, ("",))[0] != new.get(name, ("",))[0]:
             words = f"It changes which tests run, or how they end: {name}"
             line = new[name][1] if name in new else 1
-            yield _finding(path, line, "gate-config-changed", words, mild=True)
+            yield _finding(path, line, "gate-config-changed", words, "warning")
 
 
 def _hard_coded(project: Path, code: Sequence[Sides], tests: Sequence[Sides]) -> Iterator[Finding]:
     lines: list[str] | None = None
-    for path, before, after in code:
-        known = Counter(_BRANCH.findall(before)) if path.endswith(".py") else Counter()
-        for found in _BRANCH.finditer(after) if path.endswith(".py") else ():
+    for path, before, after in [one for one in code if one[0].endswith(".py")]:
+        known = Counter(_BRANCH.findall(before))
+        for found in _BRANCH.finditer(after):
             key, value = (one.strip().strip("()[]") for one in found.groups())
             name = _FUNCTION.findall(after[: found.start()])[-1:]
             if known[found.groups()] or not name:
@@ -261,6 +261,5 @@ def _test_texts(project: Path, changed: Sequence[Sides]) -> Iterator[str]:
                 yield place.read_text("utf-8", "replace")
 
 
-def _finding(path: str, line: int, rule: str, words: str, *, mild: bool = False) -> Finding:
-    severity: Severity = "warning" if mild else "error"
+def _finding(path: str, line: int, rule: str, words: str, severity: Severity = "error") -> Finding:
     return Finding(path, line, 1, rule, f"{words}.", "gate", severity, end_line=line, remedy=remedy_of(rule))
