@@ -95,11 +95,11 @@ def run_check_command(
 
     ``before`` is for commands that look at changed lines.
     """
-    if not Path(command.argv[0]).is_absolute():
+    program = Path(command.argv[0])
+    if not program.is_absolute():
         words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
         raise CheckError(f"{command.name} cannot be run: {words}.")
     label = probe.label()
-    program = Path(command.argv[0])
     with layer_for(project, label=label, restrictions=Restrictions.of(project)) as layer:
         measures = command.measures and (command.changed or coverage.is_measured(project))
         approved = [name for name in contents if measures and name in coverage.CONFIGS]
