@@ -121,13 +121,9 @@ class NodeTools:
         found = self._ok(answer, "syntax").get("error")
         if not isinstance(found, dict):
             return None
-        line = _number(found.get("line"))
-        column = _number(found.get("column"))
+        place = _number(found.get("line")), _number(found.get("column"))
         message = one_line(str(found.get("message")), 200)
-        why, remedy = cause(text, line, message)
-        words = f"{message}. {why}" if why else message
-        remedy = str(found.get("remedy") or remedy)
-        return Finding(path, line, column, RULE, words, "node", end_line=line, end_column=column, remedy=remedy)
+        return _broken(path, text, place, "node", message, remedy=str(found.get("remedy") or ""))
 
     def excused(self, data: bytes) -> bool:
         """Return whether a comment excuses the file."""
@@ -139,7 +135,7 @@ class NodeTools:
             raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
         found = self._eslint(path, data)
         # What found something looks; only silence needs proof. Our own rules go by the ending alone.
-        place = path if self._own(path) else f"canary{PurePosixPath(path).suffix}"
+        place = path if self._eslint_config(path)[1] else f"canary{PurePosixPath(path).suffix}"
         if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
             raise NotNeededError("ESLint's configuration selects no rule for this file")
         return Findings(tuple(one.as_finding(path, "eslint") for one in found), tuple(found))
@@ -185,9 +181,6 @@ class NodeTools:
             "to let it run, read it, then: ai-rails gate --trust"
         )
         return (("eslint", words),)
-
-    def _own(self, path: str) -> bool:
-        return self._eslint_config(path)[1]
 
     def _eslint_config(self, path: str) -> tuple[str, bool]:
         """Only ESLint 10 has nested configuration."""
@@ -283,21 +276,14 @@ def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
     from rails.data_formats.source import first_error
 
     place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")
-    if place is None:
-        return None
+    return _broken(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
+
+
+def _broken(path: str, text: str, place: tuple[int, int], tool: str, message: str, *, remedy: str = "") -> Finding:
     line, column = place
-    why, remedy = cause(text, line, "")
-    return Finding(
-        path,
-        line,
-        column,
-        RULE,
-        f"The syntax is invalid. {why}".strip(),
-        "tree-sitter",
-        end_line=line,
-        end_column=column,
-        remedy=remedy,
-    )
+    why, advice = cause(text, line, message)
+    words = f"{message.rstrip('.')}. {why}" if why else message
+    return Finding(path, line, column, RULE, words, tool, end_line=line, end_column=column, remedy=remedy or advice)
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
