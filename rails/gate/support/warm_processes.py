@@ -10,7 +10,6 @@ import json
 import queue
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from pathlib import Path
@@ -72,29 +71,22 @@ class Pipe:
         """Whether it runs and its output is open."""
         return not self._ended and self._process.poll() is None
 
-    def send(self, message: bytes) -> None:
-        """Write one framed message. Raises CheckError if the process is gone."""
+    def ask_json(self, message: Mapping[str, object]) -> dict[str, Json]:
+        """Return the answer to a JSON line. Raises CheckError; the process is then unusable."""
+        line = json.dumps(dict(message)).encode() + b"\n"
         try:
-            self._input.write(message)
+            self._input.write(line)
             self._input.flush()
         except (OSError, ValueError) as error:
             raise CheckError(f"{self.name} stopped: {self._last_words()}") from error
-
-    def receive(self, deadline: float) -> bytes:
-        """Return the next message. Raises CheckError at ``deadline`` (monotonic seconds) or the end."""
         try:
-            message = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+            told = self._answers.get(timeout=limits.CHECK_SECONDS)
         except queue.Empty:
             raise CheckError(f"{self.name} did not answer in time and was stopped.") from None
-        if message is None:
+        if told is None:
             raise CheckError(f"{self.name} stopped: {self._last_words()}")
-        return message
-
-    def ask_json(self, message: Mapping[str, object], seconds: float = limits.CHECK_SECONDS) -> dict[str, Json]:
-        """Return the answer to a JSON line. Raises CheckError; the process is then unusable."""
-        self.send(json.dumps(dict(message)).encode() + b"\n")
         try:
-            answer: Json = json.loads(self.receive(time.monotonic() + seconds))
+            answer: Json = json.loads(told)
         except ValueError as error:
             raise CheckError(f"{self.name} answered something that is not JSON.") from error
         if not isinstance(answer, dict):
