@@ -81,9 +81,11 @@ def findings(project: Path, files: Iterable[tuple[str, bytes | None, bytes | Non
     python = [one for one in tests if one[0].endswith((".py", ".pyw"))]
     found = list(_scripts([one for one in tests if one not in python]))
     old = {path: _tests_of(before) or {} for path, before, _ in python}
-    new = {path: _tests_of(after) for path, _, after in python}
-    # What does not parse is a finding of its own, and takes no test away.
-    after = {path: old[path] if made is None else made for path, made in new.items()}
+    after = dict(old)
+    for path, _, text in python:
+        made = _tests_of(text)
+        if made is not None:  # what does not parse is a finding of its own, and takes no test away
+            after[path] = made
     for path, known in old.items():
         weaker = list(_weaker(path, known, after, code))
         found += weaker
@@ -230,9 +232,9 @@ def _decided(path: str, before: str, after: str) -> Iterator[Finding]:
         sides.append({name: (ast.dump(one), one.lineno) for name, one in named if _DECIDES.fullmatch(name)})
     old, new = sides
     for name in sorted(old.keys() | new.keys()):
-        if old.get(name, ("",))[0] != new.get(name, ("",))[0]:
+        code, line = new.get(name, ("", 1))
+        if code != old.get(name, ("", 1))[0]:
             words = f"It changes which tests run, or how they end: {name}"
-            line = new[name][1] if name in new else 1
             yield _finding(path, line, "gate-config-changed", words, "warning")
 
 
