@@ -124,23 +124,24 @@ class _Comparison:
         self.tries = _TRIES
 
     def run(self) -> list[bool]:
-        verdicts: dict[int, bool] = {}
+        fresh = set[int]()
         pending: list[int] = []
         for index, finding in enumerate(self.new.findings):
             old_line = self._old_line(finding)
+            key = finding.rule, without_numbers(finding.message), old_line
             if old_line < 0:
                 pending.append(index)
-            else:
-                key = finding.rule, without_numbers(finding.message), old_line
-                verdicts[index] = not (self.old_is_broken or _taken(self.by_line, key))
+            elif not (self.old_is_broken or _taken(self.by_line, key)):
+                fresh.add(index)
         left = self._left_over()
         moved = Counter(identity(found, self.old.lines) for found in left)
         pending = [index for index in pending if not _taken(moved, identity(self.new.findings[index], self.new.lines))]
         lines = self._lines_by_rule(left, moved)
         pending = [index for index in pending if not self._touched(self.new.findings[index], lines)]
         for index in pending:
-            verdicts[index] = not _taken(self.elsewhere, identity(self.new.findings[index], self.new.lines))
-        return [verdicts.get(index, False) for index in range(len(self.new.findings))]
+            if not _taken(self.elsewhere, identity(self.new.findings[index], self.new.lines)):
+                fresh.add(index)
+        return [index in fresh for index in range(len(self.new.findings))]
 
     def _old_line(self, finding: Finding) -> int:
         index = finding.line - 1
