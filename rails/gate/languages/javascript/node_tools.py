@@ -232,8 +232,6 @@ class NodeTools:
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")
-        if answer.get("ignored"):
-            raise ExcludedError
         try:
             found = msgspec.convert(answer, _Messages)
         except msgspec.ValidationError as error:
@@ -257,18 +255,19 @@ class NodeTools:
             "options": options,
             "ignorePath": [self._place(one) for one in self.config.prettier_ignores(path)],
         }
-        key = ("prettier", self.version("prettier"), repr(options), path, data)
-        return self.context.once(key, lambda: decoded.encode(self._prettier_now(request)))
 
-    def _prettier_now(self, request: Mapping[str, Json]) -> str:
-        answer = self._ok(self.worker.ask(request), "Prettier")
-        if answer.get("ignored"):
-            raise ExcludedError
-        return str(answer["text"])
+        def formatted() -> bytes:
+            answer = self._ok(self.worker.ask(request), "Prettier")
+            return decoded.encode(str(answer["text"]))
+
+        key = ("prettier", self.version("prettier"), repr(options), path, data)
+        return self.context.once(key, formatted)
 
     def _ok(self, answer: dict[str, Json], tool: str) -> dict[str, Json]:
         if not answer.get("ok"):
             raise CheckError(f"{tool} failed: {one_line(str(answer.get('error')), 200)}")
+        if answer.get("ignored"):
+            raise ExcludedError
         return answer
 
 
