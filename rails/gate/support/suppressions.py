@@ -173,9 +173,7 @@ def _python(text: str) -> Iterator[tuple[int, int, str]]:
 
     try:
         for token in tokenize.generate_tokens(io.StringIO(text, newline=None).readline):
-            if token.type == tokenize.COMMENT:
-                found = re.search(_PYTHON, token.string, re.I)
-                if found:
-                    yield token.start[0], token.start[1] + found.start() + 1, token.string[found.start() :]
+            if token.type == tokenize.COMMENT and (found := re.search(_PYTHON, token.string, re.I)):
+                yield token.start[0], token.start[1] + found.start() + 1, token.string[found.start() :]
     except (tokenize.TokenError, SyntaxError):
         return
