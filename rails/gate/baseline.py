@@ -66,16 +66,9 @@ class TextFindings(Struct, frozen=True):
     findings: Sequence[Finding]
 
 
-def mark_new(
-    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
-) -> list[Finding]:
-    """Return the findings of ``new``, each with ``new`` set.
-
-    ``old_is_broken``: the old text did not parse; findings on unchanged lines are old. ``moved`` are identities from
-    other files; a Counter loses those that explain one.
-    """
-    verdicts = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
-    return [with_new(finding, is_new) for finding, is_new in zip(new.findings, verdicts, strict=True)]
+def mark_new(old: TextFindings, new: TextFindings) -> list[Finding]:
+    """Return the findings of ``new``, each with ``new`` set."""
+    return [with_new(finding, is_new) for finding, is_new in zip(new.findings, which_are_new(old, new), strict=True)]
 
 
 def with_new(finding: Finding, is_new: bool) -> Finding:
@@ -86,7 +79,11 @@ def with_new(finding: Finding, is_new: bool) -> Finding:
 def which_are_new(
     old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
 ) -> list[bool]:
-    """Return :func:`mark_new` as flags in order."""
+    """Return whether each finding of ``new`` is new, in order.
+
+    ``old_is_broken``: the old text did not parse; findings on unchanged lines are old. ``moved`` are identities from
+    other files; a Counter loses those that explain one.
+    """
     return _Comparison(old, new, old_is_broken, moved).run()
 
 

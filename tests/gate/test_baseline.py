@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rails.core.diff import line_map
 from rails.core.verdict import Finding
 from rails.gate import baseline
-from rails.gate.baseline import TextFindings, mark_new, split_lines, without_numbers
+from rails.gate.baseline import TextFindings, split_lines, which_are_new, without_numbers
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
 
@@ -23,8 +23,7 @@ def finding(line, rule="F401", message="`os` imported but unused"):
 
 
 def new_of(old_lines, new_lines, old, new, **options):
-    marked = mark_new(TextFindings(old_lines, old), TextFindings(new_lines, new), **options)
-    return [item.new for item in marked]
+    return which_are_new(TextFindings(old_lines, old), TextFindings(new_lines, new), **options)
 
 
 @given(LINES, LINES)
