@@ -89,13 +89,13 @@ class _Checker:
                 yield Lack("count", (*place, name), f"it takes at most {most} of `{name}`, and has {count}")
             if entries is UNDEFINED:
                 continue
+            rows: list[tuple[_Path, Any]] = [((*place, name), entries)]
             if item.multiple is not None:
-                for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-                    for child in level.judged:
-                        yield from self.check(child, entry, (*place, name, index))
-            else:
+                listed = entries if isinstance(entries, list) else ()
+                rows = [((*place, name, index), entry) for index, entry in enumerate(listed)]
+            for where, entry in rows:
                 for child in level.judged:
-                    yield from self.check(child, entries, (*place, name))
+                    yield from self.check(child, entry, where)
 
 
 def _allowed(item: Property) -> str:
