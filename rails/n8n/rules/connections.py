@@ -6,54 +6,44 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
-
-from rails.n8n.model import Issue, Node, Wire, Workflow, issue, listed, shown_value
+from rails.n8n.model import Issue, JsonPath, Node, Wire, Workflow, issue, listed, shown_value
 from rails.n8n.nodes import ports
 from rails.n8n.nodes.catalogue import Catalogue, Port
 from rails.n8n.nodes.parameters import context_of
 
 _Ports = tuple[Port, ...]
-
-
-class _Sides(Struct, frozen=True):
-    inputs: _Ports | None
-    outputs: _Ports | None
-
-
-_NOT_KNOWN = _Sides(None, None)
+#: A node's inputs and outputs; ``None``: not known.
+_Sides = tuple[_Ports | None, _Ports | None]
 
 
 def check(workflow: Workflow, known: Catalogue, held: Mapping[int, Mapping[str, Any]]) -> Iterator[Issue]:
     """Yield the issues of wires and required inputs. ``held``: filled parameters by index."""
     sides = {node.name: _sides(node, known, held) for node in reversed(workflow.nodes)}
-    told: set[tuple[object, ...]] = set()
+    told: dict[JsonPath, Issue] = {}
     for wire in workflow.wires:
         if wire.source_type == wire.target_type and not (wire.source.is_sticky or wire.target.is_sticky):
             for issue in _wire(wire, sides[wire.source.name], sides[wire.target.name]):
-                if issue.path not in told:
-                    told.add(issue.path)
-                    yield issue
+                told.setdefault(issue.path, issue)
+    yield from told.values()
     for node in workflow.nodes:
         if not node.disabled:
-            yield from _inputs(node, sides[node.name].inputs or (), workflow.incoming.get(node.name, ()))
+            yield from _inputs(node, sides[node.name][0] or (), workflow.incoming.get(node.name, ()))
 
 
 def _sides(node: Node, known: Catalogue, held: Mapping[int, Mapping[str, Any]]) -> _Sides:
     description = known.describe(node.type, node.version)
     values = held.get(node.index)
     if description is None or values is None:
-        return _NOT_KNOWN
+        return None, None
     version = context_of(description, node.version).version
     error_output = node.raw.get("onError") == "continueErrorOutput"
     outputs = ports.outputs(description, values, version, error_output=error_output)
-    return _Sides(ports.inputs(description, values, version), outputs)
+    return ports.inputs(description, values, version), outputs
 
 
 def _wire(wire: Wire, source: _Sides, target: _Sides) -> Iterator[Issue]:
     kind = wire.source_type
-    outputs = _of(source.outputs, kind)
-    inputs = _of(target.inputs, kind)
+    inputs, outputs = _of(target[0], kind), _of(source[1], kind)
     if outputs is not None and wire.output >= len(outputs):
         yield _no_output(wire, outputs, source, target)
     elif inputs is not None and wire.input >= len(inputs):
@@ -69,28 +59,17 @@ def _of(found: _Ports | None, kind: str) -> _Ports | None:
 def _no_output(wire: Wire, outputs: _Ports, source: _Sides, target: _Sides) -> Issue:
     ends = f"from {wire.source} to {wire.target}"
     if outputs:
-        return issue(
-            "N8N032",
-            wire.path,
-            wire=wire,
-            numbered=_numbered(outputs, "output"),
-            ends=ends,
-            remedy=_output_remedy(wire, len(outputs)),
-        )
-    message = (
-        f"{wire.source.title} ({wire.source.type}) has no {shown_value(wire.source_type)} output: "
-        f"n8n drops the connection {ends}"
-    )
-    backwards = _of(target.outputs, wire.source_type) and _of(source.inputs, wire.source_type)
-    if backwards:
-        remedy = (
-            f"It is the wrong way round: connect {shown_value(wire.target.name)} to {shown_value(wire.source.name)}."
-        )
-    elif source.outputs:
-        remedy = f"Its outputs are {listed(dict.fromkeys(port.type for port in source.outputs))}."
-    else:
-        remedy = "It has no outputs: remove the connection."
-    return Issue("N8N032", wire.path[:3], message, remedy, on_key=True)
+        may_be_error = wire.output == len(outputs) and wire.source.raw.get("onError") != "continueErrorOutput"
+        text = "N8N032b" if may_be_error else "N8N032"
+        return issue(text, wire.path, wire=wire, numbered=_numbered(outputs, "output"), ends=ends)
+    text = "N8N032e" if source[1] else "N8N032c"
+    if _of(target[1], wire.source_type) and _of(source[0], wire.source_type):
+        text = "N8N032d"
+    return issue(text, wire.path[:3], on_key=True, wire=wire, ends=ends, kinds=_kinds(source[1]))
+
+
+def _kinds(found: _Ports | None) -> list[str]:
+    return list(dict.fromkeys(port.type for port in found or ()))
 
 
 def _numbered(found: _Ports, what: str) -> str:
@@ -98,20 +77,11 @@ def _numbered(found: _Ports, what: str) -> str:
     return f"only the {kind} {what} 0" if len(found) == 1 else f"only the {kind} {what}s 0 to {len(found) - 1}"
 
 
-def _output_remedy(wire: Wire, count: int) -> str:
-    if wire.output == count and wire.source.raw.get("onError") != "continueErrorOutput":
-        return 'For an error output set "onError": "continueErrorOutput"; else add the rule or case, or remove it.'
-    return "Add the rule, case or category that makes this output, or remove the connection."
-
-
 def _no_input(wire: Wire, inputs: _Ports, target: _Sides) -> Issue:
-    where = (*wire.path, "index") if inputs else (*wire.path, "node")
     if inputs:
-        return issue("N8N033b", where, wire=wire, numbered=_numbered(inputs, "input"))
-    kinds = dict.fromkeys(port.type for port in target.inputs or ())
-    return issue(
-        "N8N033", where, wire=wire, remedy=f"Its inputs are {listed(kinds)}." if kinds else "It has no inputs."
-    )
+        return issue("N8N033b", (*wire.path, "index"), wire=wire, numbered=_numbered(inputs, "input"))
+    kinds = _kinds(target[0])
+    return issue("N8N033" if kinds else "N8N033c", (*wire.path, "node"), wire=wire, kinds=kinds)
 
 
 def _filtered(wire: Wire, port: Port) -> Iterator[Issue]:
