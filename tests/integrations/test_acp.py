@@ -418,7 +418,7 @@ def test_what_there_is_not_is_an_error_of_the_protocol_and_so_is_a_model_that_fa
             (agent.new_session(cwd="nowhere", mcp_servers=[]), "not a folder"),
             (said(agent, "x", "do it"), "no such session"),
             (agent.set_config_option(config_id="agent", session_id=made, value="nobody"), "no such agent"),
-            (agent.load_session(cwd=str(project), session_id="none", mcp_servers=[]), "no session"),
+            (agent.load_session(cwd=str(project), session_id="acp-../../x", mcp_servers=[]), "no session"),
             (said(agent, made, "do it"), "--resume"),
         ):
             with pytest.raises(acp.RequestError, match=words):
@@ -459,6 +459,24 @@ def test_a_fault_of_ours_ends_one_prompt_in_a_sentence_and_the_next_one_is_answe
     end, _ = talked(talk, [EDIT, says("Done."), says("It is so already.")], editor)
     assert end == "end_turn"
     assert (project / "a.py").read_text() == "a = 3\nb = 2\n"
+
+
+def test_a_session_that_nobody_has_said_anything_in_is_loaded_by_the_next_program(project):
+    new = asyncio.run(asyncio.wait_for(_begun_and_left(project), 60))
+
+    async def talk(agent):
+        await agent.load_session(cwd=str(project), session_id=new, mcp_servers=[])
+        return await said(agent, new, "hello")
+
+    editor = Editor()
+    assert talked(talk, [says("Hello.")], editor)[0] == "end_turn"
+    assert "Nothing of this session is logged" in editor.said
+    assert [one.session_id for one in sessions(state_of(project))] == [new]
+
+
+async def _begun_and_left(project):
+    async with started(Editor(), "http://127.0.0.1:1") as agent:
+        return await opened(agent, project)
 
 
 @pytest.mark.parametrize("answer", ["once", "always", "nonsense"])

@@ -3,7 +3,6 @@
 import json
 import sys
 
-import pytest
 from msgspec.structs import replace
 
 from rails.core.app_dirs import builtin_folder
@@ -11,6 +10,7 @@ from rails.core.tool_request import ToolRequest
 from rails.tools.health import check_health, reach
 from rails.tools.loader import load_definitions, read_definition
 from rails.tools.runners import dispatch
+from tests.rows import walked
 
 
 def define(transport, **fields):
@@ -30,7 +30,7 @@ def define(transport, **fields):
     return definition
 
 
-@pytest.mark.parametrize(("program", "ok"), [(sys.executable, True), ("no-such-program", False)])
+@walked(("program", "ok"), [(sys.executable, True), ("no-such-program", False)])
 def test_a_program_is_looked_for_and_not_run(tmp_path, program, ok):
     reached = reach(define({"type": "command", "command": [program, "-c", "open('ran', 'w')"]}), tmp_path)
     assert reached.ok is ok

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import queue
+import re
 import threading
 import time
 import uuid
@@ -53,7 +54,7 @@ from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.core import limits
 from rails.core.builtin_tools import READ_FILE
 from rails.core.conversation import Usage
-from rails.core.errors import FAULT, RailsError, Refusal
+from rails.core.errors import FAULT, RailsError, Refusal, UsageError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
@@ -413,6 +414,10 @@ class RailsAgent:
     async def load_session(self, cwd: str, session_id: str, **more: Any) -> LoadSessionResponse:  # noqa: ANN401
         """Resume and replay a session; a running one is loaded already."""
         talk, records = await self._reopened(cwd, session_id, more)
+        if not records:
+            await asyncio.to_thread(
+                talk.tell, acp.update_agent_message_text("Nothing of this session is logged here.\n")
+            )
         for update in history_of(records, talk.project):
             await asyncio.to_thread(talk.tell, update)
         return LoadSessionResponse(config_options=self._options(talk))
@@ -445,12 +450,14 @@ class RailsAgent:
 
     async def _reopened(self, cwd: str, session_id: str, more: Mapping[str, Any]) -> tuple[Conversation, list[Record]]:
         project = _folder(cwd)
-        with _as_protocol_error():
+        records: list[Record] = []
+        unsaid = re.fullmatch("acp-[0-9a-f]{32}", session_id)  # one that nobody has said anything in has no log yet
+        with _as_protocol_error(), contextlib.suppress(*([UsageError] if unsaid else ())):
             records = await asyncio.to_thread(self._sessions.records, project, session_id)
         if session_id not in self._open:
             self._begin(project, session_id, more)
         talk = self._at_rest(session_id)
-        talk.begun = True
+        talk.begun = bool(records)
         return talk, records
 
     async def close_session(self, session_id: str, **_: Any) -> None:  # noqa: ANN401

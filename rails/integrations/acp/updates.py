@@ -45,8 +45,7 @@ def updates_of(record: Record, project: Path) -> Iterator[Update]:
             yield from _ended(calls, verdict_as_text(verdict), ok=False)
         case GateVerdict(ids=calls, diff=diff):
             # Stays if nobody is asked; a question shows the entire files in its place.
-            text = f"````diff\n{diff}\n````" if diff else ""
-            yield from _now(calls, text, "in_progress")
+            yield from _now(calls, diff and f"````diff\n{diff}\n````", "in_progress")
         case ToolExecutionResult(ids=calls, ok=ok, text=text, changes=changes):
             # What was written stays shown as the difference.
             yield from _ended(calls, "" if ok and changes else text, ok=ok)
@@ -77,7 +76,9 @@ def _now(ids: Sequence[str], text: str, status: ToolCallStatus) -> Iterator[Upda
 
 
 def history_of(records: Sequence[Record], project: Path) -> Iterator[Update]:
-    """Yield the updates of a reopened session, with the person's words."""
+    """Yield the updates of a reopened session, with the person's words; one sentence if there are none."""
+    if not records:
+        yield acp.update_agent_message_text("Nothing of this session is logged here.\n")
     for record in records:
         match record.event:
             case AgentEngage(task=words) | HumanSteered(about="follow_up", text=str(words)):

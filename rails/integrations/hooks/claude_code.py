@@ -26,8 +26,6 @@ from rails.integrations.hooks.contract import (
     specific_answer,
 )
 
-#: Events whose context the model reads.
-_READ: Final = ("start", "before", "after", "batch")
 #: Tools whose writing is known before it is done.
 _WRITES: Final = ("Write", "Edit", "NotebookEdit")
 #: Lines that the one Edit may span that stands for an edit and its formatting.
@@ -159,6 +157,10 @@ def printed(call: HookCall, result: HookResult) -> HookAnswer:
     if result.block and call.event in ("after", "stop"):
         value |= {"decision": "block", "reason": result.block}
     # A batch that is blocked would end the host's run, so findings are told beside its results.
-    if (told := (call.event == "batch" and result.block) or result.context) and call.event in _READ:
+    if (told := (call.event == "batch" and result.block) or result.context) and call.event not in (
+        "prompt",
+        "stop",
+        "end",
+    ):
         specific["additionalContext"] = told
     return specific_answer(call, value, specific)

@@ -17,9 +17,7 @@ def example(host: str, folder: Path, content: str, *, file: str = "example.py") 
     """Return ``host``'s input before it writes a new file."""
     common: dict[str, Json] = {
         "session_id": "example",
-        "transcript_path": None,
         "cwd": str(folder),
-        "permission_mode": "acceptEdits",
         "hook_event_name": "PreToolUse",
         "tool_use_id": "toolu_example",
         "tool_name": "Write",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -18,6 +19,16 @@ from rails.core.tool_request import Json
 QUESTION_CHARS: Final = 20_000
 _WIDTH: Final = 100
 POLL_S: Final = 0.03
+#: What a person fills in: a choice; the whole word where there are risks.
+_CHOSEN: Final = """{"type": "object", "properties": {
+    "decision": {"type": "string", "title": "Decision", "enum": ["approve", "deny"]},
+    "reason": {"type": "string", "title": "Reason", "description": "The reason of a denial; the agent reads it."}
+}, "required": ["decision"]}"""
+_TYPED: Final = """{"type": "object", "properties": {
+    "decision": {"type": "string", "title": "Decision",
+        "description": "There are risks above: type the whole word \\"approve\\" to approve; all else denies it."},
+    "reason": {"type": "string", "title": "Reason", "description": "The reason of a denial; the agent reads it."}
+}, "required": ["decision"]}"""
 
 
 class ClientQuestion(Struct, frozen=True):
@@ -78,13 +89,8 @@ def _whole(request: ApprovalRequest) -> str:
 
 
 def _form(request: ApprovalRequest) -> dict[str, Json]:
-    typed: dict[str, Json] = {"type": "string", "title": "Decision"}
-    if request.risks:
-        typed["description"] = 'There are risks above: type the whole word "approve" to approve; all else denies it.'
-    else:
-        typed["enum"] = ["approve", "deny"]
-    reason: Json = {"type": "string", "title": "Reason", "description": "The reason of a denial; the agent reads it."}
-    return {"type": "object", "properties": {"decision": typed, "reason": reason}, "required": ["decision"]}
+    form: dict[str, Json] = json.loads(_TYPED if request.risks else _CHOSEN)
+    return form
 
 
 def _decision(request: ApprovalRequest, filled: Mapping[str, Json]) -> Decision:

@@ -228,8 +228,6 @@ def _node_info(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
 
 def _session_search(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
     state = state_of(tools.project)
-    if not state.is_dir():
-        return McpResult("There is no session in this project yet.")
     hits = search(state, str(given["query"]), limit=int(str(given["limit"]))).hits
     lines = [
         f"{hit.place}  {hit.record.timestamp[:19]}  {hit.record.event_type}  {one_line(hit.record.message, 200)}"

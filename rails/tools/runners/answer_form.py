@@ -29,7 +29,7 @@ def form_faults(definition: Definition, value: Json) -> list[str]:
     return [fault.detail for fault in found[: limits.FINDINGS_TOLD]]
 
 
-def shown(text: str, secrets: Secrets, **facts: Json) -> tuple[str, dict[str, Json]]:
+def masked_and_cut(text: str, secrets: Secrets, **facts: Json) -> tuple[str, dict[str, Json]]:
     """Return what a tool gave, masked and then cut, and the facts of its result."""
     kept, left_out = head_and_tail(secrets.mask(text), limits.RESULT_CHARS)
     return kept, {**facts, **secrets.facts(), **({"characters_left_out": left_out} if left_out else {})}

@@ -29,7 +29,7 @@ from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 from rails.tools import transports
 from rails.tools.registry import Command, Definition
-from rails.tools.runners.answer_form import form_problem, shown
+from rails.tools.runners.answer_form import form_problem, masked_and_cut
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import as_text, placeholders
 
@@ -127,7 +127,7 @@ def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolR
     if wrong:
         parts.append(f"Error: {wrong[0]}: {'; '.join(map(str, wrong[1])) if isinstance(wrong[1], list) else wrong[1]}")
     text = "\n".join(part for part in parts if part)
-    text, facts = shown(text, secrets, exit_code=finished.exit_code, timed_out=finished.timed_out)
+    text, facts = masked_and_cut(text, secrets, exit_code=finished.exit_code, timed_out=finished.timed_out)
     return ToolResult(finished.ok and not wrong, text, facts=facts, changes=finished.changes)
 
 

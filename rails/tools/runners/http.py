@@ -19,7 +19,7 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.tools.registry import Definition, Http
-from rails.tools.runners.answer_form import form_problem, shown
+from rails.tools.runners.answer_form import form_problem, masked_and_cut
 from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import as_text, fill, placeholders
@@ -107,7 +107,7 @@ def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | No
 
 def _result(answer: HttpResponse, definition: Definition, secrets: Secrets) -> ToolResult:
     text = answer.body.decode("utf-8", "replace")
-    told, facts = shown(text, secrets, status=answer.status, bytes=len(answer.body))
+    told, facts = masked_and_cut(text, secrets, status=answer.status, bytes=len(answer.body))
     if 300 <= answer.status < 400:
         where = one_line(secrets.mask(answer.headers.get("location", "")), 200)
         return failed(f"the service redirects to {where!r}; redirects are not followed", None, facts)

@@ -28,7 +28,7 @@ from rails.sandbox.places import search_path
 from rails.sandbox.run import layer_for, start
 from rails.sandbox.values import SandboxView
 from rails.tools.registry import Definition, Mcp
-from rails.tools.runners.answer_form import form_faults, shown
+from rails.tools.runners.answer_form import form_faults, masked_and_cut
 from rails.tools.runners.command import clean_environment, find_program, uncontained
 from rails.tools.runners.secrets import Secrets, secret_references
 
@@ -150,7 +150,7 @@ def _result(result: Mapping[str, Any], definition: Definition, secrets: Secrets)
     structured = result.get("structuredContent")
     content = "\n".join(map(_part_text, result["content"]))
     text = content if structured is None else json.dumps(structured, ensure_ascii=False)
-    told, facts = shown(text, secrets)
+    told, facts = masked_and_cut(text, secrets)
     if result.get("isError") is True:
         return ToolResult(False, told or "The server reported a failure without a text.", facts=facts)
     if said := secrets.mask("; ".join(form_faults(definition, structured))):
