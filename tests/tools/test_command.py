@@ -12,6 +12,7 @@ from rails.core.tool_request import ToolRequest
 from rails.sandbox.output import Kept
 from rails.tools.loader import read_definition
 from rails.tools.runners import dispatch
+from tests.rows import walked
 
 
 def define(command, *, parameters=("value",), **fields):
@@ -44,7 +45,7 @@ def arguments(result):
     return json.loads(result.text.splitlines()[1])
 
 
-@pytest.mark.parametrize("value", ["a b", "; rm -rf /", "$(id)", "`id`", "a\nb", "'\"", "{other}", "*", "é\u202e", ""])
+@walked("value", ["a b", "; rm -rf /", "$(id)", "`id`", "a\nb", "'\"", "{other}", "*", "é\u202e", ""])
 def test_a_value_is_one_argument_whatever_it_contains(tmp_path, value):
     assert arguments(use(define([*SHOW, "{value}"]), tmp_path, value=value)) == [value]
 
