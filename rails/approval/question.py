@@ -35,7 +35,7 @@ _REPAIRED: Final = ": JSON repaired ("
 
 
 class QuestionCard(Struct, frozen=True):
-    """Who asks, why, and the parts; ``hidden`` counts omitted lines."""
+    """A question's head and parts; ``hidden`` counts omitted lines."""
 
     title: str
     head: tuple[blocks.Block, ...]

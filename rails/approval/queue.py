@@ -43,7 +43,7 @@ _POLL_S: Final = 0.03
 
 
 class AnswerBox(Protocol):
-    """Where other processes leave answers (``rails.approval.pending``)."""
+    """Answers that other processes leave (``rails.approval.pending``)."""
 
     def place(self, question: int, answer: Mapping[str, Json]) -> bool:
         """Leave an answer; False if there is one."""

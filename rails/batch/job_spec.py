@@ -120,7 +120,7 @@ class JobCheckResult(msgspec.Struct, frozen=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a job went. ``error``: a fault that is not the agent's; it counts in no rate.
+    """The result of a job. ``error``: a fault that is not the agent's; it counts in no rate.
 
     ``ending``: the session's outcome, or "error"; ``verdict``: on the entire change, ``findings`` in words. ``passed``:
     all checks (without any: the verdict); ``first_try``: and no failed turn. ``raised``: new findings reported to the

@@ -1,4 +1,4 @@
-"""When the next request to a provider may go."""
+"""Pacing of requests to a provider."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_AHEAD: Final = 3_600.0
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """When the next request and token may go (seconds since 1970)."""
+    """Earliest times of the next request and token (seconds since 1970)."""
 
     request: float = 0.0
     token: float = 0.0

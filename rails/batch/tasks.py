@@ -32,7 +32,7 @@ class TaskLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Variants(msgspec.Struct, frozen=True):
-    """What a set varies; ``templates``: agents not shipped."""
+    """The dimensions of a set; ``templates``: agents not shipped."""
 
     models: Sequence[str]
     agents: Sequence[str] = ("coder",)

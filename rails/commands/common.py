@@ -1,4 +1,4 @@
-"""What several verbs share: project, tools, agents, model, approver, log."""
+"""Shared by several verbs: project, tools, agents, model, approver, log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a process ends, also by Ctrl-C or a signal at any moment."""
+"""The end of a process, also by Ctrl-C or a signal at any moment."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotC
 
 
 def _write(project: Path, proposal: ChangeSet, run: str) -> None:
-    """Each step is within one change's bounds; ``--fix`` is the consent."""
+    """Write the fixes; ``--fix`` is the consent."""
     if proposal:
         from rails.approval.decision import Decision, request_for_changes, sign_changes
         from rails.core.verdict import Verdict

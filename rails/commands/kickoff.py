@@ -1,4 +1,4 @@
-"""What ``new``, ``feature`` and ``takeover`` share."""
+"""Shared by ``new``, ``feature`` and ``takeover``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tokens cost: the user's ``prices.toml``, money for a million.
+"""Prices of tokens: the user's ``prices.toml``, money for a million.
 
     as_of = "2026-11"
     currency = "USD"

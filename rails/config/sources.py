@@ -60,7 +60,7 @@ class Setting(Struct, frozen=True):
 
 
 class AllSettings(Struct, frozen=True):
-    """What counts, and sentences on unreadable files."""
+    """The settings in effect, and sentences on unreadable files."""
 
     settings: tuple[Setting, ...]
     mistakes: tuple[str, ...]

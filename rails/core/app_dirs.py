@@ -1,4 +1,4 @@
-"""Where shipped definitions, templates and examples are: beside ``rails/``, or in the wheel's ``rails/_data/``."""
+"""Folders of the shipped definitions, templates and examples: beside ``rails/``, or in the wheel's ``rails/_data/``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program knows of each built-in tool besides its definition; no other module names one as a string."""
+"""Facts of each built-in tool besides its definition; no other module names one as a string."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an unplaced edit could go: a human chooses."""
+"""Possible places of an unplaced edit: a human chooses."""
 
 from __future__ import annotations
 

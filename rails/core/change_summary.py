@@ -1,4 +1,4 @@
-"""What a change means, in sentences and as a drawing. Texts are untrusted: show them through ``core.text``."""
+"""The meaning of a change, in sentences and as a drawing. Texts are untrusted: show them through ``core.text``."""
 
 from __future__ import annotations
 

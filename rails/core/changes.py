@@ -59,7 +59,7 @@ class ChangedFile(Struct, frozen=True):
 
 
 class EditResult(Struct, frozen=True):
-    """What became of one edit; ``occurrences`` counts the places that it replaces, 0 for a whole file."""
+    """The result of one edit; ``occurrences`` counts the places that it replaces, 0 for a whole file."""
 
     path: str
     success: bool
@@ -94,7 +94,7 @@ class ChangeSet(Struct, frozen=True):
 
 
 class Approved(Struct, Generic[T], frozen=True):
-    """What a human or a policy agreed to. Made only by ``rails.approval.decision``.
+    """A permission given by a human or a policy. Made only by ``rails.approval.decision``.
 
     ``digest`` was signed; whoever executes computes it again from ``value`` and refuses if it differs. ``by`` is
     "human", "policy: rule 3" or "script", ``at`` UTC, ISO 8601. ``request`` digests tools, parameters, definitions,

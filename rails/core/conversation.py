@@ -1,4 +1,4 @@
-"""What a model and AI-Rails say to each other, for any provider.
+"""Messages between a model and AI-Rails, for any provider.
 
 Messages are append-only: caches and thinking are bound to the history. :func:`answer_to_json` has an answer's one
 written form.

@@ -4,7 +4,7 @@ Every difference of lines is computed here, so that all agree. rapidfuzz compare
 both sides. Of several least answers: an insertion that can slide to the difference above joins it, else it begins at
 the least indented line, the last of these.
 
-``limits.DIFF_PAIRS`` bounds that: about 20,000 by 20,000 reordered lines, 50 MB and, measured, 0.1 to 0.5 s. Beyond,
+``limits.DIFF_PAIRS`` bounds that: about 20,000 by 20,000 reordered lines, 50 MB and 0.1 to 0.5 s. Beyond,
 the lines in between are one replaced block, not ``exact``. Moved lines count as removed and added.
 """
 

@@ -1,4 +1,4 @@
-"""What can go wrong, and who hears of it.
+"""Errors, and who hears of each.
 
 A :class:`Refusal` is a value for the model (``rails.session.feedback``). A :class:`RailsError` is an exception for the
 operator; ``rails.cli`` catches it once.

@@ -1,4 +1,4 @@
-"""What a person at the terminal reads, in English and Japanese.
+"""Messages at the terminal, in English and Japanese.
 
 The first set of ``AI_RAILS_LANG``, ``LC_ALL``, ``LC_MESSAGES``, ``LANG`` decides; anything but Japanese is English. The
 Japanese retry messages are the first systems'.

@@ -15,7 +15,7 @@ _MODULES: Final = {"n8n": "rails.n8n.plugin"}
 
 
 class KindPlugin(Struct, frozen=True):
-    """What a kind of files offers beyond the gate's check.
+    """Offers of a kind of files beyond the gate's check.
 
     ``edit`` takes path, bytes and operations, returns the text before and after; ``answer`` is its tool for questions;
     ``picture`` draws a summary as SVG ("": none) in ``style``.

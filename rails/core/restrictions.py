@@ -1,4 +1,4 @@
-"""What agents may neither read, write nor see: a project's ``.agent-restrictions``.
+"""Files that agents may neither read, write nor see: a project's ``.agent-restrictions``.
 
 Patterns as in ``.gitignore``, in any case; what is in a restricted folder cannot be taken back. Or items (``-
 pattern``) of the lists ``RESTRICTED_FOLDERS:``, ``RESTRICTED_FILES:``, ``RESTRICTED_PATTERNS:``.

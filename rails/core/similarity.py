@@ -1,4 +1,4 @@
-"""How alike two texts are, and which known name a wrong one means.
+"""The likeness of two texts, and the known name that a wrong one means.
 
 Lines: twice the longest common subsequence by both lengths. Names: only runs, as in ``difflib`` (the letters of "Set
 fields" are in "Something else").

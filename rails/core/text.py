@@ -1,4 +1,4 @@
-"""What a terminal may show, what bytes mean, and where an offset is.
+"""Printable text, decoding of bytes, and places of offsets.
 
 Only :func:`printable` leads from untrusted text to a screen. Invisible characters are shown: without them different
 texts look equal.

@@ -1,8 +1,7 @@
 """Files of the user outside the project: another program's settings, a page.
 
 A link is followed, never replaced. The file is looked at again just before: what somebody saved meanwhile is not lost.
-What cannot be written whole stays. Not covered: a program still writing into an open file; without an exchange of names
-(macOS, some network disks), a save at that instant.
+What cannot be written whole stays. Not covered: the limits of :mod:`rails.edits.swap`.
 """
 
 from __future__ import annotations

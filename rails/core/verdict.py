@@ -91,7 +91,7 @@ class CheckRun(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """Which checks looked at a file."""
+    """The checks that looked at a file."""
 
     path: str
     checks: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Where a value is in a JSON, YAML or TOML text, by its path of keys and indexes.
+"""Positions of values in a JSON, YAML or TOML text, by their path of keys and indexes.
 
 A property's place is its key, an item's its first character; an unknown path has that of what is around it. Nothing is
 judged; no JSON is too deep (no recursion).

@@ -21,7 +21,7 @@ class Proposed(NamedTuple):
 
 
 class NotRead(NamedTuple):
-    """Why a part is not read, and what to do. ``line`` counts from 0."""
+    """The reason why a part is not read, and a remedy. ``line`` counts from 0."""
 
     line: int
     message: str

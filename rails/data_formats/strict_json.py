@@ -32,7 +32,7 @@ class ParsedJson(NamedTuple):
 
 
 class JsonFault(Struct, frozen=True):
-    """Why a text is not (one) JSON value: a stable code, a sentence part and a character offset.
+    """The reason why a text is not (one) JSON value: a stable code, a sentence part and a character offset.
 
     ``path`` instead leads to a value that is JSON, but wrong.
     """
@@ -44,7 +44,7 @@ class JsonFault(Struct, frozen=True):
 
 
 class JsonRules(NamedTuple):
-    """What a text may be besides strict, for files that other programs read as well.
+    """Exceptions from strictness, for files that other programs read as well.
 
     ``any_number``: one beyond floats is infinite, as in JavaScript, and a huge integer a float.
     """

@@ -44,7 +44,7 @@ def is_fix_run(session: str) -> bool:
 
 
 class StepFacts(msgspec.Struct, frozen=True):
-    """What the history records of a change set: session, title, and the step it undoes or redoes."""
+    """The facts that the history records of a change set: session, title, and the step it undoes or redoes."""
 
     session: str
     title: str

@@ -24,7 +24,7 @@ from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 
 
 class Undone(Struct, frozen=True):
-    """What an undo or redo of ``step`` of ``session`` wrote.
+    """The files that an undo or redo of ``step`` of ``session`` wrote.
 
     ``unrecorded``: why the history lacks it, or "".
     """

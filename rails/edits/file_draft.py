@@ -402,7 +402,7 @@ def _check_omission(old: str, new: str) -> None:
 
 
 def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
-    """A repeated request must not add twice."""
+    """Return whether the edit was made before: a repetition must not add twice."""
     span = found.spans[0]
     if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
         return False

@@ -32,7 +32,7 @@ _LISTED: Final = 5  # ambiguous places that are listed
 
 
 class Match(Struct, frozen=True):
-    """Where the edit goes: disjoint spans in file order, strategy and notes."""
+    """The place of the edit: disjoint spans in file order, strategy and notes."""
 
     strategy: int
     spans: tuple[Replacement, ...]
@@ -42,7 +42,7 @@ class Match(Struct, frozen=True):
 
 
 class Miss(Struct, frozen=True):
-    """Why the edit was not placed: code, message, last strategy, nearest places, next step."""
+    """The reason why the edit was not placed: code, message, last strategy, nearest places, next step."""
 
     code: str
     message: str

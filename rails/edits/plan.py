@@ -4,12 +4,7 @@ All edits of an answer are one unit, matched against one look at each file; an e
 the answer made is applied to their result (a chain). Overlapping and contradicting requests are refused. One refusal
 refuses all, except of a ``partial`` request: it is left out, with a note.
 
-Tools: write_file{file_path, content, create_only?, keep_placeholder?}; edit_file{file_path, old_string, new_string,
-replace_all?, occurrence?, near_line?, expected_count?, base_hash?, handle?, ignore_case?, use_regex?, validate_after?,
-keep_placeholder?, partial?}; multi_edit{edits[]: the same, and order?; partial?}; insert_lines{file_path, line, text,
-end_line?}; delete_file{file_path, old_content?}; move_file{file_path, new_path}; file_editor{file_path, mode,
-content?, diff?, keep_placeholder?, commit_message?}; edit_workflow{file_path, operations[]}; track_task{file_path,
-action, task}.
+The tools and their parameters: ``mcp_definitions/``.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Plan(Struct, frozen=True):
 
 
 class EditError(Exception):
-    """Why a request cannot be planned: the parts of a Refusal."""
+    """A request that cannot be planned: the parts of a Refusal."""
 
     def __init__(self, code: str, message: str, hint: str = "", miss: Miss | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What takes the place of a located text: unchanged lines as the file has them, new ones with its indentation and
+"""Replacements of a located text: unchanged lines as the file has them, new ones with its indentation and
 endings.
 """
 
@@ -18,7 +18,7 @@ from rails.edits.text_view import View, indent
 
 
 class Replacement(Struct, frozen=True):
-    """What replaces the file's characters ``start`` to ``end``."""
+    """The replacement of the file's characters ``start`` to ``end``."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""What an interrupted change set left, and how files are put back; others' bytes are never overwritten."""
+"""Recovery from an interrupted change set; others' bytes are never overwritten."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _PLACES: Final = 5  # of somebody's changes that a note names
 
 
 class KnownFiles(Struct, frozen=True):
-    """What the agent read: ``seen`` maps paths to SHA-256, ``contents`` those to bytes."""
+    """The files that the agent read: ``seen`` maps paths to SHA-256, ``contents`` those to bytes."""
 
     seen: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)

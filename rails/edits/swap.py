@@ -34,7 +34,7 @@ _TRIES: Final = 8
 
 
 class State(Struct, frozen=True):
-    """What a file's name and slot hold; ``folder`` is None if it does not exist."""
+    """The content of a file's name and slot; ``folder`` is None if it does not exist."""
 
     entry: Entry
     folder: int | None

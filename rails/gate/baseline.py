@@ -1,4 +1,4 @@
-"""Which findings are new: by rule, message with numbers masked, and line followed through the diff.
+"""Selects the new findings: by rule, message with numbers masked, and line followed through the diff.
 
 Line numbers fail after an insertion; changed lines miss what breaks elsewhere (an import now unused).
 """

@@ -1,4 +1,4 @@
-"""Which files a check covers: every path is chosen or listed as missed.
+"""The files that a check covers: every path is chosen or listed as missed.
 
 From a clean ``git diff`` and untracked files; ignored files only if named. Without git the disk is walked, except names
 with a leading dot.

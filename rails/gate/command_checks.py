@@ -190,7 +190,7 @@ def _sarif(command: CheckCommand, text: str) -> Iterator[ReportRow]:
 
 
 def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
-    """A report without tests is a failure."""
+    """Read a JUnit report; one without tests is a failure."""
     from xml.etree import ElementTree
 
     if "<!DOCTYPE" in text or "<!ENTITY" in text:

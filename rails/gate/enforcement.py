@@ -1,4 +1,4 @@
-"""How much a new finding counts ("blocking", "retry", "advisory").
+"""The weight of a new finding ("blocking", "retry", "advisory").
 
 Also for agents' inputs, which block by default, and turns, where critical findings do. Unreadable settings make
 everything block.

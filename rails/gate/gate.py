@@ -452,7 +452,7 @@ def not_read(path: WorkspacePath, why: str) -> NotChecked:
 
 
 def _why(error: BaseException) -> str:
-    """Our own bug must not look like a clean file."""
+    """Describe an error: our own bug must not look clean."""
     return (
         str(error)
         if isinstance(error, CheckError)

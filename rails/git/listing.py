@@ -1,4 +1,4 @@
-"""What git knows of a project's paths: tracked, at a revision, ignored and why.
+"""Git's knowledge of a project's paths: tracked, at a revision, ignored and why.
 
 Git compares no content of the work tree: that would run the repository's filters.
 """

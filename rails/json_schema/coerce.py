@@ -32,7 +32,7 @@ _KEPT: Final = 256
 
 
 class BrokenText(NamedTuple):
-    """Why a text does not hold JSON, and what to do."""
+    """The reason why a text is not JSON, and a remedy."""
 
     message: str
     fix: str = ""
@@ -141,7 +141,7 @@ class _Members(NamedTuple):
 
 
 class SchemaParts:
-    """What the parts of ``root`` say, computed once; known by identity, so it must not change."""
+    """The parts of ``root``, computed once; known by identity, so it must not change."""
 
     def __init__(self, root: SchemaValue) -> None:
         self.root = root

@@ -1,4 +1,4 @@
-"""Which JSON Schemas a tool's parameters may use, and what is wrong with the others.
+"""The JSON Schemas allowed for a tool's parameters, and the mistakes of others.
 
 A definition file's schema decides what runs, so it must mean what it says, fetch nothing, and end soon.
 

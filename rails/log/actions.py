@@ -1,4 +1,4 @@
-"""What an action does in a person's words, the same in every view."""
+"""Actions in a person's words, the same in every view."""
 
 from __future__ import annotations
 

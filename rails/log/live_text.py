@@ -1,4 +1,4 @@
-"""What an agent is writing: a private, masked file until the answer is whole, only for the page."""
+"""The answer that an agent is writing: a private, masked file until the answer is whole, only for the page."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class LogRow(msgspec.Struct, frozen=True):
 
 
 class Position(msgspec.Struct, frozen=True):
-    """How far a log was read: bytes, lines, the last record's number and hash."""
+    """A position in a log: bytes, lines, the last record's number and hash."""
 
     offset: int = 0
     line: int = 0

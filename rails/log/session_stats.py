@@ -81,7 +81,7 @@ _READ: Final = frozenset(
 
 
 class SessionStats(Struct):
-    """What a list shows of a session. Counts are of records, tokens the providers'.
+    """The facts of a session in a list. Counts are of records, tokens the providers'.
 
     ``spark``, per verdict and decision: p pass, f fail, e error, a approved, d denied. ``rules``: new findings.
     ``used``, by model: tokens in, out, read from and written to cache. ``seconds`` worked. Record numbers:

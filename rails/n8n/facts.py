@@ -1,4 +1,4 @@
-"""What n8n's packages of version 2.41 list, and our rules.
+"""Lists from n8n's packages of version 2.41, and our rules.
 
 Ids: 00 file, 01 nodes, 02 connections, 03 ports, 04 node types, 05 parameters, 06 expressions, 07 code, 08 triggers, 09
 credentials and secrets, 10 the public API.

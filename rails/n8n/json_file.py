@@ -26,7 +26,7 @@ class WorkflowFile(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """Why a file is no JSON, and where."""
+    """The reason why a file is not JSON, and the place."""
 
     text: str
     issue: Issue

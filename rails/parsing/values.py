@@ -1,4 +1,4 @@
-"""What reading an answer returns: plain values."""
+"""The result of reading an answer: plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What failed in an agent's work, for its successor."""
+"""The failures of an agent's work, for its successor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are shown, as frozen values.
+"""Blocks to show to people, as frozen values.
 
 Renderers draw them for terminals (``text``), HTML (``html_page``), Markdown (``markdown``). Texts are as logged, except
 diff lines; renderers pass them through ``core.text``.
@@ -104,7 +104,7 @@ class Heading(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """Who worked since when: seconds by stage, and tokens."""
+    """The cost of a turn: agent, model, start, seconds by stage, tokens."""
 
     agent: str
     model: str

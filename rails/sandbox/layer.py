@@ -1,4 +1,4 @@
-"""Where a contained command writes: a layer over the project, proposed as a change set.
+"""The layer that a contained command writes to: a layer over the project, proposed as a change set.
 
 A second command sees what the first left. What tools regenerate and git ignores stays in the layer. Links, devices,
 pipes, set-user-id bits and invalid names are left out and reported. Layer content is hostile: access goes through

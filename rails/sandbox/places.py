@@ -1,4 +1,4 @@
-"""What a contained command may read, and its environment.
+"""The readable places of a contained command, and its environment.
 
 The repository has no say: links are shown only into our list (:data:`_INTERPRETERS`) or the user's (:data:`USERS`), and
 of an interpreter's prefix only the interpreter, library, headers and shared libraries.

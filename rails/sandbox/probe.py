@@ -1,4 +1,4 @@
-"""How well this machine contains code, found by trying to break out.
+"""The sandbox level of this machine, found by trying to break out.
 
 A failed probe counts as an escape. Cached per process, and per user for this boot and bubblewrap, except after passing
 faults (memory, descriptors, time).

@@ -34,7 +34,7 @@ class SandboxLimits(Struct, frozen=True):
 
 
 class SandboxView(Struct, frozen=True):
-    """What a command sees: the project at its own path, the system, nothing else.
+    """The view of a command: the project at its own path, the system, nothing else.
 
     Without ``layer`` the project is read-only. ``read_only``: further folders. ``environment``: added to a built one.
     ``folder``: where it starts.
@@ -69,14 +69,14 @@ class Result(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """How it ended, in words."""
+        """The end of the command, in words."""
         if self.timed_out:
             return f"stopped after {self.seconds:.3g} s (the time limit)"
         return f"ended by signal {-self.exit_code}" if self.exit_code < 0 else f"exit code {self.exit_code}"
 
 
 class Label(Struct, frozen=True):
-    """How well code is contained, as probed.
+    """The level of containment, as probed.
 
     ``open``: what is not contained; ``why``: why no better, and what to install.
     """

@@ -1,4 +1,4 @@
-"""What an agent has done since it began, or since a person last spoke."""
+"""The actions of an agent since it began, or since a person last spoke."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
 
 
 def _collect_values(state: Path) -> None:
-    """While a session runs, the next deletion does it."""
+    """Skipped while a session runs; the next deletion does it."""
     with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
         logs = [state / "sessions" / name / LOG_NAME for name in session_ids(state)]
         if alone and not any(map(_is_held, logs)):

@@ -1,4 +1,4 @@
-"""When attempts run out: an agent's failures on one page, for whoever continues.
+"""Escalation, once attempts run out: an agent's failures on one page, for whoever continues.
 
 That is: other answers of a small model, the same model restarted, a stronger one (a human agrees), the human. Pages are
 masked as the log is, and the same after a resume.

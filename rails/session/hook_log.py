@@ -112,7 +112,7 @@ class HostedLog:
         self._log.append(event, self._host, self._model)
 
     def _open(self) -> SessionLog:
-        """Wait for a process that is just leaving it."""
+        """Wait for a process that is about to close the log."""
         state = state_of(self._project)
         exists = (state / "sessions" / self._name).is_dir()
         until = time.monotonic() + _LOG_SECONDS

@@ -250,7 +250,7 @@ class HostedSession:
         return verdict
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
-        """The last commit's configuration counts: nothing excuses itself."""
+        """Judge by the last commit's configuration: no change excuses itself."""
         digest = f"{changes.digest()} {final}"
         if self._judged_last is None or self._judged_last[0] != digest:
             from rails.gate.approved_state import is_configuration

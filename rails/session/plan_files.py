@@ -143,7 +143,7 @@ def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
 
 
 def _write(file: Path, text: str, inside: Path) -> Path:
-    """Nothing is overwritten, and no link leads out of ``inside``."""
+    """Overwrite nothing, and follow no link out of ``inside``."""
     for folder in file.parents[: len(file.relative_to(inside).parts) - 1]:
         if folder.is_symlink():
             raise WorkspaceError(f"{folder} is a link. Nothing was written; remove it or choose another folder.")

@@ -1,4 +1,4 @@
-"""Where a session stands: a fold over its log. Nothing is carried out twice."""
+"""The state of a session: a fold over its log. Nothing is carried out twice."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _restarted(state: ResumeState, first_message: str, stands_for: int) -> Resum
 
 
 def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestResult]:
-    """Writing is checked against the disk, running is in doubt."""
+    """Compare a write with the disk; a command stays in doubt."""
     ids = begun.ids
     changes = begun.changes
     if not changes:

@@ -212,7 +212,7 @@ class Session(OpenSession):
     # -- hand-offs ---------------------------------------------------------------------------------
 
     def _result(self) -> str:
-        """As logged, so that files are masked too."""
+        """Return the last agent's result as logged, so that files are masked too."""
         last = self._last(AgentFinished)
         return (last.result if last else "") or ""
 

@@ -60,7 +60,7 @@ class ContainedRuns(Struct):
 
     @property
     def label(self) -> Label:
-        """How well commands are contained here."""
+        """The sandbox level here."""
         if self.found is None:
             from rails.sandbox import probe
 

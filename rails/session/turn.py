@@ -118,7 +118,7 @@ def _carried_out(
     before: Sequence[RequestResult],
     done: Mapping[str, RequestResult],
 ) -> list[RequestResult]:
-    """A failure holds back what follows, apart from looking."""
+    """After a failure, only requests that read are still carried out."""
     read, edits, runs = ([r for r in requests if r.effect == effect] for effect in ("read", "edit", "run"))
     outcomes = [done.get(r.id) or _guarded(context, (r,), partial(_carry_out_tool, context, r)) for r in read]
     if edits:

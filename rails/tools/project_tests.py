@@ -1,4 +1,4 @@
-"""Which command tests a project, by its configuration."""
+"""The command that tests a project, by its configuration."""
 
 from __future__ import annotations
 

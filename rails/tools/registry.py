@@ -142,7 +142,7 @@ class Definition(Struct, frozen=True, eq=False):
 
     @property
     def shown_schema(self) -> Mapping[str, Json]:
-        """What a model is told: no hidden parameters, no limits of built-ins (against abuse)."""
+        """The schema that a model gets: no hidden parameters, no limits of built-ins (against abuse)."""
         limits = _LIMITS if isinstance(self.transport, Builtin) else ()
         return cast("dict[str, Json]", _shown(dict(self.request_schema), self.hidden_parameters, limits))
 

@@ -1,4 +1,4 @@
-"""Where a definition's tool runs."""
+"""The place where a definition's tool runs."""
 
 from __future__ import annotations
 

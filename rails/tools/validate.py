@@ -234,7 +234,7 @@ def _parts(definition: Definition) -> SchemaParts:
 
 @functools.lru_cache(maxsize=1024)
 def _validator(definition: Definition) -> SchemaValidator:
-    """Compile a schema once, by identity; without parameters none is allowed."""
+    """Return a schema's compiled validator, cached by identity; no schema allows no parameter."""
     from rails.json_schema.validator import IN_PLACE, validator_for
 
     schema = dict(definition.request_schema)

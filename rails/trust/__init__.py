@@ -1,1 +1,1 @@
-"""What a human accepted of a project, by digest."""
+"""The parts of a project that a human accepted, by digest."""

@@ -1,4 +1,4 @@
-"""What a human accepted of a project, in the user's configuration folder, where no agent can write.
+"""Record of what a human accepted of a project, in the user's configuration folder, where no agent can write.
 
 A text that decides what runs counts only while its digest is accepted. ``trust.json``, version 1: ``{"v": 1,
 "projects": {FOLDER: {NAME: {"digest", "accepted_at", "text"}}}}``.
@@ -97,7 +97,6 @@ def read_record(file: Path) -> dict[str, Json]:
 
 
 def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """Refuse double keys."""
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("a key occurs twice in one object")

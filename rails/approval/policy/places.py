@@ -1,4 +1,4 @@
-"""Where a policy is written; imports little, for a fast start."""
+"""The files of a policy; imports little, for a fast start."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from rails.render.text import TextRenderer
 
 
 class Look(Struct, frozen=True):
-    """How to draw: ``width`` in columns; ``plain``: no lines and bars."""
+    """Drawing options: ``width`` in columns; ``plain``: no lines and bars."""
 
     colour: bool = False
     width: int = 100

@@ -1,4 +1,4 @@
-"""What every event has: type, message, details as JSON."""
+"""Common to all events: type, message, details as JSON."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a session was started with; a resumed one keeps it. ``None``: no bound, or the template decides.
+    """The bounds and options of a session, kept when it is resumed. ``None``: no bound, or the template decides.
 
     From ``model`` on: words of the command line. ``seal`` shows that this user gave them: they say who gets the
     project's text (``rails.commands.job``).
@@ -95,7 +95,7 @@ class SessionResumed(Event, frozen=True):
 
 
 class SandboxFound(Event, frozen=True):
-    """How well commands are contained, by the probes: level, label."""
+    """The sandbox that the probes found: level, label."""
 
     TYPE: ClassVar[str] = "SANDBOX"
 

@@ -1,1 +1,1 @@
-"""What the checks share: their protocol, settings and warm processes."""
+"""Shared by the checks: their protocol, settings and warm processes."""

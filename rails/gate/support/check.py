@@ -1,4 +1,4 @@
-"""What checks receive, return and share. ``rails.gate.baseline`` alone decides what is new."""
+"""Inputs, results and shared state of checks. ``rails.gate.baseline`` alone decides what is new."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class CheckReport(Struct, frozen=True):
 
 
 class CheckContext(Struct):
-    """What checks share: project, warm tools and known answers.
+    """Shared by checks: project, warm tools and known answers.
 
     ``home`` is the project that ``project`` may replace. ``final``: no edit of the task follows. ``trusted``:
     configuration programs may run. ``profile`` is where n8n workflows run. ``created`` and ``gone`` are paths;

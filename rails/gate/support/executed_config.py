@@ -1,4 +1,4 @@
-"""What the gate would execute of a project: commands and configuration programs.
+"""The parts of a project that the gate would execute: commands and configuration programs.
 
 A person agrees to their content, named files and packages; any change asks again.
 """

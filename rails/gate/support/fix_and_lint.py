@@ -91,7 +91,6 @@ class FixAndLint(Struct):
         return replace(self._result(data, findings, earlier), before_is_broken=unknown)
 
     def _broken(self, error: Finding) -> CheckResult:
-        """Return the syntax error as the only finding."""
         was = self._syntax(self.job.before) if self.job.before is not None else None
         if was is not None:
             self._miss(self.tools.linter, "the file does not parse, as before this change")
@@ -239,7 +238,6 @@ class FixAndLint(Struct):
     # -- tools ------------------------------------------------------------------------------------
 
     def _syntax(self, data: bytes) -> Finding | None:
-        """Return the parser's error in ``data``, cached."""
         return self.context.once(
             (self.tools.parser, self.job.path, data), lambda: self.tools.syntax(self.job.path, data)
         )

@@ -42,11 +42,11 @@ class Language(Protocol):
 
     @property
     def formatter_name(self) -> str:
-        """What :meth:`format` runs, for reports."""
+        """The program behind :meth:`format`, for reports."""
 
     @property
     def other_format(self) -> str:
-        """Why formatting is only noted, or ""."""
+        """The reason why formatting is only noted, or ""."""
 
     def syntax(self, path: str, data: bytes) -> Finding | None:
         """Return the syntax error, if any."""

@@ -1,4 +1,4 @@
-"""Which diagnostics a change introduced, computed once per text."""
+"""The diagnostics that a change introduced, computed once per text."""
 
 from __future__ import annotations
 

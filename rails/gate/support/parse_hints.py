@@ -1,4 +1,4 @@
-"""Why code does not parse: markers, fences, chat around it, a cut."""
+"""Causes of code that does not parse: markers, fences, chat around it, a cut."""
 
 from __future__ import annotations
 

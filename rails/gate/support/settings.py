@@ -37,7 +37,7 @@ Table = TypeVar("Table")
 
 
 class Mode(Struct, frozen=True):
-    """How much a new finding counts. Empty tuples fit everything; ``projects`` limits it."""
+    """The weight of a new finding. Empty tuples fit everything; ``projects`` limits it."""
 
     mode: Enforcement
     path: tuple[str, ...] = ()

@@ -89,7 +89,7 @@ class HookResult(Struct, frozen=True):
 
 
 class Unjudged(Struct, frozen=True):
-    """Why a proposal cannot be judged before the write; it is judged after."""
+    """The reason why a proposal cannot be judged before the write; it is judged after."""
 
     why: str
 

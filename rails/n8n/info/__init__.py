@@ -1,1 +1,1 @@
-"""What can be asked about n8n's nodes."""
+"""Answers about n8n's nodes."""

@@ -1,4 +1,4 @@
-"""What an agent should know of a node type."""
+"""Descriptions of node types for agents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def answer(parameters: Mapping[str, Json]) -> str:
 
 
 def describe_node(node_type: str, version: float | None = None, parameters: Mapping[str, Json] | None = None) -> str:
-    """Return a node type's versions, ports, credentials and parameters, or similar types, as text.
+    """Return a node type's description, or similar types, as text.
 
     ``parameters`` (resource, operation): only what shows with them.
     """

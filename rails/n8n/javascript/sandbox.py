@@ -1,4 +1,4 @@
-"""What n8n's expression sandbox refuses although it is JavaScript.
+"""JavaScript that n8n's expression sandbox refuses.
 
 Names that lead out, ``$`` without a call, and ``await``, for it makes a plain function. Anchors: ``n8n-workflow`` 2.41,
 ``expression-sandboxing``, ``Expression.resolveSimpleParameterValue``; each form was run there

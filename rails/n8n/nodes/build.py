@@ -22,7 +22,7 @@ from rails.n8n.nodes.packages import Package, packages_at
 
 
 class CatalogueInfo(Struct, frozen=True):
-    """What a catalogue covers: n8n's version, file, source, numbers of types and versions."""
+    """The coverage of a catalogue: n8n's version, file, source, numbers of types and versions."""
 
     n8n: str
     file: str

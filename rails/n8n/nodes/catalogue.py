@@ -1,4 +1,4 @@
-"""What n8n knows about its nodes: types, versions, ports, credentials, parameters.
+"""n8n's knowledge of its nodes: types, versions, ports, credentials, parameters.
 
 Names, versions and ports ship. The rest is built from the user's n8n (``catalogue_build``) into the cache: its licence
 forbids us to hand it on.

@@ -1,4 +1,4 @@
-"""Which parameters are visible: n8n's ``displayOptions``.
+"""Visibility of parameters: n8n's ``displayOptions``.
 
 Anchor: n8n-workflow 2.41, ``node-helpers`` (``displayParameter``, ``checkConditions``, ``getPropertyValues``). Every
 ``show`` key must match, any ``hide`` key hides, in order; an expression in a controlling value shows at once.

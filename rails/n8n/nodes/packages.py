@@ -36,7 +36,6 @@ def packages_at(source: Path) -> Iterator[Package]:
 
 
 def _in_folder(folder: Path) -> Iterator[Package]:
-    """Yield each package's first copy."""
     seen: set[str] = set()
     archived = (package for archive in sorted(folder.glob("*.tgz")) for package in _in_archive(archive))
     for package in chain(map(_from_file, sorted(folder.rglob(_NODES_FILE))), archived):

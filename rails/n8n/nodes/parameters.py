@@ -132,7 +132,7 @@ def _resolved(properties: Sequence[Property], by_name: Mapping[str, Sequence[Pro
 
 
 class Context(Struct, frozen=True):
-    """What visibility depends on besides parameters."""
+    """The facts besides parameters that visibility depends on."""
 
     version: float
     is_tool: bool

@@ -25,7 +25,7 @@ USUAL_SUB_NODES: Final[Mapping[str, str]] = _TABLE["usual"]
 
 
 class _Unknown(Exception):
-    """An expression decides, when the workflow runs."""
+    """Raised where an expression decides when the workflow runs."""
 
 
 def inputs(description: Description, values: ParameterValues, version: float) -> tuple[Port, ...] | None:

@@ -1,4 +1,4 @@
-"""What a workflow's destination asks of it, and what therefore blocks.
+"""Requirements of a workflow's destination, which decide what blocks.
 
 ``import``   the editor's or command line's import: structure only.
 ``api``      n8n's public API: closed lists of keys, required ``name`` and ``settings``. Anchor: n8n's

@@ -1,4 +1,4 @@
-"""What n8n flags: empty required parameters, malformed locators and mapped fields.
+"""Values that n8n flags: empty required parameters, malformed locators and mapped fields.
 
 Anchor: n8n-workflow 2.41, ``getNodeParametersIssues``, with its quirks: a collection's children are looked up beside
 it; a fixedCollection in another is skipped.

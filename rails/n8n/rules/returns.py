@@ -1,4 +1,4 @@
-"""What a Code node returns, as far as written out: n8n takes items, or one item.
+"""The values that a Code node returns, as far as written out: n8n takes items, or one item.
 
 Anchor: n8n-nodes-base 2.41, ``Code/result-validation``. Computed values are not judged but for well-known functions
 (``returned_by`` of the facts). A shape: a text, a number (any), ``None``, a list or object of shapes,

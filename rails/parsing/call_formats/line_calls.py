@@ -69,7 +69,7 @@ HERMES_TAGS: Final = frozenset({"tool_call", "function_call"})
 
 
 class Marker(Struct, frozen=True):
-    """Where a marked value begins: its dialect, closing tag ("": none), and tool."""
+    """The beginning of a marked value: its dialect, closing tag ("": none), and tool."""
 
     dialect: str
     used: int

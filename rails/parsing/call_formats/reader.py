@@ -1,4 +1,4 @@
-"""What the readers of other models' wire formats share.
+"""Shared by the readers of other models' wire formats.
 
 A reader gets one container's text with its marks (``rails.parsing.quoted``). It returns all calls in order, not
 validated, or raises ``NotInForm`` at the first offset that its format does not allow.

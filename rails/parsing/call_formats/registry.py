@@ -1,4 +1,4 @@
-"""Which reader reads which container, if its dialect is named; and which dialects a model writes.
+"""The reader of each container, if its dialect is named, and the dialects that a model writes.
 
 These containers are recognised anyway (``rails.parsing.quoted``); ``line_calls`` reads the other dialects.
 """

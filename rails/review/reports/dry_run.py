@@ -43,12 +43,12 @@ class DryRunReport(Struct, frozen=True):
 
     @property
     def slipped(self) -> tuple[Case, ...]:
-        """What the policy allows although it was denied; none if it can be trusted."""
+        """Denied requests that the policy allows; none if it can be trusted."""
         return tuple(case for case in self.cases if case.ruling == "allow" and case.answer != "approve")
 
     @property
     def blocked(self) -> tuple[Case, ...]:
-        """What the policy denies although it was approved."""
+        """Approved requests that the policy denies."""
         return tuple(case for case in self.cases if case.ruling == "deny" and case.answer == "approve")
 
     def count(self, ruling: Ruling) -> int:

@@ -1,4 +1,4 @@
-"""What a session used and has left, in words; money by the user's prices."""
+"""The used and remaining budget of a session, in words; money by the user's prices."""
 
 from __future__ import annotations
 

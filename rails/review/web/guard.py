@@ -1,4 +1,4 @@
-"""Who may ask: rules before every request, against any page that the user visits and pages that the agent serves.
+"""Access rules before every request, against any page that the user visits and pages that the agent serves.
 
 - ``Host`` must be ours exactly; that alone stops DNS rebinding, whose GET carries no ``Origin``;
 - ``Origin`` and ``Sec-Fetch-Site``, if sent, must be ours;
@@ -64,7 +64,7 @@ HEADERS: Final = {
 
 
 class GuardedRequest(Struct, frozen=True):
-    """What the guard looks at: path without query, some headers as sent."""
+    """The parts of a request that the guard checks: path without query, some headers as sent."""
 
     path: str
     host: Sequence[str] = ()

@@ -131,7 +131,7 @@ class _Server(uvicorn.Server):
 
 
 class _Room:
-    """The connections that we wait for, the longest first."""
+    """The connections without a request, the longest waiting first."""
 
     def __init__(self, most: int) -> None:
         self._most = most

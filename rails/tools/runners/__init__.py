@@ -1,1 +1,1 @@
-"""What runs a validated request: file tools, commands, HTTP, MCP. Edits: ``rails.edits``."""
+"""Runners of validated requests: file tools, commands, HTTP, MCP. Edits: ``rails.edits``."""

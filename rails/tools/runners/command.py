@@ -176,7 +176,7 @@ def clean_environment(project: Path) -> dict[str, str]:
 
 
 def _is_outside(folder: str, project: Path) -> bool:
-    """The project's own virtual environment is: its owner installed it."""
+    """The project's virtual environment counts as outside: its owner installed it."""
     path = Path(folder)
     if not path.is_absolute():
         return False

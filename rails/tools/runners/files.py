@@ -52,7 +52,7 @@ _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class _Unreadable(Exception):
-    """Why a path cannot be shown, for the model."""
+    """The reason why a path cannot be shown, for the model."""
 
 
 class AgentView(Struct, frozen=True):

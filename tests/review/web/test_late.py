@@ -98,7 +98,7 @@ def test_a_part_that_was_left_out_is_left_out_after_the_card_is_drawn_again(page
     page.wait_for_selector(".bar-answer:not(.unarmed)")
     page.locator("[data-piece='1']").uncheck()
     page.reload()
-    page.wait_for_selector(".bar-answer.edited:not(.unarmed)")
+    page.wait_for_selector(".bar-answer.edited:not(.unarmed) [aria-disabled=true]")
     assert page.locator("[data-piece='0']").is_checked()
     assert not page.locator("[data-piece='1']").is_checked()
     assert page.locator("tr.left-out").count() == 2

@@ -59,7 +59,7 @@ Formatter = Literal["ruff", "black", "undecided", ""]
 
 
 class RuffSettings(Struct, frozen=True):
-    """How ruff runs: with the project's configuration, or isolated with ``options``.
+    """Ruff's configuration: the project's configuration, or isolated with ``options``.
 
     ``digest`` identifies the configuration. ``targets`` are Python versions by pattern, the general one last.
     ``include`` are the patterns of what ruff looks at, from the project's folder on, if it names them.

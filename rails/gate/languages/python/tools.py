@@ -127,7 +127,7 @@ class PythonTools:
         return RuffCli(self.ruff_tool, self.context.project)
 
     def ruff_settings(self, path: str) -> RuffSettings:
-        """How ruff runs on ``path``."""
+        """Ruff's settings for ``path``."""
         folder = path.rpartition("/")[0]
         if folder not in self.ruff_settings_seen:
             self.ruff_settings_seen[folder] = settings.ruff_for(

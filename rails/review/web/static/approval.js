@@ -75,16 +75,21 @@ export function goToCard() {
 
 // Says how long it is quiet, and shows when the keys work.
 function arm() {
-  const bar = slot.querySelector(".bar-answer");
-  if (!bar) return;
-  bar.classList.add("unarmed");
+  hold("unarmed", true);
   const question = shown;
   const check = () => {
     if (shown !== question) return;
-    if (isArmed()) bar.classList.remove("unarmed");
+    if (isArmed()) hold("unarmed", false);
     else setTimeout(check, 50);
   };
   check();
+}
+
+// Approve is dimmed, and for a screen reader disabled, for as long as there is a reason.
+function hold(reason, is) {
+  const bar = slot.querySelector(".bar-answer");
+  bar?.classList.toggle(reason, is);
+  bar?.querySelector(".primary")?.setAttribute("aria-disabled", bar.matches(".unarmed, .edited"));
 }
 
 function isArmed() {
@@ -359,7 +364,7 @@ function changed(event) {
   if (!shown) return;
   if (event.target.dataset.piece !== undefined) mark(event.target);
   const { any, files, left_out } = edits();
-  slot.querySelector(".bar-answer")?.classList.toggle("edited", any);
+  hold("edited", any);
   try {
     sessionStorage.setItem("draft", JSON.stringify({ digest: shown.digest, files, left_out }));
   } catch { /* too large to keep: a reload loses it, as everywhere */ }
@@ -385,7 +390,7 @@ function restore() {
     box.checked = !draft.left_out?.[box.closest(".diff").dataset.path]?.includes(Number(box.dataset.piece));
     mark(box);
   }
-  slot.querySelector(".bar-answer")?.classList.toggle("edited", edits().any);
+  hold("edited", edits().any);
 }
 
 async function send(answer) {
