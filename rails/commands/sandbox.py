@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from typing import Final
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TextIO
 
 from rails.commands import common
 from rails.commands.options import above_zero, add_approval, add_description, add_project
@@ -49,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
     from rails.core.events.changes import ToolExecutionResult
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
-    from rails.sandbox.places import lacks_git, named_on_card
+    from rails.sandbox.places import told_on_card
     from rails.sandbox.values import NONE
     from rails.session.apply import DryRunApprover, Proposals
     from rails.session.job import SessionJob
@@ -72,11 +74,13 @@ def _run(options: argparse.Namespace) -> int:
             if label.level == NONE:
                 print("ai-rails: nothing was run.", file=sys.stderr)
                 return _NOT_RUN
-            if shown := named_on_card(project):
-                screen.line(f"         read-only: {', '.join(shown)}", "dim")
-            if lacks_git(project, label.level):
-                screen.line("         git does not work in it: what it needs lies outside", "yellow")
-            ran, taken = proposals.run_contained(options.command, options.timeout, _print)
+            if told := told_on_card(project, label.level):
+                screen.line(f"         {told.strip()}", "dim")
+            if Path.home().is_relative_to(project):
+                screen.line("         Your home is in the project: it can read all of it.", "yellow")
+            ran, taken = proposals.run_contained(
+                options.command, options.timeout, _print(sys.stdout), _print(sys.stderr)
+            )
     screen.line(f"{ran.status}, {ran.seconds:.1f} s", "green" if ran.ok else "red")
     refused = False
     if not ran.changes:

@@ -168,18 +168,16 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
 
     def _before(self, path: WorkspacePath) -> tuple[bytes | None, int]:
         place = self.project.joinpath(*path.parts)
-        try:
-            info = place.lstat()
-        except (FileNotFoundError, NotADirectoryError):
+        mode = mode_of(place)
+        if not stat.S_ISREG(mode):
             return None, 0o644
-        if not stat.S_ISREG(info.st_mode):
-            return None, 0o644
-        if info.st_size > limits.FILE_BYTES:
-            raise CheckError(f"{path} is too large to be compared. Nothing was taken.")
         try:
-            return read_bounded(place), stat.S_IMODE(info.st_mode) & 0o777
+            data = read_bounded(place, limits.FILE_BYTES + 1)
         except OSError as error:
             raise CheckError(f"{path} cannot be compared: {error.strerror}. Nothing was taken.") from error
+        if len(data) > limits.FILE_BYTES:
+            raise CheckError(f"{path} is too large to be compared. Nothing was taken.")
+        return data, stat.S_IMODE(mode) & 0o777
 
     def _proposed(self) -> Iterator[LayerChange]:
         entries = sorted(self._walk(), key=lambda one: one.path)
@@ -357,6 +355,14 @@ def layer_entry(name: str, place: Path, info: os.stat_result) -> LayerChange:
     if not info.st_mode & stat.S_IRUSR:  # its owner, who we are, shut it
         place.chmod(stat.S_IMODE(info.st_mode) | stat.S_IRUSR)
     return LayerChange(name, read_bounded(place), stat.S_IMODE(info.st_mode) & 0o777)
+
+
+def mode_of(place: Path) -> int:
+    """Return a place's kind and mode, 0 if nothing is there."""
+    try:
+        return place.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def read_bounded(place: Path, most: int = limits.FILE_BYTES) -> bytes:

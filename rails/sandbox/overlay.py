@@ -20,6 +20,7 @@ from rails.sandbox.layer import (
     Layer,
     LayerChange,
     layer_entry,
+    mode_of,
     open_folder,
     real_place,
     remove_entry,
@@ -60,7 +61,7 @@ class OverlayLayer(Layer):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(f"{name}/")
-                        if not stat.S_ISDIR(_mode(self.project / name)):
+                        if not stat.S_ISDIR(mode_of(self.project / name)):
                             yield from self._missing(name)
                     else:
                         yield from self._changed(name, entry)
@@ -77,7 +78,7 @@ class OverlayLayer(Layer):
         yield layer_entry(name, self.upper / name, info)
 
     def _missing(self, name: str) -> Iterator[LayerChange]:
-        mode = _mode(self.project / name)
+        mode = mode_of(self.project / name)
         if stat.S_ISDIR(mode):
             yield from self._gone(f"{name}/")
         elif mode:
@@ -114,13 +115,6 @@ class OverlayLayer(Layer):
                 if _is_opaque(self.upper / inside):
                     os.removexattr(self.upper / inside, "user.overlay.opaque", follow_symlinks=False)
             self._bases.pop(name, None)
-
-
-def _mode(place: Path) -> int:
-    try:
-        return place.lstat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
 
 
 def _is_opaque(place: Path) -> bool:

@@ -190,9 +190,11 @@ def lacks_git(project: Path, level: int) -> bool:
     return level < COPY and not (own.exists() and _line(own).startswith("gitdir: /"))
 
 
-def named_on_card(project: Path) -> tuple[str, ...]:
-    """Return the installed, read-only names in the project."""
-    return tuple(name for name in (".git", *CACHES) if (project / name).exists())
+def told_on_card(project: Path, level: int) -> str:
+    """Return what is read-only in a project, and that git fails if it does."""
+    shown = [name for name in (".git", *CACHES) if (project / name).exists()]
+    known = f"Read-only: {', '.join(shown)}." if shown else ""
+    return f"{known} Git does not work: what it needs lies outside." if lacks_git(project, level) else known
 
 
 def search_path(project: Path) -> str:

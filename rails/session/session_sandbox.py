@@ -82,18 +82,16 @@ class ContainedRuns(Struct):
         """Return a card's sandbox lines."""
         if definition is None or not self.holds(definition):
             return ()
-        from rails.sandbox.places import named_on_card
+        from rails.sandbox.places import told_on_card
         from rails.sandbox.values import NONE
 
-        shown = named_on_card(self.project)
-        known = f" Read-only: {', '.join(shown)}." if shown else ""
         if self.label.level == NONE:
             return (f"{self.label}.",)
         hosts = getattr(definition.transport, "network", ())
         reach = (f"It may reach {', '.join(hosts)}.",) if hosts else ()
         return (
             *reach,
-            f"{self.label}.{known}",
+            f"{self.label}. {told_on_card(self.project, self.label.level)}".strip(),
             "What it changes is shown and asked about afterwards.",
         )
 

@@ -65,9 +65,12 @@ def test_the_exit_code_is_the_command_s_own_and_a_fault_has_those_of_a_wrapper(p
     assert sandbox(project / "nowhere", "--", "true") == 125
 
 
-def test_a_time_limit_ends_it(project, capsys):
+def test_a_time_limit_ends_it(project, capsys, monkeypatch):
+    monkeypatch.setenv("HOME", str(project / "home"))
     assert sandbox(project, "--timeout", "0.3", "--", "sleep", "60") != 0
-    assert "stopped after" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "stopped after" in told
+    assert "Your home is in the project" in told
 
 
 def test_where_nothing_contains_it_nothing_is_run(project, monkeypatch, capsys):
@@ -78,16 +81,16 @@ def test_where_nothing_contains_it_nothing_is_run(project, monkeypatch, capsys):
 
 
 def test_in_a_pipe_it_is_as_the_command_itself(project):
+    begin = [sys.executable, "-m", "rails", "sandbox", "--project", str(project), "--"]
+
     def piped(*words, given=b""):
-        argv = [sys.executable, "-m", "rails", "sandbox", "--project", str(project), "--", *words]
-        return subprocess.run(argv, input=given, capture_output=True, check=False)
+        return subprocess.run([*begin, *words], input=given, capture_output=True, check=False)
 
     counted = piped("wc", "-l", given=b"a\nb\n")
     assert (counted.stdout.split(), counted.returncode) == ([b"2"], 0)
     apart = piped("sh", "-c", "printf '\\377out'; echo wrong >&2; exit 7")
     assert (apart.stdout, b"wrong\n" in apart.stderr, apart.returncode) == (b"\xffout", True, 7)
-    words = [sys.executable, "-m", "rails", "sandbox", "--project", str(project), "--", "yes"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as unread:
+    with subprocess.Popen([*begin, "yes"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as unread:
         assert unread.stdout.read(2) == b"y\n"
         unread.stdout.close()
     assert unread.returncode == 141, "as a program that nobody reads on ends"
