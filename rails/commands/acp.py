@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rails.config.run_defaults import run_defaults
 from rails.core.app_dirs import config_folder
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rails.session.run import Session
 
 
-OPTIONS: Final = """
+OPTIONS = """
 --agent AGENT (coder)  the agent, unless the editor chooses another (default: coder)
 @models
 @protocol

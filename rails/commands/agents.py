@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -23,7 +22,7 @@ from rails.session.project import agents_of, registry_of, trust_of
 from rails.tools.registry import Registry
 from rails.trust.record import TrustRecord
 
-OPTIONS: Final = """
+OPTIONS = """
 name?  show this agent and the prompt it gets; or: show, trust
 which?  with show or trust: which agent (trust: all that wait)
 --json  the result as JSON

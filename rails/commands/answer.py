@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
@@ -14,7 +13,7 @@ from rails.log.actions import is_of_agent
 from rails.review.inbox import Inbox
 from rails.session.project import state_of
 
-OPTIONS: Final = """
+OPTIONS = """
 > Without words it shows the question.
 session? (last)  which session (default: the last)
 words*  the answer, or the number of an option

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -32,7 +32,7 @@ _AGENT = "coder"
 _EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 
 
-OPTIONS: Final = """
+OPTIONS = """
 file?  the answer (default: standard input)
 --denied SESSION  in place of a file: what was denied in that session because nobody was there
 --agent AGENT  whose tools the answer may use (default: coder; of --denied: its own)
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     project = common.project_of(options)
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
-    screen = ProgressScreen(out, colour=False if quiet else None, debug=options.debug, plain=options.plain)
+    screen = ProgressScreen(out, debug=options.debug, plain=options.plain)
     registry = registry_of(project)
     gate = Gate(project)
     denied, answers = _answers(options, project)

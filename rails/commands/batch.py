@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rails.batch.tasks import Variants
 
 
-OPTIONS: Final = """
+OPTIONS = """
 > Actions: run TASKS.jsonl --store DIR (skips what has a result there), report DIR, export DIR. A task is a line of
     JSON: id, repo, commit, task, checks, hidden.
 action run|report|export  what to do

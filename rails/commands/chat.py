@@ -56,7 +56,7 @@ _LISTEN_SECONDS: Final = 0.3
 _FILES: Final = 5_000
 
 
-OPTIONS: Final = f"""{RUN}
+OPTIONS = f"""{RUN}
 --mode edit|plan (edit)  plan: talk without changes until you type go (default: edit)
 """
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from typing import Final
 
 from rails.commands.options import add_verb
 from rails.commands.verbs import VERBS
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.extras import install_command
 
-OPTIONS: Final = """
+OPTIONS = """
 shell bash|zsh|fish  which shell the script is for
 """
 

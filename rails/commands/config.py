@@ -23,7 +23,7 @@ from rails.gate.support.settings import read_gate_settings
 _VALUE: Final = 44
 
 
-OPTIONS: Final = f"""
+OPTIONS = f"""
 > Precedence: {ORDER}. With schema: the JSON Schema of a settings file, which editors read from a first line such as
     #:schema ./policy.schema.json
 action? show|schema (show)  what to do

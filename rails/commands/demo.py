@@ -10,7 +10,7 @@ import shutil
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rails.commands import common
 from rails.core.app_dirs import builtin_folder
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rails.commands.live import ProgressScreen
 
 
-OPTIONS: Final = """
+OPTIONS = """
 --interactive  answer the questions yourself
 --web  answer them in the browser
 --keep DIR  where to put the copy (default: a temporary folder)

@@ -44,7 +44,7 @@ class Probe(Struct, frozen=True):
     advice: str = ""
 
 
-OPTIONS: Final = """
+OPTIONS = """
 --install javascript  install pinned tools for the gate (needs npm)
 --into DIR  with --install: where (default: your cache folder)
 --json  the result as JSON

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
 from rails.commands import common
 from rails.commands.kickoff import page_with_free_name, say_next
 from rails.session import plan_files
 
-OPTIONS: Final = """
+OPTIONS = """
 name  the feature's name
 @project
 @summary

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -24,7 +23,7 @@ from rails.review.export.formats import FORMATS
 from rails.review.reports.session import task_line
 from rails.session.project import state_of
 
-OPTIONS: Final = """
+OPTIONS = """
 > Search words, "phrases" and fields: type role model tool path rule code by is session after before; text:"rse_req"
     also matches inside words.
 action search|verify|export|sizes|delete  what to do

@@ -21,7 +21,7 @@ _TOKEN: Final = "AI_RAILS_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _MINUTES: Final = 10.0
 
 
-OPTIONS: Final = f"""
+OPTIONS = f"""
 --http PORT:port  serve HTTP on this port of the loopback interface (0: a free one); the token is in {_TOKEN}, or
     printed
 --agent AGENT (coder)  the agent whose tools are offered, too (default: coder)
@@ -66,7 +66,7 @@ def _tools(options: argparse.Namespace) -> ProjectTools:
     agents = trust.require(agents_of(project), [options.agent], project, ask=False)
     registry = registry_for(agents[options.agent], registry_of(project))
     gate = Gate(project)
-    queue = common.queue_of(registry, gate, page_waits=True, minutes=options.answer_within)
+    queue = common.queue_of(registry, gate, page_waits=True, minutes=options.answer_within, project=project)
     over = queue.answered_elsewhere
     # On standard input and output the terminal is the client's own.
     at_hand = TerminalApprover(elsewhere=over) if options.http is not None and sys.stdin.isatty() else None

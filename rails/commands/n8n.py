@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line
 
-OPTIONS: Final = """
+OPTIONS = """
 > Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or .tgz files),
     draw FLOW.json [--before OLD.json] [-o FILE.svg], diff OLD.json NEW.json. Workflows are checked by ai-rails gate
     FLOW.json.
@@ -95,6 +94,7 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
 
 def _diff(options: argparse.Namespace, words: list[str]) -> int:
     from rails.render.lines import draw_summary
+    from rails.render.terminal import columns
 
     if len(words) != 2:
         raise UsageError("Write: ai-rails n8n diff OLD.json NEW.json.")
@@ -102,13 +102,7 @@ def _diff(options: argparse.Namespace, words: list[str]) -> int:
     if options.json:
         common.print_json({"title": told.title, "lines": to_json(told.lines), "hidden": told.hidden})
     else:
-        print(
-            "\n".join(
-                draw_summary(
-                    told, common.colour_wanted(sys.stdout), max(40, shutil.get_terminal_size((100, 24)).columns)
-                )
-            )
-        )
+        print("\n".join(draw_summary(told, common.colour_wanted(sys.stdout), columns(100))))
     return EXIT_FINDINGS if told.lines else EXIT_OK
 
 

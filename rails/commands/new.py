@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Final
 
 from rails.commands.kickoff import page_with_free_name, say_next
 from rails.session import plan_files
 
-OPTIONS: Final = """
+OPTIONS = """
 name  the project's name, and its folder's
 --into DIR (workspace)  where its folder goes (default: workspace)
 @summary

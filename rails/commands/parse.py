@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
@@ -16,7 +15,7 @@ from rails.parsing.proposals import what_is_read
 from rails.parsing.values import ParsedAnswer, ToolSchemas
 from rails.session.project import registry_of
 
-OPTIONS: Final = """
+OPTIONS = """
 file? (-)  the text (default: standard input)
 --json  the result as JSON
 --jsonl  one {"id", "text"} per line in, one result per line out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
 from rails.approval.policy.places import POLICY_NAME
 from rails.approval.policy.policy import load_policy
@@ -14,7 +13,7 @@ from rails.core.text import counted
 from rails.review.reports.dry_run import dry_run, dry_run_as_text
 from rails.session.project import state_of
 
-OPTIONS: Final = """
+OPTIONS = """
 @project
 """
 

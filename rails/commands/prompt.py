@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Final
 
 from rails.commands import common
 from rails.core.errors import EXIT_OK, UsageError
 
-OPTIONS: Final = """
+OPTIONS = """
 --tools  the tools of an agent, as JSON
 --agent AGENT  what this agent is sent before its task (default: coder)
 @protocol

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
 from rails.commands.undo import move
 
-OPTIONS: Final = """
+OPTIONS = """
 session?  which session (default: the last that has one)
 --step N:count  which step (default: the last undone)
 @project

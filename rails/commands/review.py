@@ -14,6 +14,7 @@ from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.text import one_line
 from rails.projections.session import session_as_json
+from rails.render.terminal import columns
 from rails.review.reports.session_text import render_session, session_as_markdown
 from rails.session.project import state_of
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
 
 
-OPTIONS: Final = """
+OPTIONS = """
 > --filter takes words of the task and fields such as since:yesterday is:waiting role: path: rule:.
 session?  which session, or 'last'
 --by model|rule|tool|decision  count the sessions by model, rule, tool or decision
@@ -101,7 +102,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
     elif options.markdown:
         print(session_as_markdown(view), end="")
     else:
-        print(render_session(view, common.colour_wanted(sys.stdout), width=min(100, common.width_of(sys.stdout))))
+        print(render_session(view, common.colour_wanted(sys.stdout), width=min(100, columns(160))))
     return EXIT_OK
 
 
@@ -135,7 +136,7 @@ def _print(blocks: Sequence[Block]) -> None:
     from rails.render.blocks import Table
     from rails.render.text import TextRenderer
 
-    pen = TextRenderer(common.colour_wanted(sys.stdout), common.width_of(sys.stdout))
+    pen = TextRenderer(common.colour_wanted(sys.stdout), columns(160))
     for at, block in enumerate(blocks):
         if at and isinstance(block, Table):
             print()

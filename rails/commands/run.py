@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
 
 from rails.commands import exit
 from rails.core.errors import UsageError
 
-OPTIONS: Final = """
+OPTIONS = """
 task?  what to do; with --resume: a hint for the agent
 --agent AGENT  which agent (default: coder)
 --then AGENTS...  agents that work after it, in order (coder,reviewer), or AGENT=TASK

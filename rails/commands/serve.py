@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rails.commands import common
 from rails.core.app_dirs import config_folder
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rails.review.web.server import ReviewServer
 
 
-OPTIONS: Final = """
+OPTIONS = """
 --port N:port (0)  which port (default: a free one)
 @project
 """

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Final
 
 from rails.commands.kickoff import page_with_free_name, say_next
 from rails.core.errors import UsageError
 from rails.session import plan_files
 
-OPTIONS: Final = """
+OPTIONS = """
 folder DIR  the project's folder
 --name NAME  the plan's name (default: the folder's)
 @summary

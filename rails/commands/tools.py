@@ -25,7 +25,7 @@ from rails.tools.loader import check_folder
 from rails.tools.registry import Builtin, Definition, Registry
 from rails.tools.validate import validate
 
-OPTIONS: Final = """
+OPTIONS = """
 > Actions: list, show NAME, check [FOLDER] (mistakes, and what is missing), new NAME, trust [NAME], test NAME
     [PARAMETERS], import [.mcp.json or URL] (a file for each tool of the servers).
 action? list|show|check|new|trust|test|import (list)  what to do (default: list)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Final
 
 from rails.commands import common
 from rails.commands.exit import uninterrupted
@@ -20,7 +19,7 @@ from rails.integrations.daemon.client import let_go
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
 
-OPTIONS: Final = """
+OPTIONS = """
 session?  which session (default: the last)
 --step N:count  which step (default: the last)
 --all  every step of the session, the last first

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Final
 
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
@@ -14,7 +13,7 @@ from rails.review.reports.line_history import line_history_as_text
 from rails.review.session_list import SessionList
 from rails.session.project import state_of
 
-OPTIONS: Final = """
+OPTIONS = """
 place FILE:LINE  the line, for example src/app.py:12
 @project
 """
