@@ -162,7 +162,6 @@ def test_answers_are_exported_with_secrets_masked_and_the_licence(batch, model):
         (("report", "nowhere"), "There is no result"),
         (("report", "tasks.jsonl"), "is a file"),
         (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--gate", "half"), "--gate takes"),
-        (("run", "tasks.jsonl", "--store", "r", "--models", "openai:m", "--templates", "x.md"), "no agent 'x.md'"),
     ],
 )
 def test_a_wrong_use_is_told_and_nothing_is_run(batch, tmp_path, capsys, words, said):

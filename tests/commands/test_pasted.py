@@ -15,6 +15,7 @@ from rails.commands.pasted import NothingToApplyError, Settling, joined, with_fe
 from rails.session.ask_user import UserReply
 from rails.session.project import registry_of
 from tests.commands.terminal import Terminal
+from tests.rows import walked
 from tests.shipped import styled
 
 CASES = Path(__file__).parent.parent / "cases/asked"
@@ -41,7 +42,32 @@ class Store:
         del self.tasks[number]
 '''
 SCRIPT = "const tax = 0.2;\n\nfunction total(rows) {\n  return 0;\n}\n"
-FILES = {"src/store.py": STORE, "src/total.js": SCRIPT, "tests/test_other.py": "def test_nothing():\n    pass\n"}
+FILES = {
+    "src/store.py": STORE,
+    "src/total.js": SCRIPT,
+    "tests/test_other.py": "def test_nothing():\n    pass\n",
+    "src/limits.py": "LIMIT = 10\n",
+    "limits.toml": "[tool.store]\nlimit = 10  # tasks\n\n[tool.other]\nlimit = 1\n",
+    "ci.yml": 'env:\n  COLOUR: "1"\n\njobs:\n  steps:\n    - run: make\n    - run: test\n',
+}
+#: A case, the file that it is for without a question, and a line of its difference.
+TAKEN = """
+function | src/store.py | return task.title.strip()
+method | src/store.py | self.tasks.pop(number - 1)
+script | src/total.js | return rows.reduce((sum, row) => sum + row.price, 0);
+only-code | src/store.py | return task.title.upper()
+elided | src/store.py | return task.title or "-"
+before-after | src/store.py | return task.title.strip()
+hunk | src/store.py | return task.title or "?"
+search | src/store.py | return task.title.lower()
+labelled | src/labels.py | LABELS = ("new", "done")
+pair | src/store.py | self.tasks.pop(number)
+old-new | src/total.js | return rows.length;
+constant | src/limits.py | LIMIT = 20
+new-method | src/store.py | return self.tasks[0]
+toml | limits.toml | limit = 20
+yaml | ci.yml | LIMIT: "20"
+"""
 
 
 class Typist:
@@ -87,20 +113,7 @@ def pasted(answer, *typed, **more):
     return text, person.asked, notes
 
 
-@pytest.mark.parametrize(
-    ("case", "file", "line"),
-    [
-        ("function", "src/store.py", "    return task.title.strip()"),
-        ("method", "src/store.py", "        self.tasks.pop(number - 1)"),
-        ("script", "src/total.js", "  return rows.reduce((sum, row) => sum + row.price, 0);"),
-        ("only-code", "src/store.py", "    return task.title.upper()"),
-        ("elided", "src/store.py", '    return task.title or "-"'),
-        ("before-after", "src/store.py", "    return task.title.strip()"),
-        ("hunk", "src/store.py", '    return task.title or "?"'),
-        ("search", "src/store.py", "    return task.title.lower()"),
-        ("labelled", "src/labels.py", 'LABELS = ("new", "done")'),
-    ],
-)
+@walked(("case", "file", "line"), [row.split(" | ") for row in TAKEN.strip().split("\n")])
 def test_what_fits_one_place_is_put_there_without_a_question(project, capsys, case, file, line):
     settled(case)
     main(["apply", str(CASES / f"{case}.md"), "--dry-run"])
@@ -109,14 +122,6 @@ def test_what_fits_one_place_is_put_there_without_a_question(project, capsys, ca
     assert file in shown
     assert line.strip() in shown
     assert {name: (project / name).read_text("utf-8") for name in FILES} == FILES
-
-
-def test_a_replaced_definition_keeps_its_decorators_and_what_stands_around_it():
-    after, names = with_definitions(STORE, (CASES / "method.md").read_text("utf-8")[10:-4], "python")
-    assert names == "Store.remove"
-    assert after == STORE.replace(
-        '"""Remove."""\n        del self.tasks[number]', '"""Remove a task."""\n        self.tasks.pop(number - 1)'
-    )
 
 
 def test_what_a_replaced_definition_needs_comes_with_it():
@@ -130,15 +135,16 @@ def test_what_a_replaced_definition_needs_comes_with_it():
     assert with_definitions("def g():\n    pass\n", block, "python") == ("", ""), "no place for the import"
 
 
-@pytest.mark.parametrize(
+@walked(
     "block",
     [
         "def nowhere():\n    pass\n",
         "print(1)\n\n\ndef title_of(task):\n    return 1\n",
         "def title_of(task):\n    # ... rest of the code ...\n",
+        "class Store:\n    def remove(self, number):\n        1\n        # ... rest unchanged ...\n",
         "def title_of(task:\n",
+        "title_of += 1\n",
     ],
-    ids=["no such name", "a line that the file has not", "a shortened body", "no syntax"],
 )
 def test_what_does_not_surely_fit_is_not_put_anywhere(block):
     assert with_definitions(STORE, block, "python") == ("", "")
@@ -191,7 +197,36 @@ def test_a_new_function_is_added_where_a_person_says_so(project):
     assert "+    return 1;" in pasted(method, files=old)[0]
 
 
-@pytest.mark.parametrize(("typed", "kept"), [("1", "One."), ("2", "Two.")])
+@walked(
+    ("language", "block"),
+    [("yaml", "jobs:\n  steps:\n    - run: make\n"), ("toml", "[tool.store\n"), ("toml", "limit = 20\n")],
+)
+def test_keys_that_do_not_surely_fit_are_not_put_anywhere(language, block):
+    old = FILES["ci.yml"] if language == "yaml" else FILES["limits.toml"]
+    assert joined(old, block, language, lambda _: None) is None
+
+
+def test_of_several_options_one_is_taken_and_never_both(project):
+    for typed, taken, left in (("1", "title.strip()", "LIMIT"), ("2", "LIMIT = 20", "strip()")):
+        text, asked, _ = settled("options", typed)
+        assert len(asked) == 1
+        assert taken in text
+        assert left not in text.partition("@@")[2]
+    with pytest.raises(NothingToApplyError):
+        settled("options", "n")
+
+
+def test_the_question_about_the_tests_says_which_command_runs(project):
+    (project / "answer.md").write_text('```json\n{"tool": "run_tests"}\n```\n', "utf-8")
+    here = Terminal(project, dict(os.environ), "apply", "answer.md")
+    here.until("then Enter")
+    assert "-m pytest -q" in " ".join(here.seen.replace("│", "").split())
+    time.sleep(0.6)
+    here.type("d no\r")
+    assert here.end() == 1
+
+
+@walked(("typed", "kept"), [("1", "One."), ("2", "Two.")])
 def test_of_two_blocks_for_one_place_a_person_takes_one(project, typed, kept):
     text, asked, _ = settled("alternatives", typed)
     assert len(asked) == 1
@@ -214,10 +249,6 @@ def test_a_shortened_body_is_refused_with_the_line_that_stands_for_the_rest(proj
     (project / "answer.md").write_text(text, "utf-8")
     assert main(["apply", "answer.md", "--dry-run"]) == 1
     assert "is a placeholder for omitted code" in " ".join(capsys.readouterr().out.split())
-
-
-def test_the_comment_that_only_named_the_file_does_not_stay_in_it(project):
-    assert "# src/labels.py" not in settled("labelled")[0]
 
 
 def test_prose_and_text_without_its_fences_are_told_apart(project, capsys):
