@@ -26,9 +26,18 @@ WRITES = {
 #: `batch STORE report --html` is written by the call that `review --html` is written by. The others make a folder, or
 #: a page in it, which has to be new, or they read.
 OTHERS = {
-    *(("batch", name) for name in ("place", "--html", "--policy")),
-    *(("demo", "--keep"), ("doctor", "--into"), ("new", "--into"), ("takeover", "folder")),
-    *(("gate", "--stdin-filename"), ("why", "place")),
+    tuple(row.split())
+    for row in """
+batch place
+batch --html
+batch --policy
+demo --keep
+doctor --into
+new --into
+takeover folder
+gate --stdin-filename
+why place
+""".strip().split("\n")
 }
 
 

@@ -11,17 +11,14 @@ import sys
 
 import pytest
 
+from rails.commands.verbs import VERBS
+
 from .normal import log_of, text_of, transcript
 from .running import HERE, committed, files_of, planted, rails
 
 pytestmark = pytest.mark.usefixtures("shared_workers")
 CASES = HERE.parent / "cases"
 SCENARIOS = HERE.parent / "scenarios"
-VERBS = (
-    *("acp", "agents", "answer", "apply", "demo", "doctor", "feature", "gate", "log", "n8n", "new", "policy", "redo"),
-    *("batch", "chat", "completion", "config", "hook", "mcp", "prompt", "sandbox"),
-    *("review", "run", "serve", "takeover", "tools", "undo", "parse", "why"),
-)
 DIALECTS = ("hermes", "invoke", "mistral", "react", "name", "cohere", "gemini")
 ALLOW = """\
 [[rule]]
