@@ -66,6 +66,11 @@ class Ending(msgspec.Struct, frozen=True):
     session_id: str = ""
     file: str = ""
 
+    @property
+    def line(self) -> str:
+        """The message on one line."""
+        return " ".join(self.message.split())
+
 
 def log_session_start(
     job: SessionJob, log: SessionLog, model: str, chosen: Mapping[str, str | tuple[str, ...]] | None = None

@@ -103,7 +103,7 @@ class Session(OpenSession):
             ending = self._broken(error, ending)
         paused = ending.outcome in PAUSED
         pause = HumanSteered("conversation", ending.outcome, "", text=ending.message)
-        self.publish(pause if paused else WorkflowEnd(" ".join(ending.message.split()), ending.outcome))
+        self.publish(pause if paused else WorkflowEnd(ending.line, ending.outcome))
         return replace(ending, session_id=self.log.session_id)
 
     def _broken(self, error: BaseException, ending: Ending | None) -> Ending:
@@ -180,10 +180,8 @@ class Session(OpenSession):
         if is_good(ending.outcome) and verdict_of(context.agent, ending.message) in VERDICTS[:2]:
             ending = replace(ending, outcome="rejected")
         if ending.outcome not in PAUSED:
-            over = is_good(ending.outcome) or ending.outcome == "rejected"
-            kept = over and (len(self.job.tasks) > 1 or self.job.plan)
-            result = ending.message if kept else None
-            context.publish(AgentFinished(ending.message, agent_role, ending.outcome, result))
+            result = ending.message if len(self.job.tasks) > 1 or self.job.plan else None
+            context.publish(AgentFinished(ending.line, agent_role, ending.outcome, result))
         return ending
 
     def _author(self, end: int) -> int:
