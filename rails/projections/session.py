@@ -123,7 +123,7 @@ class SessionFold:
             turns=turns,
             totals=self._totals.value(),
             failures=explain_failures(turns),
-            attention=warnings_of(self._doubts, frame.undone, ended=bool(frame.outcome)),
+            attention=warnings_of(self._doubts, frame.undone, ended=frame.outcome not in ("", "asked")),
             undone=tuple(frame.undone),
             resumed=frame.resumed,
             prompts=frame.prompts,

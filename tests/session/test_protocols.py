@@ -195,7 +195,6 @@ def test_continue_asks_for_the_rest(leap):
         "Changes made:\n- leap works now",
         "Done.",
         "The function has been implemented. All tests pass.",
-        "Successfully fixed the leap function.",
     ],
 )
 def test_a_claim_that_the_log_does_not_show_goes_back_once_and_is_never_green(leap, words):
@@ -231,7 +230,6 @@ def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
         ("`src/a.txt` was updated.", "src/a.txt"),
         ("- Added the files c.txt, a.txt.", "c.txt"),
         ("I updated a.txt.", ""),
-        ("I updated a.txt to read b.txt.", ""),
         ("I changed the fatal error to slog.Warn in a.txt.", ""),
         ("I updated the Node.js part of a.txt; b.txt could be updated, too.", ""),
         ("I changed self.load() in a.txt. See README.md.", ""),

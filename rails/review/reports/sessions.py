@@ -30,8 +30,12 @@ UNKNOWN: Final[tuple[str, CellStyle, str]] = ("?", "open", "unknown")
 _POINTS: Final = 16
 #: Open questions that stand below the table.
 _QUESTIONS: Final = 5
-_STATES: Final = "waiting unattended done unfinished failed findings refused denied approved undone damaged"
-STATES: Final = (*_STATES.split(), *MEANINGS)
+STATES: Final = (
+    *("waiting", "unattended", "done", "unfinished", "failed", "findings", "refused", "denied", "approved", "undone"),
+    *("damaged", *MEANINGS),
+)
+#: What a session that can go on has come to, in the words of its log: nothing yet, or a pause.
+OPEN: Final = ("", "waiting", "unanswered", "model_failed", "internal_error")
 _FIELDS: Final = ("role", "model", "path", "rule", "is")
 
 

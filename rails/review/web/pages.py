@@ -42,7 +42,7 @@ from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.questions import ApprovalQuestion
 from rails.review.reports.session import ending_badge, task_line
-from rails.review.reports.sessions import SPARK, UNKNOWN, unread_lines
+from rails.review.reports.sessions import OPEN, SPARK, UNKNOWN, unread_lines
 from rails.review.reports.usage import SessionUsage, session_usage
 from rails.review.web.search import RECORD_CHIPS, chips, hit_html
 
@@ -120,7 +120,7 @@ class Pages:
         meter = self.meter(card)
         head = Html("") if part else self._head(card, view, meter, running=running)
         step = current_step_text(plan)
-        return Window(session_id, start, last, total, not view.outcome, head, shown, step, meter.line, meter.bars)
+        return Window(session_id, start, last, total, card.outcome in OPEN, head, shown, step, meter.line, meter.bars)
 
     def _head(self, card: SessionStats, view: SessionView, meter: SessionUsage, *, running: bool) -> Html:
         drawn = plan_html(plan_of(self._landmarks(card)), session_id=card.session_id, at_work=running)

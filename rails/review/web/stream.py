@@ -108,11 +108,13 @@ class _Follower:
         try:
             for item in self._tail.read():
                 if isinstance(item, LogRow):
-                    sent += [_event(signal) for signal in self._live.add(item.record) if signal.number > self._seen]
+                    self.ended = isinstance(item.record.event, WorkflowEnd)
+                    new = (signal for signal in self._live.add(item.record) if signal.number > self._seen)
+                    # A session that pauses goes on in the same page.
+                    sent += [_event(signal) for signal in new if self.ended or signal.kind != "end"]
                     used = used or (_costs(item.record) and item.record.seq > self._seen)
                     if item.record.seq > self._card.records:
                         self._card.add(item.record)
-                    self.ended = isinstance(item.record.event, WorkflowEnd)
         except LogError:
             self.ended = True
             return b""

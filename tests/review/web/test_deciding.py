@@ -11,6 +11,7 @@ import pytest
 
 from rails.approval.terminal.approver import TerminalApprover
 from rails.core.events.base import UnknownEvent
+from rails.core.events.session import HumanSteered
 from rails.core.outcomes import is_good
 from rails.log.writer import SessionLog
 from rails.session.ask_user import UserQuestion, as_logged
@@ -480,6 +481,7 @@ def test_after_a_night_the_first_decision_is_two_keystrokes(tabs, state):
     with SessionLog.create(state) as log:
         log.append(UnknownEvent("WORKFLOW_START", "serve it", {"task": "serve it"}), "coder")
         log.append(as_logged(UserQuestion("question", lines, options, "", free=True, request_id="t1.1")), "coder")
+        log.append(HumanSteered("conversation", "unanswered", "", text="It pauses."))
     page = tabs()
     page.wait_for_selector("text=Which port?")
     page.keyboard.press("w")
