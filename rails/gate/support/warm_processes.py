@@ -143,22 +143,15 @@ class PythonWorker:
 
     def ask(self, message: Mapping[str, object]) -> Mapping[str, object]:
         """Return the answer. Raises CheckError for a crash, timeout or invalid answer."""
-        if self._requests >= _REQUESTS:
+        if self._pipe is None or not self._pipe.alive or self._requests >= _REQUESTS:
             self.close()
-        pipe = self.warm()
+            self._pipe = self._start(Path(__file__).parents[1] / "languages" / "python" / "worker.py")
         self._requests += 1
         try:
-            return pipe.ask_json(message)
+            return self._pipe.ask_json(message)
         except CheckError:
             self.close()
             raise
-
-    def warm(self) -> Pipe:
-        """Start the process if needed, and return it."""
-        if self._pipe is None or not self._pipe.alive:
-            self.close()
-            self._pipe = self._start(Path(__file__).parents[1] / "languages" / "python" / "worker.py")
-        return self._pipe
 
     def close(self) -> None:
         """Stop the process."""
