@@ -19,6 +19,8 @@ from rails.gate.support.config_files import folders_to, pattern_fits
 _ESLINT: Final = re.compile(r"eslint\.config\.[cm]?[jt]s|\.eslintrc(?:\.\w+)?")
 #: What Prettier reads in a folder, in its order: the first that is there counts.
 _PRETTIER: Final = name_list("prettier")
+#: What EditorConfig gives a number for, and Prettier's name for it.
+_NUMBERS: Final = {"indent_size": "tabWidth", "tab_width": "tabWidth", "max_line_length": "printWidth"}
 #: A comment of JSON5, or a string, in which nothing is one.
 _COMMENT: Final = re.compile(r"""("(?:\\.|[^"\\])*+"?|'(?:\\.|[^'\\])*+'?)|/\*.*?(?:\*/|\Z)|//[^\n]*""", re.S)
 
@@ -145,10 +147,8 @@ def _editorconfig(project: Path, path: str) -> dict[str, Json]:
 def _of_editorconfig(key: str, value: str) -> dict[str, Json]:
     if key == "indent_style" and value:
         return {"useTabs": value == "tab"}
-    if key in ("indent_size", "tab_width") and value.isdigit():
-        return {"tabWidth": int(value)}
-    if key == "max_line_length" and value.isdigit():
-        return {"printWidth": int(value)}
+    if key in _NUMBERS and value.isdigit():
+        return {_NUMBERS[key]: int(value)}
     return {"endOfLine": value} if key == "end_of_line" and value in ("lf", "crlf", "cr") else {}
 
 
