@@ -21,6 +21,8 @@ from rails.core.similarity import likeness
 from rails.core.text import decode_text
 from rails.core.verdict import Finding
 
+#: Rule, masked message and text of a finding: what survives a move.
+Identity = tuple[str, str, str]
 _Key = TypeVar("_Key")
 #: 0-based lines in order, by rule and message.
 _Lines = dict[tuple[str, str], list[int]]
@@ -77,7 +79,7 @@ def with_new(finding: Finding, is_new: bool) -> Finding:
 
 
 def which_are_new(
-    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[tuple[str, str, str]] = ()
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[Identity] = ()
 ) -> list[bool]:
     """Return whether each finding of ``new`` is new, in order.
 
@@ -87,7 +89,7 @@ def which_are_new(
     return _Comparison(old, new, old_is_broken, moved).run()
 
 
-def identity(finding: Finding, lines: Sequence[str]) -> tuple[str, str, str]:
+def identity(finding: Finding, lines: Sequence[str]) -> Identity:
     """Return rule, masked message, text without spaces: what survives a move."""
     return finding.rule, without_numbers(finding.message), "".join(_line(lines, finding.line - 1).split())
 
@@ -106,9 +108,7 @@ def _line(lines: Sequence[str], index: int) -> str:
 class _Comparison:
     """Each old finding explains at most one new finding."""
 
-    def __init__(
-        self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Iterable[tuple[str, str, str]]
-    ) -> None:
+    def __init__(self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Iterable[Identity]) -> None:
         from rails.core.diff import line_map
 
         self.old = old
@@ -150,7 +150,7 @@ class _Comparison:
     def _left_over(self) -> list[Finding]:
         return [found for found in self.old.findings if _taken(self.by_line, _placed(found))]
 
-    def _lines_by_rule(self, left: Iterable[Finding], moved: Counter[tuple[str, str, str]]) -> _Lines:
+    def _lines_by_rule(self, left: Iterable[Finding], moved: Counter[Identity]) -> _Lines:
         """Of equal lines the last stay."""
         lines: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
         for found in reversed([*left]):

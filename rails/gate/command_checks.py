@@ -28,6 +28,8 @@ from rails.sandbox.places import own_program
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 
+#: Files by path; ``None``: there is none.
+Contents = Mapping[str, bytes | None]
 #: What is kept of what a command prints: its findings are read from it.
 _OUTPUT_BYTES: Final = 16_000_000
 
@@ -45,8 +47,8 @@ class CommandFailedError(CheckError):
 def findings_of_command(
     command: CheckCommand,
     project: Path,
-    before: Mapping[str, bytes | None],
-    after: Mapping[str, bytes | None],
+    before: Contents,
+    after: Contents,
     *,
     compared: bool = True,
 ) -> list[Finding]:
@@ -75,7 +77,7 @@ def findings_of_command(
     return marked
 
 
-def _content(project: Path, path: str, contents: Mapping[str, bytes | None]) -> bytes:
+def _content(project: Path, path: str, contents: Contents) -> bytes:
     if path in contents:
         return contents[path] or b""
     place = project / path
@@ -88,8 +90,8 @@ def _content(project: Path, path: str, contents: Mapping[str, bytes | None]) -> 
 def run_check_command(
     command: CheckCommand,
     project: Path,
-    contents: Mapping[str, bytes | None],
-    before: Mapping[str, bytes | None] | None = None,
+    contents: Contents,
+    before: Contents | None = None,
 ) -> list[Finding]:
     """Run ``command`` in the sandbox with ``contents`` in place. Raises CheckError when it fails.
 
@@ -151,8 +153,8 @@ def _coverage(
     command: CheckCommand,
     low: str,
     layer: Layer,
-    before: Mapping[str, bytes | None] | None,
-    after: Mapping[str, bytes | None],
+    before: Contents | None,
+    after: Contents,
 ) -> Iterator[Finding]:
     report = layer.read(coverage.REPORT)
     if report is None:

@@ -26,6 +26,7 @@ from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
 from rails.gate.support.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
 from rails.gate.support.new_findings import NewFindings
 
+Told = tuple[Finding, ...]
 T = TypeVar("T")
 
 #: Fix-and-format rounds. One is enough for nearly every file; a pair of rules can undo each other for ever.
@@ -96,7 +97,7 @@ class FixAndLint(Struct):
             self._miss(self.tools.linter, "the file does not parse, as before this change")
         return self._result(self.job.after, (error,), (was,) if was else ())
 
-    def _result(self, data: bytes, found: tuple[Finding, ...], before: tuple[Finding, ...]) -> CheckResult:
+    def _result(self, data: bytes, found: Told, before: Told) -> CheckResult:
         fixed = tuple(self.fixed)
         missed = tuple(self.not_checked)
         ran = tuple(name for name in self.ran if name not in {miss.check for miss in missed})
@@ -216,7 +217,7 @@ class FixAndLint(Struct):
         formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))
         return data if formatted is None else formatted
 
-    def _unformatted(self, data: bytes) -> tuple[Finding, ...]:
+    def _unformatted(self, data: bytes) -> Told:
         wanted = self._wanted(data)
         if wanted == data:
             return ()
@@ -251,7 +252,7 @@ class FixAndLint(Struct):
     def _lint(self, data: bytes) -> Findings:
         return self._try(self.tools.linter, lambda: self.tools.lint(self.job.path, data)) or Findings(())
 
-    def _other(self, name: str, data: bytes) -> tuple[Finding, ...]:
+    def _other(self, name: str, data: bytes) -> Told:
         return self._try(name, lambda: self.tools.other(name, self.job.path, data)) or ()
 
     def _try(self, check: str, work: Callable[[], T]) -> T | None:
@@ -285,7 +286,7 @@ def _text(data: bytes) -> str:
     return decoded.text if decoded else ""
 
 
-def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings of ``mine`` not yet in ``told`` (same rule on the same line)."""
+def _without_doubles(mine: Told, told: Told) -> Told:
+    """Return the findings of ``mine`` that are not in ``told`` already (same rule on the same line)."""
     known = {(found.rule, found.line) for found in told}
     return tuple(found for found in mine if (found.rule, found.line) not in known)

@@ -32,6 +32,7 @@ USER_FILE: Final = "gate.toml"
 Enforcement = Literal["blocking", "retry", "advisory"]
 Checked = Literal["input", "output", "turn"]
 
+Words = tuple[str, ...]
 T = TypeVar("T")
 Table = TypeVar("Table")
 
@@ -40,9 +41,9 @@ class Mode(Struct, frozen=True):
     """The weight of a new finding. Empty tuples fit everything; ``projects`` limits it."""
 
     mode: Enforcement
-    path: tuple[str, ...] = ()
-    agent: tuple[str, ...] = ()
-    rule: tuple[str, ...] = ()
+    path: Words = ()
+    agent: Words = ()
+    rule: Words = ()
     attempts: int = 2
     check: Checked = "output"
     projects: bool = False
@@ -60,15 +61,15 @@ class FileSchema(Struct, frozen=True):
     """A JSON Schema (project path) for files at ``path`` or that name ``url``."""
 
     schema: str
-    path: tuple[str, ...] = ()
+    path: Words = ()
     url: str = ""
 
 
 class Headings(Struct, frozen=True):
     """The required Markdown headings of files at ``path``."""
 
-    path: tuple[str, ...]
-    headings: tuple[str, ...]
+    path: Words
+    headings: Words
 
 
 class GateSettings(Struct, frozen=True):
@@ -158,7 +159,7 @@ class _Mistake(Exception):
 
 
 def _settings(
-    file: SettingsFile, tables: GateTables | UserGateTables, project: Path, around: tuple[str, ...] = ()
+    file: SettingsFile, tables: GateTables | UserGateTables, project: Path, around: Words = ()
 ) -> GateSettings:
     """Return the settings of this project's tables. Raises SettingsError for the first mistake."""
     from rails.config.settings_file import SettingsError
@@ -244,7 +245,7 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
     )
 
 
-def _words(value: str | list[str]) -> tuple[str, ...]:
+def _words(value: str | list[str]) -> Words:
     return (value,) if isinstance(value, str) else tuple(value)
 
 

@@ -14,6 +14,8 @@ from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.support.read_file import run_by_python
 
+#: Suppressions and the lines that they are in, counted.
+Comments = Counter[tuple[str, str]]
 _PYTHON: Final = (
     r"#\s*(?:(?:ruff|flake8)\s*[:=]\s*(?:noqa|disable|ignore|file-ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
     r"|pyright:\s*(?:ignore|basic|off)|pyre-(?:ignore|fixme)|pylint:\s*(?:disable|skip)|(?:[^#\n]*;\s*)?(?:fmt:\s*(?:off|skip)|yapf:\s*disable)"
@@ -67,19 +69,17 @@ def uncovered(path: str, data: bytes) -> Uncovered:
     return Uncovered("".join(pieces).encode(), excused)
 
 
-def left_out(path: str, before: bytes, after: bytes) -> Counter[tuple[str, str]]:
+def left_out(path: str, before: bytes, after: bytes) -> Comments:
     """Return the suppressions missing in ``after``, with their whole lines."""
     return _with_lines(path, before) - _with_lines(path, after)
 
 
-def _with_lines(path: str, data: bytes) -> Counter[tuple[str, str]]:
+def _with_lines(path: str, data: bytes) -> Comments:
     lines = split_lines(_text(path, data) or "")
     return Counter((_key(comment), _key(lines[line - 1])) for line, _, comment in _all(path, data))
 
 
-def new_ones(
-    path: str, before: bytes | None, after: bytes, moved: Counter[tuple[str, str]] | None = None
-) -> list[Finding]:
+def new_ones(path: str, before: bytes | None, after: bytes, moved: Comments | None = None) -> list[Finding]:
     """Return a finding for each new suppression of ``after``.
 
     ``moved`` left other files with their lines; each explains one and is then removed.

@@ -30,6 +30,8 @@ from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
 
+#: A line and a column, both 1-based.
+Place = tuple[int, int]
 #: Breaks rules that nearly every configuration has.
 _LINT_CANARY: Final = (
     "debugger;\nconsole.log(1);\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
@@ -278,7 +280,7 @@ def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
     return _broken(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
 
 
-def _broken(path: str, text: str, place: tuple[int, int], tool: str, message: str, *, remedy: str = "") -> Finding:
+def _broken(path: str, text: str, place: Place, tool: str, message: str, *, remedy: str = "") -> Finding:
     line, column = place
     why, advice = cause(text, line, message)
     words = f"{message.rstrip('.')}. {why}" if why else message
@@ -291,15 +293,15 @@ def _rules(found: Sequence[Diagnostic]) -> bool:
 
 
 class _Fix(Struct):
-    start: tuple[int, int]
-    end: tuple[int, int]
+    start: Place
+    end: Place
     text: str
 
 
 class _Message(Struct):
     message: str
-    start: tuple[int, int]
-    end: tuple[int, int]
+    start: Place
+    end: Place
     rule: str | None = None
     fatal: bool = False
     fix: _Fix | None = None
