@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -10,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 import rails
-from rails.core.text import printable
+from rails.core.text import printable, sha256
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding, NotChecked, Verdict
 from rails.gate.baseline import without_numbers
@@ -63,7 +62,11 @@ def _extension(name: str, version: str) -> Json:
 def _notification(miss: NotChecked) -> Json:
     where: Json = [{"physicalLocation": {"artifactLocation": _artifact(miss.path)}}]
     level = "error" if miss.required else "note"
-    return {"level": level, "message": {"text": f"{miss.check} did not check it: {miss.reason}"}, "locations": where}
+    return {"level": level, "message": {"text": _why(miss)}, "locations": where}
+
+
+def _why(miss: NotChecked) -> str:
+    return f"{miss.check} did not check it: {miss.reason}"
 
 
 def _artifact(path: str) -> Json:
@@ -75,16 +78,14 @@ def _result(finding: Finding, rule_index: int) -> Json:
     if finding.line > 0:
         place["region"] = _region(finding)
     source = "".join(finding.source.split())
-    print_of = hashlib.sha256(
-        f"{finding.path}\0{finding.rule}\0{without_numbers(finding.message)}\0{source}".encode()
-    ).hexdigest()
+    named = f"{finding.path}\0{finding.rule}\0{without_numbers(finding.message)}\0{source}"
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
         "level": finding.severity.replace("info", "note"),
         "message": {"text": finding.message},
         "locations": [{"physicalLocation": place}],
-        "partialFingerprints": {"aiRailsIdentity/v1": print_of},
+        "partialFingerprints": {"aiRailsIdentity/v1": sha256(named.encode())},
         "baselineState": "updated" if finding.worse_than is not None else "new" if finding.new else "unchanged",
     }
 
@@ -105,8 +106,7 @@ def github(verdict: Verdict) -> str:
     lines = [_annotation(finding) for finding in verdict.findings]
     for miss in verdict.not_checked:
         kind = "error" if miss.required else "notice"
-        message = _data(f"{miss.check} did not check it: {miss.reason}")
-        lines.append(f"::{kind} title=not checked,file={_property(miss.path)}::{message}")
+        lines.append(f"::{kind} title=not checked,file={_property(miss.path)}::{_data(_why(miss))}")
     return "\n".join(lines)
 
 
@@ -146,10 +146,11 @@ def _cases(verdict: Verdict) -> Iterator[str]:
         if finding.new and finding.severity == "error":
             message = f"{finding.line}:{finding.column} {finding.rule} {finding.message}"
             parts.append((finding.path, f'<failure type="{_xml(finding.rule)}" message="{_xml(message)}"/>'))
-    for miss in verdict.not_checked:
-        if miss.required:
-            message = f"{miss.check} did not check it: {miss.reason}"
-            parts.append((miss.path, f'<error type="not checked" message="{_xml(message)}"/>'))
+    parts += [
+        (miss.path, f'<error type="not checked" message="{_xml(_why(miss))}"/>')
+        for miss in verdict.not_checked
+        if miss.required
+    ]
     for path, group in groupby(sorted(parts), key=lambda part: part[0]):
         yield f'    <testcase classname="gate" name="{_xml(path)}">' + "".join(xml for _, xml in group) + "</testcase>"
     if not parts:
