@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,12 +12,11 @@ from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, ModelAnswer, NativeCall
 from rails.core.errors import LogBusyError, RailsError
 from rails.core.events.base import Event
-from rails.core.events.changes import ChangePlanned, CheckpointEvent, GateVerdict, ToolExecutionResult, changes_in_words
-from rails.core.events.session import AgentEngage, ErrorEvent, WorkflowEnd
-from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
+from rails.core.events.changes import CheckpointEvent, ToolExecutionResult, changes_in_words
+from rails.core.events.session import AgentEngage, ErrorEvent
+from rails.core.events.turn import LlmCall, LlmResponse, McpRequestFormulated
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest
-from rails.core.verdict import Verdict
 from rails.edits.apply import record_written
 from rails.edits.checkpoint_commits import StepFacts
 from rails.log.writer import SessionLog
@@ -45,7 +44,7 @@ class HostedLog:
     def engaged(self, prompt: str) -> None:
         """A person's prompt to the host."""
         self._task = one_line(prompt, 1_000) or self._task
-        self._publish(AgentEngage(self._host, self._task, prompt, "", ()))
+        self.publish(AgentEngage(self._host, self._task, prompt, "", ()))
 
     def turn(self, number: int, call_id: str, tool: str, given: Mapping[str, Json]) -> None:
         """Begin a turn: one call of the host's model."""
@@ -53,25 +52,9 @@ class HostedLog:
         name = one_line(tool, 60)
         native = NativeCall(call_id, tool, json.dumps(dict(given), ensure_ascii=False))
         answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self._model)
-        self._publish(LlmCall(f"{host} asks for {name}", 0, number))
-        self._publish(LlmResponse.of(f"{host}: {name}", answer))
-        self._publish(McpRequestFormulated(RawRequest(call_id, tool, dict(given), dialect="native")))
-
-    def planned(self, ids: tuple[str, ...], changes: ChangeSet) -> None:
-        """Changes that a call would write."""
-        self._publish(ChangePlanned(ids, changes.files(), ()))
-
-    def judged(self, ids: tuple[str, ...], spent: float, verdict: Verdict) -> None:
-        """The gate's verdict; ``spent`` in milliseconds."""
-        self._publish(GateVerdict(ids, spent, verdict.proposal.diff(), verdict))
-
-    def told(self, text: str, codes: Sequence[str]) -> None:
-        """Words for the host's model."""
-        self._publish(FeedbackSent(f"Told {self._host}", text, None, 0, 0, tuple(codes)))
-
-    def failed(self, message: str, error: str) -> None:
-        """A failure."""
-        self._publish(ErrorEvent(message, error))
+        self.publish(LlmCall(f"{host} asks for {name}", 0, number))
+        self.publish(LlmResponse.of(f"{host}: {name}", answer))
+        self.publish(McpRequestFormulated(RawRequest(call_id, tool, dict(given), dialect="native")))
 
     def written(self, part: ChangeSet) -> bool:
         """Log the host's write; return whether it is now an undoable step."""
@@ -79,31 +62,29 @@ class HostedLog:
         try:
             applied = record_written(part, self._project, StepFacts(self._name, f"{self._host}: {title}"))
         except RailsError as error:
-            self.failed("What was written is not in the history", str(error))
+            self.publish(ErrorEvent("What was written is not in the history", str(error)))
             return False
         said = f"{title}, by {self._host}"
-        self._publish(
+        self.publish(
             ToolExecutionResult(
                 ids=(), ok=True, text=said, changes=part.files(), facts={"diff": part.diff()}, duration_ms=0.0
             )
         )
-        self._publish(
+        self.publish(
             CheckpointEvent(
                 f"step {applied.step}: {title}", applied.step, tuple(str(change.path) for change in part.changes)
             )
         )
         return True
 
-    def ended(self, why: str) -> None:
-        """End the session."""
-        self._publish(WorkflowEnd(f"{self._host} ended: {one_line(why, 100)}", "done"))
-
     def close(self) -> None:
-        """Close the log."""
+        """Close the log; the next event opens it."""
         if self._log is not None:
             self._log.close()
+        self._log = None
 
-    def _publish(self, event: Event) -> None:
+    def publish(self, event: Event) -> None:
+        """Log an event of the host's."""
         if self._log is None:
             self._log = self._open()
             if self._log.is_new:
@@ -114,15 +95,13 @@ class HostedLog:
     def _open(self) -> SessionLog:
         """Wait for a process that is about to close the log."""
         state = state_of(self._project)
-        exists = (state / "sessions" / self._name).is_dir()
         until = time.monotonic() + _LOG_SECONDS
         while True:
             try:
-                return (
-                    SessionLog.reopen(state, self._name) if exists else SessionLog.create(state, session_id=self._name)
-                )
+                if (state / "sessions" / self._name).is_dir():
+                    return SessionLog.reopen(state, self._name)
+                return SessionLog.create(state, session_id=self._name)
             except LogBusyError:
-                exists = (state / "sessions" / self._name).is_dir()
                 if time.monotonic() > until:
                     raise
                 time.sleep(0.05)

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -19,18 +19,19 @@ from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import FAULT
+from rails.core.events.changes import ChangePlanned, GateVerdict
+from rails.core.events.session import ErrorEvent, WorkflowEnd
+from rails.core.events.turn import FeedbackSent
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 from rails.gate.gate import Gate
 from rails.git.revisions import EMPTY_TREE
 from rails.log.files import SESSION_ID
+from rails.session.hook_log import HostedLog
 from rails.session.project import state_of
 from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
 from rails.session.turn_context import ms_since
-
-if TYPE_CHECKING:
-    from rails.session.hook_log import HostedLog
 
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
@@ -100,19 +101,22 @@ class HostedSession:
         self.name = name if SESSION_ID.fullmatch(name) else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
         self._folder = state_of(project) / FOLDER / self.name
         self._disk = ProjectChanges(project, self._folder / "contents")
-        self._log: HostedLog | None = None
+        self._log = HostedLog(project, self.name, host, model)
         self._judged_last: tuple[str, Verdict] | None = None
-        self._state = _read_state(self._folder / "state.json") or self._begun(status)
+        known = _read_state(self._folder / "state.json")
+        self._state = known or _State(start=self._disk.take(status))
+        if known is None:
+            self._save()
 
     def engage(self, prompt: str) -> None:
         """Log a person's prompt to the host."""
-        self._opened().engaged(prompt)
+        self._log.engaged(prompt)
 
     def propose(self, call: HostCall, changes: ChangeSet) -> Judged:
         """Judge what a call would write."""
         self._turn(call)
         ids = (call.id,)
-        self._opened().planned(ids, changes)
+        self._log.publish(ChangePlanned(ids, changes.files(), ()))
         verdict = self._judged(ids, changes)
         denied = self._denied(call.id, verdict)
         if verdict.status == "pass" and not denied:
@@ -151,7 +155,7 @@ class HostedSession:
             return False
         self._state.told = digest
         self._save()
-        self._opened().told(text, codes)
+        self._log.publish(FeedbackSent(f"Told {self.host}", text, None, 0, 0, tuple(codes)))
         return True
 
     def is_first(self, text: str) -> bool:
@@ -163,7 +167,7 @@ class HostedSession:
 
     def failed(self, error: str) -> None:
         """Note an internal error; the next :meth:`look` judges what was missed."""
-        self._opened().failed(f"Not judged: {one_line(error, 300)}", error)
+        self._log.publish(ErrorEvent(f"Not judged: {one_line(error, 300)}", error))
 
     def look(self, call: HostCall | None = None) -> FoundOnDisk:
         """Record writes since the last look, and judge what differs from the session's start.
@@ -172,7 +176,7 @@ class HostedSession:
         Contents that passed are not judged again.
         """
         found = self._disk.since(self._state.start)
-        denied = self.denied("", ChangeSet(tuple(found.changes)))
+        denied = self.denied("", ChangeSet(found.changes))
         if denied:
             files = [str(change.path) for change in found.changes if self.denied("", ChangeSet((change,)))]
             denied = f"{', '.join(files)}: {denied}"
@@ -205,35 +209,20 @@ class HostedSession:
 
     def end(self, why: str) -> None:
         """Forget contents; the log stays."""
-        self._opened().ended(why)
+        self._log.publish(WorkflowEnd(f"{self.host} ended: {one_line(why, 100)}", "done"))
         from shutil import rmtree  # which the first verdict does without
 
         rmtree(self._folder, ignore_errors=True)
 
     def close(self) -> None:
         """Close the log; the next event opens it."""
-        log = self._log
-        self._log = None
-        if log is not None:
-            log.close()
+        self._log.close()
 
     # -- the log ---------------------------------------------------------------------------------
 
-    def _opened(self) -> HostedLog:
-        from rails.session.hook_log import HostedLog
-
-        if self._log is None:
-            self._log = HostedLog(self.project, self.name, self.host, self.model)
-        return self._log
-
-    def _begun(self, status: GitStatus | None) -> _State:
-        self._state = _State(start=self._disk.take(status))
-        self._save()
-        return self._state
-
     def _turn(self, call: HostCall) -> None:
         self._state.turns += 1
-        self._opened().turn(self._state.turns, call.id, call.tool, call.input)
+        self._log.turn(self._state.turns, call.id, call.tool, call.input)
 
     def _judged(
         self,
@@ -246,7 +235,7 @@ class HostedSession:
     ) -> Verdict:
         started = time.monotonic()
         verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix, final=final)
-        self._opened().judged(ids, ms_since(started), verdict)
+        self._log.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
         return verdict
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
@@ -268,7 +257,7 @@ class HostedSession:
             self._turn(call or HostCall("", "something else than an edit", {}))
         for start in range(0, len(steps), limits.FILES_PER_CHANGE):
             part = ChangeSet(tuple(steps[start : start + limits.FILES_PER_CHANGE]))
-            if not self._opened().written(part):
+            if not self._log.written(part):
                 continue
             for change in part.changes:
                 self._state.seen[str(change.path)] = None if change.after is None else self._disk.keep(change.after)
@@ -280,8 +269,9 @@ class HostedSession:
             path = paths.parse_path(name)
             if name not in now and name not in found.unknown and isinstance(path, paths.WorkspacePath):
                 data = self._disk.now(path)
-                if (None if data is None else sha256(data)) != digest:
-                    back.append(FileChange(path, data, data))
+                change = FileChange(path, data, data)
+                if change.after_sha256 != digest:
+                    back.append(change)
         return [*found.changes, *back]
 
     def _step(self, change: FileChange) -> FileChange | None:
