@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -46,13 +47,14 @@ from rails.parsing.project_files import exists_in
 from rails.parsing.values import ParsedAnswer
 from rails.projections.live import Live
 from rails.session.answer_reader import read_whole
+from rails.session.feedback import RequestResult
 from rails.session.job import Ending, SessionJob, log_session_start
 from rails.session.open_session import OpenSession, both
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
 from rails.session.session_sandbox import ran_contained
 from rails.session.turn import Turn, carry_out
-from rails.session.turn_context import Correction, ms_since
+from rails.session.turn_context import Correction, TurnContext, ms_since
 from rails.tools.registry import Registry
 from rails.tools.validate import validate
 
@@ -101,17 +103,10 @@ class AppliedAnswer(Struct, frozen=True):
     session_id: str = ""
     edits: tuple[EditResult, ...] = ()
 
-    @property
-    def edit_status(self) -> str:
-        """Return one word: success, feedback (some edits left out or failed), error (none), rejected."""
-        if self.status == "denied":
-            return "rejected"
-        made = sum(one.success for one in self.edits)
-        return "success" if self.edits and made == len(self.edits) else "feedback" if made else "error"
-
     def to_json(self) -> dict[str, Json]:
-        """Return the result as ``ai-rails apply --json`` prints it."""
+        """Return the result as ``ai-rails apply --json`` prints it; "feedback": some edits were left out or failed."""
         made = sum(one.success for one in self.edits)
+        edited = "success" if made and made == len(self.edits) else "feedback" if made else "error"
         verdict = verdict_to_json(self.verdict) if self.verdict else None
         if verdict:
             verdict.pop("outlines", None)
@@ -119,7 +114,7 @@ class AppliedAnswer(Struct, frozen=True):
             "status": self.status,
             "changes": to_json(self.changes),
             "edits": {
-                "status": self.edit_status,
+                "status": "rejected" if self.status == "denied" else edited,
                 "successCount": made,
                 "failureCount": len(self.edits) - made,
                 "results": to_json(self.edits),
@@ -237,7 +232,7 @@ def _folder(project: Path | str) -> Path:
     return folder
 
 
-class Proposals(Struct):
+class Proposals(Struct, dict=True):
     """Answers from outside in one session. ``watch`` gets every record after it is logged."""
 
     job: SessionJob
@@ -251,18 +246,13 @@ class Proposals(Struct):
     became: list[ApplyStatus] = field(default_factory=list)
     wrote: bool = False
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    _session: OpenSession | None = None
 
-    @property
+    @cached_property
     def session(self) -> OpenSession:
         """Its log begins with the first use."""
-        if self._session is None:
-            log_session_start(self.job, self.log, self.author)
-            model_for = SavedAnswer(self.author).for_agent
-            self._session = OpenSession(
-                self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate
-            )
-        return self._session
+        log_session_start(self.job, self.log, self.author)
+        model_for = SavedAnswer(self.author).for_agent
+        return OpenSession(self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate)
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -312,22 +302,47 @@ class Proposals(Struct):
         for event in events:
             self.session.publish(event, self.job.tasks[0][0], self.author)
 
-    def _carried_out(self, answer: ModelAnswer, found: ParsedAnswer | None = None) -> tuple[Turn, AppliedAnswer]:
+    def _begun(self) -> tuple[Collector, TurnContext]:
         collected = Collector()
         self.session.watch = both(collected, self.watch)
-        context = self.session.context(self.job.tasks[0][0])
+        return collected, self.session.context(self.job.tasks[0][0])
+
+    def _carried_out(self, answer: ModelAnswer, found: ParsedAnswer | None = None) -> tuple[Turn, AppliedAnswer]:
+        collected, context = self._begun()
         self.session.publish(LlmResponse.of(self.author, answer))
         self.became.append("error")  # until it is known; an exception leaves it so
         turn = carry_out(context, answer, found or read_whole(context, next(self._numbers), answer))
-        became = applied_answer(turn, collected, self.approver, self.log.session_id)
-        self.became[-1] = became.status
-        self.wrote |= bool(became.changes)
-        return turn, became
+        told = turn.reply.text if turn.reply else ""
+        return turn, self._applied(collected, turn.outcomes, told, answer.message.text)
+
+    def _applied(
+        self, collected: Collector, outcomes: Sequence[RequestResult], told: str, answer: str = ""
+    ) -> AppliedAnswer:
+        """Return the result of ``answer``; without outcomes, it asked for nothing."""
+        dry = isinstance(self.approver, DryRunApprover) and self.approver.reached
+        held_back = ("denied", "skipped") if dry else ()
+        failed = any(not outcome.ok and outcome.kind not in held_back for outcome in outcomes)
+        status = _status(collected, dry=dry) if failed or not outcomes else "applied"
+        self.became[-1] = status
+        refusals = collected.refusals
+        if not outcomes:
+            from rails.parsing.proposals import what_is_read
+
+            read = what_is_read(answer)
+            hint = f"{read} ai-rails prompt prints what to tell a chat first."
+            refusals = (Refusal("no_request", NOTHING_FOUND, hint),)
+            told = f"{NOTHING_FOUND}. {read}"
+        changes = collected.planned if dry and status == "applied" else collected.written
+        self.wrote |= bool(changes)
+        edits = collected.edits
+        if not collected.written and status != "applied":
+            edits = tuple(map(_unwritten, edits))
+        told = told if failed or not outcomes else ""
+        return AppliedAnswer(status, changes, refusals, collected.verdict, told, self.log.session_id, edits)
 
     def run_contained(self, argv: Sequence[str], seconds: float, watched: Watched) -> tuple[Result, AppliedAnswer]:
         """Run a person's command in the sandbox and propose its changes. Raises RailsError."""
-        collected, context = Collector(), self.session.context(self.job.tasks[0][0])
-        self.session.watch = both(collected, self.watch)
+        collected, context = self._begun()
         given = RawRequest(f"t{next(self._numbers)}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
         request = validate(given, context.registry, context.agent.name)
         if not isinstance(request, ToolRequest):
@@ -344,14 +359,9 @@ class Proposals(Struct):
             return result, AppliedAnswer("applied", session_id=self.log.session_id)
         notes = (f"Written in the sandbox by: {one_line(' '.join(argv), 200)}", *result.left_out)
         planned = Plan(result.changes, notes=notes)
+        self.became.append("error")
         outcome = carry_out_plan(context, (request,), planned, (), by_hand=True)
-        turn = Turn(
-            ModelAnswer(Message("assistant", ()), "end_turn"), (outcome,), Message("user", (TextPart(outcome.text),))
-        )
-        applied = applied_answer(turn, collected, self.approver, self.log.session_id)
-        self.became.append(applied.status)
-        self.wrote |= bool(applied.changes)
-        return result, applied
+        return result, self._applied(collected, (outcome,), outcome.text)
 
 
 def _native(raw: RawRequest) -> NativeCall:
@@ -402,11 +412,11 @@ class DryRunApprover(Struct):
     """Shows each question, remembers that it was asked, and denies."""
 
     show: Callable[[ApprovalRequest], None] | None = None
-    reached: list[ApprovalRequest] = field(default_factory=list)
+    reached: bool = False
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Show and remember the question."""
-        self.reached.append(request)
+        """Show the question."""
+        self.reached = True
         if self.show:
             self.show(request)
         return Decision("dry_run", "This is a dry run; nothing was written.", "dry run", of=request.digest)
@@ -443,25 +453,6 @@ class SavedAnswer(Model, Struct, frozen=True):
         raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
 
 
-def applied_answer(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
-    """Return the result of ``turn``'s answer."""
-    dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
-    failed = [
-        outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind in ("denied", "skipped"))
-    ]
-    status = _status(collected, dry=dry) if failed or not turn.outcomes else "applied"
-    told = turn.reply.text if turn.reply and failed else ""
-    return AppliedAnswer(
-        status,
-        collected.planned if dry and status == "applied" else collected.written,
-        collected.refusals if turn.outcomes else (_nothing_found(turn.answer.message.text),),
-        collected.verdict,
-        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. {_what_is_read(turn.answer.message.text)}"),
-        session_id,
-        collected.edits if collected.written or status == "applied" else tuple(map(_unwritten, collected.edits)),
-    )
-
-
 def _unwritten(edit: EditResult) -> EditResult:
     return EditResult(edit.path, False, edit.error or "Not written: the change as a whole did not go through.")
 
@@ -472,17 +463,6 @@ def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
     if collected.denied and not dry:
         return "denied"
     return "error" if collected.verdict and collected.verdict.status == "error" else "refused"
-
-
-def _what_is_read(text: str) -> str:
-    from rails.parsing.proposals import what_is_read
-
-    return what_is_read(text)
-
-
-def _nothing_found(text: str) -> Refusal:
-    hint = f"{_what_is_read(text)} ai-rails prompt prints instructions for the chat."
-    return Refusal("no_request", NOTHING_FOUND, hint)
 
 
 def broken(error: RailsError, session_id: str) -> AppliedAnswer:

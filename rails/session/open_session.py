@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -31,7 +32,7 @@ from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
 
-class OpenSession(Struct):
+class OpenSession(Struct, dict=True):
     """A session over a project; ``watch`` gets each record once logged, ``records`` include the resumed ones."""
 
     job: SessionJob
@@ -46,14 +47,11 @@ class OpenSession(Struct):
     check: Callable[[], object] = field(default=lambda: None)
     gate: Gate | None = None
     records: list[Record] = field(default_factory=list)
-    _contained: ContainedRuns | None = None
 
-    @property
+    @cached_property
     def contained(self) -> ContainedRuns:
         """The runner of commands, opened with the first."""
-        if self._contained is None:
-            self._contained = ContainedRuns(self.job.project, self.publish, time_left=self._time_left)
-        return self._contained
+        return ContainedRuns(self.job.project, self.publish, time_left=self._time_left)
 
     @contextmanager
     def open(self) -> Iterator[None]:
