@@ -9,14 +9,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from rails.config.prices import Price, price_of
-from rails.core.conversation import EachOnce, Message, TextPart, Usage
+from rails.core.conversation import EachOnce, TextPart, Usage
 from rails.core.errors import ModelError
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
 from rails.models.model import Model
 from rails.session import context_window as window
 from rails.session import escalation
-from rails.session.context_window import Measured
+from rails.session.context_window import Conversation, Measured
 from rails.session.escalation import Tried
 from rails.session.turn_context import TurnContext, whole_answer
 
@@ -51,14 +51,14 @@ class ModelWindow:
         self.tokens = self.said[model] = limit or self.tokens // 2
         self.measured = Measured(thought, max(self.measured.tokens(thought), self.tokens))
 
-    def thought(self, context: TurnContext, messages: Sequence[Message]) -> int:
+    def thought(self, context: TurnContext, messages: Conversation) -> int:
         """Return a prompt's estimated tokens, uncorrected; 0 where the window is unknown."""
         if not self.tokens:
             return 0
         return window.estimate(context.system, context.tools, ()) + sum(self._sizes.of(messages))
 
-    def fitted(self, context: TurnContext, messages: Sequence[Message], tried: Tried) -> ContextReduced | None:
-        """Publish and return the reduction that is due, or ``None``. Raises ModelError if none suffices."""
+    def fitted(self, context: TurnContext, messages: Conversation, tried: Tried) -> ContextReduced | None:
+        """Return the step that is due, published, or ``None``. Raises ModelError where none is enough."""
         if not self.tokens:
             return None
         room = window.room(self.tokens, context.model.max_tokens)
@@ -76,7 +76,7 @@ class ModelWindow:
         return step
 
     def step(
-        self, context: TurnContext, messages: Sequence[Message], over: int, tried: Tried, *, page: bool = False
+        self, context: TurnContext, messages: Conversation, over: int, tried: Tried, *, page: bool = False
     ) -> ContextReduced | None:
         """Publish and return a reduction by ``over`` tokens; ``None`` if impossible."""
         thought = window.estimate(context.system, context.tools, messages)
@@ -88,23 +88,15 @@ class ModelWindow:
         if step.kept_from:
             fitting = (messages, window.reduced(messages, replace(step, kept_from=0)))
             summary, usage = self._summary(context, fitting)
-            step = replace(
-                step,
-                page=_page(messages, step.kept_from, tried, summary, window.page_chars(messages, over)),
-                usage=usage,
-            )
+            text = _page(messages, step.kept_from, tried, summary, window.page_chars(messages, over))
+            step = replace(step, page=text, usage=usage)
         after = self.measured.tokens(window.estimate(context.system, context.tools, window.reduced(messages, step)))
-        step = replace(
-            step,
-            before=now,
-            after=after,
-            window=self.tokens,
-            words=f"Context compacted: {now:,} → {after:,} tokens",
-        )
+        words = f"Context compacted: {now:,} → {after:,} tokens"
+        step = replace(step, before=now, after=after, window=self.tokens, words=words)
         context.publish(step)
         return step
 
-    def _summary(self, context: TurnContext, tried: Sequence[Sequence[Message]]) -> tuple[str, Usage]:
+    def _summary(self, context: TurnContext, tried: Sequence[Conversation]) -> tuple[str, Usage]:
         room = window.room(self.tokens, context.model.max_tokens)
         asked = [(*one[:-1], replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
         fitting = (one for one in asked if self.tokens and self.measured.tokens(self.thought(context, one)) <= room)
@@ -117,7 +109,7 @@ class ModelWindow:
         return (said.message.text.strip() if said.stop_reason == "end_turn" else ""), said.usage
 
 
-def _page(messages: Sequence[Message], kept_from: int, tried: Tried, summary: str, chars: int) -> str:
+def _page(messages: Conversation, kept_from: int, tried: Tried, summary: str, chars: int) -> str:
     shown = "\n".join(part.text for one in messages[kept_from:] for part in one.parts if isinstance(part, TextPart))
     before = messages[0].text.partition(_SUMMARY)[2]
     parts = [

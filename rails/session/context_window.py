@@ -15,7 +15,6 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
-from msgspec.structs import replace as _with
 
 from rails.core.builtin_tools import READ_FILE
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, Opaque, TextPart, ToolSpec
@@ -23,6 +22,8 @@ from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
 from rails.session.feedback import HEADER
 
+#: Messages, the oldest first.
+Conversation = Sequence[Message]
 #: Of the room for a conversation, the share at which a step is due and what it leaves; of that, what a page may take.
 _DUE: Final = 0.8
 _LEFT: Final = 0.4
@@ -75,7 +76,7 @@ def goal(fixed: int, room: int) -> int:
     return fixed + max(0, int((room - fixed) * _LEFT))
 
 
-def estimate(system: str, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> int:
+def estimate(system: str, tools: Sequence[ToolSpec], messages: Conversation) -> int:
     """Return the estimated tokens of a prompt."""
     fixed = _tokens(system) + sum(_tokens(one.name + one.description + one.schema) + _FRAME for one in tools)
     return fixed + sum(map(size, messages))
@@ -98,7 +99,7 @@ def _text_of(part: MessagePart) -> str:
             return name + arguments
 
 
-def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message, ...]:
+def reduced(messages: Conversation, step: ContextReduced) -> tuple[Message, ...]:
     """Return a conversation without what ``step`` leaves out; order, pairs and the last message stay."""
     outdated = _superseded(messages)
     newest = _last_answer(messages)
@@ -108,8 +109,8 @@ def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message,
         if number < step.thoughts_before:
             parts = tuple(part for part in parts if not isinstance(part, Opaque))
         if message.role == "user":
-            old = None if number < step.results_before else outdated.get(number, frozenset())
-            parts = tuple(_shorter(part, at, old) for at, part in enumerate(parts))
+            old = None if number < step.results_before else outdated
+            parts = tuple(_shorter(part, (number, at), old) for at, part in enumerate(parts))
             if step.newest_chars and number == len(messages) - 1:
                 parts = tuple(_cut(part, step.newest_chars) for part in parts)
         elif step.answer_chars and number == newest:
@@ -121,12 +122,12 @@ def reduced(messages: Sequence[Message], step: ContextReduced) -> tuple[Message,
     return (Message("user", (TextPart(step.page),), stands_for), *kept[step.kept_from :])
 
 
-def _shorter(part: MessagePart, at: int, old: frozenset[tuple[int, int]] | None) -> MessagePart:
+def _shorter(part: MessagePart, at: tuple[int, int], old: set[tuple[int, int, int]] | None) -> MessagePart:
     if not isinstance(part, TextPart | NativeResult):
         return part
 
     def line(found: re.Match[str]) -> str:
-        if old is not None and (at, found.start()) not in old:
+        if old is not None and (*at, found.start()) not in old:
             return found[0]
         begins = one_line(found["body"].partition("\n")[0], 120)
         told = f"Result of {found['tool']}: {begins} (left out; ask again if needed)"
@@ -152,11 +153,11 @@ def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
     return part
 
 
-def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, int]]]:
-    found: dict[int, frozenset[tuple[int, int]]] = {}
+def _superseded(messages: Conversation) -> set[tuple[int, int, int]]:
+    """Return the message, part and offset of each result that a later one replaces."""
+    found = set[tuple[int, int, int]]()
     later = set[str]()  # paths, and of parts of files the line that heads them
     for number, message in reversed([*enumerate(messages)]):
-        places = set[tuple[int, int]]()
         seen = list[str]()
         for at, part in enumerate(message.parts if message.role == "user" else ()):
             if not isinstance(part, TextPart | NativeResult):
@@ -166,16 +167,14 @@ def _superseded(messages: Sequence[Message]) -> dict[int, frozenset[tuple[int, i
                 if read is None:
                     continue
                 if later & {read["path"], read[0]}:
-                    places.add((at, result.start()))
+                    found.add((number, at, result.start()))
                 seen.append(read[0] if read["lines"].startswith("lines ") else read["path"])
             seen += _WROTE.findall(_RESULT.sub("", part.text))
         later.update(seen)
-        if places:
-            found[number] = frozenset(places)
     return found
 
 
-def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> ContextReduced | None:
+def next_step(messages: Conversation, over: int, *, page: bool = False) -> ContextReduced | None:
     """Return the mildest step that saves ``over`` tokens, or ``None``.
 
     At worst, or with ``page``, the answers before ``kept_from`` go; the caller writes their page (:func:`page_chars`).
@@ -193,11 +192,11 @@ def next_step(messages: Sequence[Message], over: int, *, page: bool = False) -> 
     tail = max(0, whole - over - _tokens(original(messages))) * (1 - _PAGE)
     kept = last if page else min(_fitting(left, tail), default=0)
     if kept:
-        return _with(step, kept_from=kept)
+        return replace(step, kept_from=kept)
     if size(left[last]) > tail / 2:
-        step = _with(step, answer_chars=_share(left[last], tail / 2))
+        step = replace(step, answer_chars=_share(left[last], tail / 2))
         left = reduced(messages, step)
-    return _with(step, kept_from=last, newest_chars=_share(left[-1], tail - size(left[last])))
+    return replace(step, kept_from=last, newest_chars=_share(left[-1], tail - size(left[last])))
 
 
 def _share(message: Message, tokens: float) -> int:
@@ -206,26 +205,26 @@ def _share(message: Message, tokens: float) -> int:
     return max(_LEAST_SHARE, int(int(tokens) * _BYTES / max(1, widest)) // len(texts))
 
 
-def _last_answer(messages: Sequence[Message]) -> int:
+def _last_answer(messages: Conversation) -> int:
     return max((n for n, one in enumerate(messages) if one.role == "assistant"), default=0)
 
 
-def page_chars(messages: Sequence[Message], over: int) -> int:
+def page_chars(messages: Conversation, over: int) -> int:
     """Return a page's most characters."""
     most = sum(map(size, messages)) - over - _tokens(original(messages))
     return max(_LEAST_CHARS, int(most * _PAGE) * _BYTES)
 
 
-def _milder(messages: Sequence[Message], last: int, over: int) -> Iterator[ContextReduced]:
+def _milder(messages: Conversation, last: int, over: int) -> Iterator[ContextReduced]:
     yield _NOTHING
-    shorter = zip(messages, reduced(messages, _with(_NOTHING, results_before=last)), strict=True)
+    shorter = zip(messages, reduced(messages, replace(_NOTHING, results_before=last)), strict=True)
     gains = accumulate(size(one) - size(other) for one, other in shorter)
     enough = next((number + 1 for number, gain in enumerate(gains) if gain >= over), last)
-    yield _with(_NOTHING, results_before=min(enough, last))
-    yield _with(_NOTHING, results_before=last, thoughts_before=last)
+    yield replace(_NOTHING, results_before=min(enough, last))
+    yield replace(_NOTHING, results_before=last, thoughts_before=last)
 
 
-def _fitting(messages: Sequence[Message], most: float) -> Iterator[int]:
+def _fitting(messages: Conversation, most: float) -> Iterator[int]:
     for number in range(len(messages) - 1, 0, -1):
         most -= size(messages[number])
         if most < 0:
@@ -234,6 +233,6 @@ def _fitting(messages: Sequence[Message], most: float) -> Iterator[int]:
             yield number
 
 
-def original(messages: Sequence[Message]) -> str:
+def original(messages: Conversation) -> str:
     """Return the first message before a page replaced it."""
     return messages[0].text.partition(EARLIER)[0] if messages else ""
