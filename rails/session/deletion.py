@@ -83,7 +83,8 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
         workspace = held.enter_context(sole_writer(project))
         known = {step.session for step in store.steps()}
         for name in names:
-            _hold(state, name, held, fix_run=is_fix_run(name) and name in known)
+            if not is_fix_run(name) or name not in known:
+                _hold(state / "sessions" / name / LOG_NAME, name, held)
         gone = state / _DELETED
         gone.mkdir(mode=0o700, exist_ok=True)
         for name in names:
@@ -103,13 +104,11 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
     )
 
 
-def _hold(state: Path, name: str, held: ExitStack, *, fix_run: bool) -> None:
+def _hold(log: Path, name: str, held: ExitStack) -> None:
     """Lock a session's log. Raises UsageError."""
-    if fix_run:
-        return
-    if not SESSION_ID.fullmatch(name) or not (state / "sessions" / name / LOG_NAME).is_file():
+    if not SESSION_ID.fullmatch(name) or not log.is_file():
         raise UsageError(f"There is no session {one_line(name)!r}. Nothing was deleted; ai-rails review lists them.")
-    descriptor = files.open_regular(str(state / "sessions" / name / LOG_NAME), os.O_RDONLY)
+    descriptor = files.open_regular(str(log), os.O_RDONLY)
     held.callback(os.close, descriptor)
     if not lock.acquire(descriptor):
         raise UsageError(f"Session {name} is running. Nothing was deleted; end it first.")
