@@ -27,6 +27,8 @@ CUT: Final = ("max_tokens", "cut")
 INTERRUPTED: Final = "The person interrupted your answer."
 #: Of a text that comes after too many others, so much is told in any case.
 _LEAST_CHARS: Final = 600
+#: Lines that are shown of a file that the gate changed.
+_REGION_LINES: Final = 60
 
 #: What is said of a command's changes that did not pass.
 KEPT_IN_SANDBOX: Final = (
@@ -59,13 +61,17 @@ FeedbackKind = Literal[
 ]
 
 
+#: The ids of the requests that a result is for.
+Ids = tuple[str, ...]
+
+
 class RequestResult(Struct, frozen=True):
     """The result of one or several requests, in words for the model.
 
     ``shows_secrets``: the agent may read keys and passwords in it.
     """
 
-    ids: tuple[str, ...]
+    ids: Ids
     kind: FeedbackKind
     text: str
     shows_secrets: bool = False
@@ -80,10 +86,10 @@ def syntax(refusal: Refusal, raw: str) -> RequestResult:
     """An unreadable request."""
     words = f"{refusal.message} {refusal.hint}".strip()
     shown, _ = head_and_tail(raw, 600)
+    text = say("model_retry", error=words, json=shown)
     if refusal.code == "patch":
         text = f"Human/System Feedback: {words} {say('nothing_written', 'en')}\n{shown}"
-        return RequestResult((refusal.request_id,), "syntax", text)
-    return RequestResult((refusal.request_id,), "syntax", say("model_retry", error=words, json=shown))
+    return RequestResult((refusal.request_id,), "syntax", text)
 
 
 def unread(refusal: Refusal) -> RequestResult:
@@ -105,7 +111,7 @@ def essence(message: str) -> str:
 
 
 def edit(
-    ids: tuple[str, ...],
+    ids: Ids,
     refusals: Sequence[Refusal],
     edits: Sequence[EditResult] = (),
     closed: Collection[str] = (),
@@ -124,7 +130,7 @@ def edit(
     return RequestResult(ids, "edit", "\n".join(lines))
 
 
-def same(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
+def same(ids: Ids, refusals: Sequence[Refusal]) -> RequestResult:
     """Edits that change nothing."""
     files = ", ".join(dict.fromkeys(one_line(refusal.path) for refusal in refusals if refusal.path))
     text = (
@@ -133,7 +139,7 @@ def same(ids: tuple[str, ...], refusals: Sequence[Refusal]) -> RequestResult:
     return RequestResult(ids, "same", f"{text} still missing.")
 
 
-def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -> RequestResult:
+def gate(ids: Ids, verdict: Verdict, closed: Collection[str] = ()) -> RequestResult:
     """New findings, without lines of ``closed`` files."""
     told = verdict.blocking[: limits.FINDINGS_TOLD]
     summary = ", ".join(dict.fromkeys(f"{finding.rule} {one_line(finding.message, 60)}" for finding in told[:3]))
@@ -144,9 +150,8 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
     ]
     for finding in told:
         lines.append(_finding(finding))
-        change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
-        if change and finding.path not in closed:
-            shown = _window(change, finding)
+        if finding.path not in closed:
+            shown = _window(verdict, finding)
             lines += shown if (unmarked := [line[3:] for line in shown]) not in seen else []
             seen.append(unmarked)
     if hidden := len(verdict.blocking) - len(told):
@@ -157,7 +162,7 @@ def gate(ids: tuple[str, ...], verdict: Verdict, closed: Collection[str] = ()) -
     return RequestResult(ids, "gate", "\n".join(lines))
 
 
-def tests_failed(ids: tuple[str, ...], summary: str, output: str) -> RequestResult:
+def tests_failed(ids: Ids, summary: str, output: str) -> RequestResult:
     """A change, not written, that fails the project's tests."""
     text = (
         f"Human/System Feedback: The project's tests fail with your change. {say('nothing_written', 'en')} {summary}\n"
@@ -166,7 +171,7 @@ def tests_failed(ids: tuple[str, ...], summary: str, output: str) -> RequestResu
     return RequestResult(ids, "tests", text)
 
 
-def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool = False) -> RequestResult:
+def denied(ids: Ids, reason: str, *, stop: bool = False, again: bool = False) -> RequestResult:
     """A human's no; ``stop``: the session ends; ``again``: to the same as before."""
     text = reason.strip() or "Denied without a reason. Ask what is wanted, or propose something else."
     if again:
@@ -175,28 +180,28 @@ def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False, again: bool
     return RequestResult(ids, "aborted" if stop else "denied", text)
 
 
-def kept_back(ids: tuple[str, ...], tool_name: str, reason: str, *, stop: bool = False) -> RequestResult:
+def kept_back(ids: Ids, tool_name: str, reason: str, *, stop: bool = False) -> RequestResult:
     """A tool's result kept from the agent."""
     text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. "
     return RequestResult(ids, "aborted" if stop else "denied", text + (reason.strip() or "No reason was given."))
 
 
-def skipped(ids: tuple[str, ...], why: str) -> RequestResult:
+def skipped(ids: Ids, why: str) -> RequestResult:
     """A sound request after an earlier failure."""
     return RequestResult(ids, "skipped", f"Not run: {why} Send it again when that is solved.")
 
 
-def stale(ids: tuple[str, ...], message: str) -> RequestResult:
+def stale(ids: Ids, message: str) -> RequestResult:
     """The file changed between look and write."""
     return RequestResult(ids, "edit", f"Human/System Feedback: {message} Read the file again and send the edit again.")
 
 
-def unwritable(ids: tuple[str, ...], message: str) -> RequestResult:
+def unwritable(ids: Ids, message: str) -> RequestResult:
     """The disk or folder refused the change."""
     return RequestResult(ids, "failed", f"Human/System Feedback: The change could not be written. {message}")
 
 
-def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
+def hindered(ids: Ids, doing: str) -> RequestResult:
     """An obstacle that only the operator can remove."""
     return RequestResult(
         ids,
@@ -206,7 +211,7 @@ def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
     )
 
 
-def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
+def internal(ids: Ids, doing: str) -> RequestResult:
     """An internal error, without details."""
     return RequestResult(
         ids,
@@ -217,7 +222,7 @@ def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
 
 
 def applied(
-    ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str], closed: Collection[str] = ()
+    ids: Ids, written: ChangeSet, verdict: Verdict, notes: Sequence[str], closed: Collection[str] = ()
 ) -> RequestResult:
     """Changes on disk, and where they differ from the agent's, apart from ``closed`` files."""
     verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
@@ -233,7 +238,7 @@ def applied(
     return RequestResult(ids, "result", "\n".join(lines))
 
 
-def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str = "") -> RequestResult:
+def result(ids: Ids, tool_name: str, outcome: ToolResult, kept: str = "") -> RequestResult:
     """A tool's result, marked as data; ``kept`` is the log's text."""
     body, left_out = head_and_tail(outcome.text, limits.FEEDBACK_CHARS)
     status = "" if outcome.ok else " (failed)"
@@ -246,15 +251,15 @@ def result(ids: tuple[str, ...], tool_name: str, outcome: ToolResult, kept: str 
     return RequestResult(ids, "result" if outcome.ok else "failed", text)
 
 
-def known(ids: tuple[str, ...], tool_name: str, times: int) -> RequestResult:
-    """The same look with the same result, for the ``times``-th time."""
+def known(ids: Ids, tool_name: str, times: int) -> RequestResult:
+    """A look with the same result, ``times`` times by now."""
     text = f"Result of {tool_name}: unchanged since you asked for it; you have it above."
     if times > 1:
         text += f" You have asked {times + 1} times. What is missing is your change: send it, or say why there is none."
     return RequestResult(ids, "result", text)
 
 
-def in_doubt(ids: tuple[str, ...], tool_name: str) -> RequestResult:
+def in_doubt(ids: Ids, tool_name: str) -> RequestResult:
     """An interrupted tool, never run again by itself."""
     return RequestResult(
         ids,
@@ -302,7 +307,7 @@ def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult
     return RequestResult(tuple(request.id for request in requests), "failed", text)
 
 
-def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
+def not_looked_at(ids: Ids) -> RequestResult:
     """Further refused blocks."""
     return RequestResult(
         ids,
@@ -312,7 +317,7 @@ def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
     )
 
 
-def masked(ids: tuple[str, ...]) -> RequestResult:
+def masked(ids: Ids) -> RequestResult:
     """An interrupted answer whose secret the log does not keep."""
     text = (
         "AI-Rails was interrupted before your answer was executed, and it held a secret, which the log does "
@@ -340,14 +345,12 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     Each call in ``native`` (request id to provider's call id) gets its own result, as providers demand.
     """
     parts: list[MessagePart] = []
-    told: set[int] = set()
-    texts = [*_within_bounds([outcome.text for outcome in outcomes])]
+    shown = [*_within_bounds(outcomes)]
     for request_id, call_id in native.items():
-        mine = [index for index, outcome in enumerate(outcomes) if request_id in outcome.ids]
-        told.update(mine)
-        text = "\n\n".join(texts[index] for index in mine) or "Not run."
-        parts.append(NativeResult(call_id, text, is_error=not all(outcomes[index].ok for index in mine)))
-    rest = [text for index, text in enumerate(texts) if index not in told]
+        mine = [outcome for outcome in shown if request_id in outcome.ids]
+        text = "\n\n".join(outcome.text for outcome in mine) or "Not run."
+        parts.append(NativeResult(call_id, text, is_error=not all(outcome.ok for outcome in mine)))
+    rest = [outcome.text for outcome in shown if native.keys().isdisjoint(outcome.ids)]
     if answer.stop_reason in CUT:
         rest.append(cut_off(answer))
     if rest:
@@ -355,12 +358,14 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     return Message("user", tuple(parts))
 
 
-def _within_bounds(texts: Sequence[str]) -> Iterator[str]:
+def _within_bounds(outcomes: Sequence[RequestResult]) -> Iterator[RequestResult]:
     room = limits.ANSWER_FEEDBACK_CHARS
-    for text in texts:
-        shown, left_out = head_and_tail(text, max(room, _LEAST_CHARS))
-        room -= len(shown)
-        yield f"{shown}\n[Your answer asked for too much at once; ask for this again.]" if left_out else shown
+    for outcome in outcomes:
+        text, left_out = head_and_tail(outcome.text, max(room, _LEAST_CHARS))
+        room -= len(text)
+        if left_out:
+            text += "\n[Your answer asked for too much at once; ask for this again.]"
+        yield replace(outcome, text=text)
 
 
 def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
@@ -386,13 +391,14 @@ def _finding(finding: Finding) -> str:
     return f"{place} {finding.rule}{inside} {one_line(finding.with_remedy, 600)}"
 
 
-def _window(change: FileChange, finding: Finding) -> list[str]:
-    decoded = decode_text(change.after or b"")
+def _window(verdict: Verdict, finding: Finding) -> list[str]:
+    change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
+    decoded = decode_text(change.after or b"") if change else None
     shown = window(finding, decoded.text) if decoded else ""
     return [f"  {line}" for line in shown.splitlines()]
 
 
-def _changed_region(change: FileChange, most: int = 60) -> list[str]:
+def _changed_region(change: FileChange) -> list[str]:
     sent = decode_text(change.proposed or b"")
     written = decode_text(change.after or b"")
     if sent is None or written is None:
@@ -401,8 +407,8 @@ def _changed_region(change: FileChange, most: int = 60) -> list[str]:
     new = written.text.split("\n")
     touched = line_diff(old, new).changed
     shown = [f"{n + 1:4} | {new[n]}" for block in touched for n in range(block.new_start, block.new_end)]
-    more = [f"… {len(shown) - most} more lines"] if len(shown) > most else []
-    return [f"{change.path}:", *shown[:most], *more]
+    more = len(shown) - _REGION_LINES
+    return [f"{change.path}:", *shown[:_REGION_LINES], *([f"… {more} more lines"] if more > 0 else [])]
 
 
 def _fixes(verdict: Verdict) -> str:
@@ -415,8 +421,7 @@ def host_page(verdict: Verdict, opening: str, closing: str) -> str:
     lines = []
     room = limits.HOST_PAGE_CHARS - len(opening) - len(closing) - 60
     for number, finding in enumerate(told):
-        change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
-        shown = [_finding(finding), *(_window(change, finding) if change and number < 3 else [])]
+        shown = [_finding(finding), *(_window(verdict, finding) if number < 3 else [])]
         text = "\n".join(shown)
         text = text if len(text) <= room or number else text[:room]
         if len(text) > room:
