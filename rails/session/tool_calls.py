@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -33,7 +33,11 @@ from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 from rails.tools import validate
 
+#: A request, or why a block is none.
+Item = RawRequest | Refusal
 BlockVerdict = Literal["passed", "corrected", "failed"]
+#: The place of a call that is no part of the text.
+_NOWHERE: Final = (-1, -1)
 
 
 class CheckedCalls(Struct, frozen=True):
@@ -50,33 +54,31 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
     requests: list[ToolRequest] = []
     outcomes: list[RequestResult] = []
     whole = answer.stop_reason in NORMAL_STOPS
-    refused = found.refusals[: limits.BLOCKS_TOLD]
-    items: list[RawRequest | Refusal] = [*(found.requests if whole else ()), *refused]
+    items: list[Item] = [
+        *(found.requests if whole else ()),
+        *found.refusals[: limits.BLOCKS_TOLD],
+    ]
     for item in sorted(items, key=lambda item: _place(found, item)):
-        request_id = item.id if isinstance(item, RawRequest) else item.request_id
-        refusals = attempted(context.publish, (request_id,), "a request was checked", partial(_judge, context, item))
-        if isinstance(refusals, RequestResult):
-            context.publish(_block(item, found.blocks.get(request_id), "failed"))
-            outcomes.append(refusals)
-            continue
-        place = found.blocks.get(request_id)
+        request_id = _id(item)
         quote = _quote(answer, found, request_id)
-        if isinstance(refusals, ToolRequest):
-            context.publish(ToolRequestValidated(refusals.id, refusals.tool_name, refusals.coerced))
-            repaired = refusals.raw and refusals.raw.repairs
-            context.publish(_block(item, place, "corrected" if repaired else "passed"))
-            requests.append(refusals)
-            continue
-        corrected = _corrected(context, request_id, quote, refusals)
-        context.publish(_block(item, place, "corrected" if corrected else "failed"))
-        if corrected:
+        judged = attempted(context.publish, (request_id,), "a request was checked", partial(_judge, context, item))
+        verdict: BlockVerdict = "failed"
+        refusals: Sequence[Refusal] = ()
+        if isinstance(judged, RequestResult):
+            outcomes.append(judged)
+        elif isinstance(judged, ToolRequest):
+            context.publish(ToolRequestValidated(judged.id, judged.tool_name, judged.coerced))
+            verdict = "corrected" if judged.raw and judged.raw.repairs else "passed"
+            requests.append(judged)
+        elif corrected := _corrected(context, request_id, quote, judged):
+            verdict = "corrected"
             requests.append(corrected)
-            continue
-        context.publish(ToolRequestValidationFailed(request_id, tuple(refusals)))
-        if isinstance(item, Refusal):
-            outcomes.append(feedback.unread(item) if item.code == "unread" else feedback.syntax(item, quote))
         else:
-            outcomes.append(feedback.schema(request_id, refusals))
+            refusals = judged
+            outcomes.append(_refused(item, judged, quote))
+        context.publish(_block(item, found, verdict))
+        if refusals:
+            context.publish(ToolRequestValidationFailed(request_id, tuple(refusals)))
     if found.requests and not whole:
         outcomes.append(_held_back(context, answer, found))
     if more := found.refusals[limits.BLOCKS_TOLD :]:
@@ -84,9 +86,15 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
     return CheckedCalls(tuple(requests), tuple(outcomes))
 
 
+def _refused(item: Item, refusals: Sequence[Refusal], quote: str) -> RequestResult:
+    if isinstance(item, RawRequest):
+        return feedback.schema(item.id, refusals)
+    return feedback.unread(item) if item.code == "unread" else feedback.syntax(item, quote)
+
+
 def _held_back(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> RequestResult:
     for one in found.requests:
-        context.publish(_block(one, found.blocks.get(one.id), "failed"))
+        context.publish(_block(one, found, "failed"))
         message = f"The request of {one.tool_name!r} was not run: the answer stopped with '{answer.stop_reason}'."
         refusal = Refusal("unterminated", message, "Send it again.", one.start, one.end, request_id=one.id)
         context.publish(ToolRequestValidationFailed(one.id, (refusal,)))
@@ -120,28 +128,33 @@ def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
         return ()
     lists = [value for value in raw.parameters.values() if isinstance(value, list)]
     items = [item for value in lists for item in value if isinstance(item, dict)]
-    named = [next((item[key] for key in PATH_KEYS if key in item), None) for item in items]
+    named = [item.get(key) for item in items for key in PATH_KEYS]
     return tuple(dict.fromkeys(path for path in named if isinstance(path, str) and path))
 
 
-def _block(item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: BlockVerdict) -> ToolBlock:
+def _block(item: Item, found: ParsedAnswer, verdict: BlockVerdict) -> ToolBlock:
     known = item if isinstance(item, RawRequest) else None
     path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
     inner = _inner_paths(known) if known else ()
+    start, end = found.blocks.get(_id(item), _NOWHERE)
     return ToolBlock(
-        id=item.id if isinstance(item, RawRequest) else item.request_id,
+        id=_id(item),
         tool=known.tool_name if known else "",
         path=path if isinstance(path, str) and path else inner[0] if inner else "",
-        start=place[0] if place else -1,
-        end=place[1] if place else -1,
-        content=known.raw if known and not place else "",
+        start=start,
+        end=end,
+        content=known.raw if known and start < 0 else "",
         passed=verdict == "passed",
         corrected=verdict == "corrected",
         verdict=verdict,
     )
 
 
-def _judge(context: TurnContext, item: RawRequest | Refusal) -> ToolRequest | Sequence[Refusal]:
+def _id(item: Item) -> str:
+    return item.id if isinstance(item, RawRequest) else item.request_id
+
+
+def _judge(context: TurnContext, item: Item) -> ToolRequest | Sequence[Refusal]:
     if isinstance(item, Refusal):
         return (item,)
     context.publish(McpRequestFormulated(item))
@@ -163,8 +176,8 @@ def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequ
     return result.request
 
 
-def _place(found: ParsedAnswer, item: RawRequest | Refusal) -> tuple[bool, int]:
-    start, _ = found.blocks.get(item.id if isinstance(item, RawRequest) else item.request_id, (-1, -1))
+def _place(found: ParsedAnswer, item: Item) -> tuple[bool, int]:
+    start, _ = found.blocks.get(_id(item), _NOWHERE)
     return start < 0, start
 
 
