@@ -33,6 +33,10 @@ _NOT_LOOKED_INTO: Final = _SKIPPED | {".git", ".rails", ".venv"}
 _MOST_ENTRIES: Final = 500_000
 
 
+#: A file's bytes, or why they cannot be compared; ``None``: there is no file.
+Content = bytes | str | None
+
+
 class ProjectSnapshot(Struct, frozen=True):
     """Commit ``head`` ("" without git), digests of ``files`` and of git's ``ignores``.
 
@@ -90,12 +94,13 @@ class ProjectChanges:
             if name.startswith(".rails/"):
                 continue
             data = self._read(name)
-            small = isinstance(data, bytes) and len(data) <= min(_FILE_BYTES, room)
-            if isinstance(data, bytes) and small:
+            if data is None:
+                kept[name] = None
+            elif isinstance(data, str) or len(data) > min(_FILE_BYTES, room):
+                kept[name] = ""
+            else:
                 room -= len(data)
                 kept[name] = self.keep(data)
-            else:
-                kept[name] = None if data is None else ""
         own = listing.own_ignore_files(self.project) if head else ()
         return ProjectSnapshot(head, kept, {str(file): self.keep(file.read_bytes()) for file in own if file.is_file()})
 
@@ -173,22 +178,20 @@ class ProjectChanges:
             return self.kept(digest) if digest else None
         return contents(root, snapshot.head, [within := file.relative_to(root).as_posix()])[within]
 
-    def _before(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> dict[str, bytes | str | None]:
-        found: dict[str, bytes | str | None] = {}
-        committed = []
-        for name in names:
-            if name not in snapshot.files:
-                committed.append(name)
+    def _before(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> dict[str, Content]:
+        found: dict[str, Content] = {}
+        for name, digest in snapshot.files.items():
+            if digest is None:
+                found[name] = None
                 continue
-            digest = snapshot.files[name]
-            data = self.kept(digest) if digest else None
-            lost = "it was too large to be kept" if digest == "" else "what it was is not kept any more"
-            found[name] = None if digest is None else data if data is not None else lost
+            data = self.kept(digest) if digest else "it was too large to be kept"
+            found[name] = "what it was is not kept any more" if data is None else data
+        committed = [name for name in names if name not in found]
         if snapshot.head not in ("", EMPTY_TREE) and committed:
             found |= contents(self.project, snapshot.head, committed)
         return found
 
-    def _read(self, name: str) -> bytes | str | None:
+    def _read(self, name: str) -> Content:
         path = parse_path(name)
         if isinstance(path, Refusal) or str(path) != name:  # on Linux a backslash may be part of a name
             return "its name is none that AI-Rails works with"
