@@ -62,7 +62,7 @@ class ResumeState(Struct, frozen=True):
     turns: int = 0
     messages: tuple[Message, ...] = ()
     pending: ModelAnswer | None = None
-    done: Mapping[str, RequestResult] | None = None
+    done: Mapping[str, RequestResult] = field(default_factory=dict)
     codes: tuple[tuple[str, ...], ...] = ()
     seen: Mapping[str, str] = field(default_factory=dict)
     ended: bool = False
@@ -91,7 +91,7 @@ def resume_state(records: Sequence[Record], hash_of: HashOf) -> ResumeState:
     """Fold the records of a session. Raises UsageError without a session's start."""
     state = _folded(records)
     for begun in state.begun.values():
-        state = replace(state, done={**(state.done or {}), **_interrupted(begun, hash_of)})
+        state = replace(state, done={**state.done, **_interrupted(begun, hash_of)})
     return replace(
         state, records=tuple(records), seconds=sum(worked(one.timestamp, other) for one, other in pairwise(records))
     )
@@ -128,13 +128,11 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
         case LlmCall(tokens=tokens):
             return replace(state, asked_tokens=tokens)
         case ContextReduced() as step:
-            return replace(
-                state, messages=reduced(state.messages, step), used=(*state.used, (record.llm_model_used, step.usage))
-            )
+            return _used(replace(state, messages=reduced(state.messages, step)), record, step.usage)
         case LlmResponse() as event:
             return _answered(state, record, event)
         case CorrectionEvent(usage=usage) | OverseerAlert(usage=Usage() as usage):
-            return replace(state, used=(*state.used, (record.llm_model_used, usage)))
+            return _used(state, record, usage)
         case FeedbackSent() as event:
             return _replied(state, record, event)
         case ExecutionStarted() as event:
@@ -190,7 +188,11 @@ def _answered(state: ResumeState, record: Record, event: LlmResponse) -> ResumeS
     answers = {**state.answers, key: state.answers.get(key, 0) + 1}
     state = replace(state, pending=answer, done={}, begun={}, turns=count, taken=state.taken + 1, answers=answers)
     state = replace(state, measured=Measured(state.asked_tokens, answer.usage.prompt_tokens))
-    return replace(state, used=(*state.used, (record.llm_model_used, answer.usage)))
+    return _used(state, record, answer.usage)
+
+
+def _used(state: ResumeState, record: Record, usage: Usage) -> ResumeState:
+    return replace(state, used=(*state.used, (record.llm_model_used, usage)))
 
 
 def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeState:
@@ -210,7 +212,7 @@ def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeS
 
 def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
     begun = {ids: one for ids, one in state.begun.items() if ids != event.ids}
-    done = {**(state.done or {}), **_carried_out(event)}
+    done = {**state.done, **_carried_out(event)}
     seen = {**state.seen, **_saw(event)}
     return replace(state, begun=begun, done=done, seen=seen)
 
