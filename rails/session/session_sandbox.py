@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 #: What is typed, word for word, where nothing contains a command.
 SENTENCE: Final = "let commands run as me"
+_TOOLS: Final = (RUN_COMMAND.name, RUN_TESTS.name)
 _SECONDS: Final = 120.0
 _NO_TESTS: Final = (
     "Nothing says how this project is tested: there is no pytest configuration, no test script in package.json, no "
@@ -68,15 +69,11 @@ class ContainedRuns(Struct):
             self.publish(SandboxFound(self.found.level, str(self.found), self.found.why))
         return self.found
 
-    def is_one(self, tool: str) -> bool:
-        """Return whether a tool runs here."""
-        return tool in (RUN_COMMAND.name, RUN_TESTS.name)
-
     def holds(self, definition: Definition | None) -> bool:
         """Return whether the sandbox has the tool's program."""
         transport = definition.transport if definition else None
         own = isinstance(transport, Command | Mcp) and transport.contained
-        return own or bool(definition and self.is_one(definition.tool_name))
+        return own or bool(definition and definition.tool_name in _TOOLS)
 
     def notes(self, definition: Definition | None) -> tuple[str, ...]:
         """Return a card's sandbox lines."""
@@ -102,7 +99,7 @@ class ContainedRuns(Struct):
         """
         from rails.sandbox.values import NONE
 
-        if not self.is_one(tool) or self.label.level != NONE or self.unlocked:
+        if tool not in _TOOLS or self.label.level != NONE or self.unlocked:
             return ""
         why = f"Commands are not contained here ({self.label.why}), so {tool} is off."
         if self.human is not None:
