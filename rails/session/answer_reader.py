@@ -68,10 +68,13 @@ class AnswerReader:
     def finish(self, answer: ModelAnswer) -> ParsedAnswer | RequestResult:
         """Return ``answer``'s requests, or words for its author after an internal error."""
         found: list[ParsedAnswer] = []
+
+        def end() -> None:
+            found.append(self._parser.flush(answer.stop_reason, answer.message.calls))
+            self._pass_on(found[0].late)
+
         if self._fault is None:
-            self._read(lambda: found.append(self._parser.flush(answer.stop_reason, answer.message.calls)))
-        if self._fault is None:
-            self._read(lambda: self._pass_on(found[0].late))
+            self._read(end)
         return self._fault or found[0]
 
     def _read(self, step: Callable[[], None]) -> None:

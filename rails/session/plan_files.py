@@ -65,7 +65,7 @@ def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
     Raises NameTaken, UsageError for an invalid name, and WorkspaceError; nothing existing is changed.
     """
     folder = project / "output" / PLACES[kind][0] / checked_name(name)
-    if folder.exists() or folder.is_symlink():
+    if os.path.lexists(folder):
         raise NameTaken(folder)
     facts = {
         "name": name,
@@ -121,7 +121,7 @@ def save_plan(found: PlanFile, text: str) -> Path:
     """Put the plan beside ``found``, as the kind's first or named by time."""
     assert found.kind is not None, "only a kick-off has a place for a plan"
     file = found.path.parent / PLACES[found.kind][2]
-    if file.exists() or file.is_symlink():
+    if os.path.lexists(file):
         file = file.with_name(datetime.now(UTC).strftime("planning_output_%Y%m%d_%H%M%S_%f.md"))
     return _write(file, f"{text.rstrip()}\n", found.path.parent)
 
