@@ -49,7 +49,7 @@ from rails.projections.live import Live
 from rails.session.answer_reader import read_whole
 from rails.session.feedback import RequestResult
 from rails.session.job import Ending, SessionJob, log_session_start
-from rails.session.open_session import OpenSession, both
+from rails.session.open_session import OpenSession, Watcher, both
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
 from rails.session.session_sandbox import ran_contained
@@ -241,7 +241,7 @@ class Proposals(Struct, dict=True):
     agents: dict[str, Agent]
     approver: Approver
     gate: Gate
-    watch: Callable[[Record], object] = field(default=lambda _: None)
+    watch: Watcher = field(default=lambda _: None)
     author: str = "saved answer"
     became: list[ApplyStatus] = field(default_factory=list)
     wrote: bool = False

@@ -31,6 +31,9 @@ from rails.session.session_sandbox import ContainedRuns
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
+#: Gets each record of a session once it is logged.
+Watcher = Callable[[Record], object]
+
 
 class OpenSession(Struct, dict=True):
     """A session over a project; ``watch`` gets each record once logged, ``records`` include the resumed ones."""
@@ -41,7 +44,7 @@ class OpenSession(Struct, dict=True):
     agents: Mapping[str, Agent]
     model_for: Callable[[str], Model]
     approver: Approver
-    watch: Callable[[Record], object] = field(default=lambda _: None)
+    watch: Watcher = field(default=lambda _: None)
     on_text: Callable[[str], object] = field(default=lambda _: None)
     #: Asked again and again while an agent works: it raises KeyboardInterrupt where a person wants the agent stopped.
     check: Callable[[], object] = field(default=lambda: None)
@@ -147,7 +150,7 @@ def choose_protocol(job: SessionJob, agent: Agent, model: Model) -> ProtocolChoi
     return choose(wanted, model.provider, model.name, local=model.local)
 
 
-def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
+def both(first: Watcher, second: Watcher) -> Watcher:
     """Return a watcher that shows each record to two."""
 
     def watch(record: Record) -> None:
