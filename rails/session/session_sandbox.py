@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: What is typed, word for word, where nothing contains a command.
 SENTENCE: Final = "let commands run as me"
+#: What a tool is called with.
+Parameters = Mapping[str, Json]
 _TOOLS: Final = (RUN_COMMAND.name, RUN_TESTS.name)
 _SECONDS: Final = 120.0
 _NO_TESTS: Final = (
@@ -114,7 +116,7 @@ class ContainedRuns(Struct):
             self.unlocked = ask(self.human, self.publish, question).answer == SENTENCE
         return "" if self.unlocked else f"{why} Only the user can switch it on. Nothing was run."
 
-    def runners(self) -> Mapping[str, Callable[[Mapping[str, Json], Path], ToolResult]]:
+    def runners(self) -> Mapping[str, Callable[[Parameters, Path], ToolResult]]:
         """Return the built-in tools' runners, for ``Registry.with_runners``."""
         return {RUN_COMMAND.name: self._command, RUN_TESTS.name: self._tests}
 
@@ -202,14 +204,14 @@ class ContainedRuns(Struct):
         self._layer.restrictions = now
         return self._layer
 
-    def _command(self, parameters: Mapping[str, Json], _project: Path) -> ToolResult:
+    def _command(self, parameters: Parameters, _project: Path) -> ToolResult:
         from rails.sandbox.places import shell_line
 
         command = parameters.get("command")
         argv = shell_line(command if isinstance(command, str) else [str(word) for word in _list(command)])
         return self._answer(RUN_COMMAND.name, argv, parameters)
 
-    def _tests(self, parameters: Mapping[str, Json], _project: Path) -> ToolResult:
+    def _tests(self, parameters: Parameters, _project: Path) -> ToolResult:
         from rails.tools.project_tests import command_for_tests
 
         argv = command_for_tests(self.project)
@@ -219,9 +221,10 @@ class ContainedRuns(Struct):
         between = ("--",) if more and argv[0] == "npm" else ()
         return self._answer(RUN_TESTS.name, (*argv, *between, *more), parameters)
 
-    def _answer(self, tool: str, argv: Sequence[str], parameters: Mapping[str, Json]) -> ToolResult:
-        seconds = float(str(parameters.get("timeout", _SECONDS)))
-        folder = str(parameters.get("folder", "."))
+    def _answer(self, tool: str, argv: Sequence[str], parameters: Parameters) -> ToolResult:
+        seconds = parameters.get("timeout")
+        folder = parameters.get("folder")
+        given = float(seconds) if isinstance(seconds, int | float) else _SECONDS
         try:
             result = self.run(argv, seconds, folder)
         except CheckError as error:
