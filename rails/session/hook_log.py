@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, ModelAnswer, NativeCall
 from rails.core.errors import LogBusyError, RailsError
@@ -27,31 +29,33 @@ from rails.session.project import state_of
 _LOG_SECONDS: Final = 5.0
 
 
-class HostedLog:
+class HostedLog(Struct):
     """The log of one hosted session, begun with the first event.
 
     Every method raises RailsError where the log cannot be opened or written.
     """
 
-    def __init__(self, project: Path, name: str, host: str, model: str) -> None:
-        self._project = project
-        self._name = name
-        self._host = host
-        self._model = model
-        self._task = f"what {host} was asked to do"
-        self._log: SessionLog | None = None
+    project: Path
+    name: str
+    host: str
+    model: str
+    task: str = ""
+    _log: SessionLog | None = None
+
+    def __post_init__(self) -> None:
+        self.task = f"what {self.host} was asked to do"
 
     def engaged(self, prompt: str) -> None:
         """A person's prompt to the host."""
-        self._task = one_line(prompt, 1_000) or self._task
-        self.publish(AgentEngage(self._host, self._task, prompt, "", ()))
+        self.task = one_line(prompt, 1_000) or self.task
+        self.publish(AgentEngage(self.host, self.task, prompt, "", ()))
 
     def turn(self, number: int, call_id: str, tool: str, given: Mapping[str, Json]) -> None:
         """Begin a turn: one call of the host's model."""
-        host = self._host
+        host = self.host
         name = one_line(tool, 60)
         native = NativeCall(call_id, tool, json.dumps(dict(given), ensure_ascii=False))
-        answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self._model)
+        answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self.model)
         self.publish(LlmCall(f"{host} asks for {name}", 0, number))
         self.publish(LlmResponse.of(f"{host}: {name}", answer))
         self.publish(McpRequestFormulated(RawRequest(call_id, tool, dict(given), dialect="native")))
@@ -60,11 +64,11 @@ class HostedLog:
         """Log the host's write; return whether it is now an undoable step."""
         title = changes_in_words(part.files())
         try:
-            applied = record_written(part, self._project, StepFacts(self._name, f"{self._host}: {title}"))
+            applied = record_written(part, self.project, StepFacts(self.name, f"{self.host}: {title}"))
         except RailsError as error:
             self.publish(ErrorEvent("What was written is not in the history", str(error)))
             return False
-        said = f"{title}, by {self._host}"
+        said = f"{title}, by {self.host}"
         self.publish(
             ToolExecutionResult(
                 ids=(), ok=True, text=said, changes=part.files(), facts={"diff": part.diff()}, duration_ms=0.0
@@ -88,19 +92,19 @@ class HostedLog:
         if self._log is None:
             self._log = self._open()
             if self._log.is_new:
-                job = SessionJob(self._project, ((self._host, self._task),), approve="host")
-                log_session_start(job, self._log, self._model)
-        self._log.append(event, self._host, self._model)
+                job = SessionJob(self.project, ((self.host, self.task),), approve="host")
+                log_session_start(job, self._log, self.model)
+        self._log.append(event, self.host, self.model)
 
     def _open(self) -> SessionLog:
-        """Wait for a process that is about to close the log."""
-        state = state_of(self._project)
+        """Wait for a process that is just leaving it."""
+        state = state_of(self.project)
         until = time.monotonic() + _LOG_SECONDS
         while True:
             try:
-                if (state / "sessions" / self._name).is_dir():
-                    return SessionLog.reopen(state, self._name)
-                return SessionLog.create(state, session_id=self._name)
+                if (state / "sessions" / self.name).is_dir():
+                    return SessionLog.reopen(state, self.name)
+                return SessionLog.create(state, session_id=self.name)
             except LogBusyError:
                 if time.monotonic() > until:
                     raise

@@ -78,12 +78,11 @@ class GitStatus:
             self._asked.close()
 
 
-class ProjectChanges:
+class ProjectChanges(Struct, frozen=True):
     """Snapshots of one project; ``store`` keeps contents by digest."""
 
-    def __init__(self, project: Path, store: Path) -> None:
-        self.project = project
-        self.store = store
+    project: Path
+    store: Path
 
     def take(self, status: GitStatus | None = None) -> ProjectSnapshot:
         """Keep the present state; ``status`` is fresh. Raises RailsError."""
