@@ -130,7 +130,7 @@ class _Comparison:
                 pending.append(index)
             elif not (self.old_is_broken or _taken(self.by_line, key)):
                 fresh.add(index)
-        left = self._left_over()
+        left = [found for found in self.old.findings if _taken(self.by_line, _placed(found))]
         moved = Counter(identity(found, self.old.lines) for found in left)
         pending = [index for index in pending if not _taken(moved, identity(self.new.findings[index], self.new.lines))]
         lines = self._lines_by_rule(left, moved)
@@ -146,9 +146,6 @@ class _Comparison:
             return 0  # what has no extent at the beginning is about the file
         # A position after the last line (end of file) belongs to the last line.
         return self.map[min(index, len(self.map) - 1)] if self.map else -1
-
-    def _left_over(self) -> list[Finding]:
-        return [found for found in self.old.findings if _taken(self.by_line, _placed(found))]
 
     def _lines_by_rule(self, left: Iterable[Finding], moved: Counter[Identity]) -> _Lines:
         """Of equal lines the last stay."""
