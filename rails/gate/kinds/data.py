@@ -64,7 +64,7 @@ def _check(path: str, data: bytes, context: CheckContext) -> DataFindings:
     suffix = suffix_of(path)
     if suffix == ".json5":
         return (), NotChecked(path, "data", "there is no check for JSON5", required=False)
-    if suffix not in _YAML and suffix not in _TOML:
+    if suffix in _JSON:
         return json_findings(path, data, context)
     text, missing = _text(path, data)
     if missing is not None:
@@ -93,7 +93,7 @@ def json_findings(path: str, data: bytes, context: CheckContext) -> DataFindings
         return (), missing
     if suffix_of(path) in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text)), None
-    commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2]) is not None
+    commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2])
     source = _COMMENT.sub(_blank, text) if commented else text
     value, findings = parse_json(path, source)
     if findings:
