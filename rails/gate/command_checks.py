@@ -29,7 +29,7 @@ from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 
 #: Files by path; ``None``: there is none.
-Contents = Mapping[str, bytes | None]
+_Contents = Mapping[str, bytes | None]
 #: What is kept of what a command prints: its findings are read from it.
 _OUTPUT_BYTES: Final = 16_000_000
 
@@ -47,8 +47,8 @@ class CommandFailedError(CheckError):
 def findings_of_command(
     command: CheckCommand,
     project: Path,
-    before: Contents,
-    after: Contents,
+    before: _Contents,
+    after: _Contents,
     *,
     compared: bool = True,
 ) -> list[Finding]:
@@ -77,7 +77,7 @@ def findings_of_command(
     return marked
 
 
-def _content(project: Path, path: str, contents: Contents) -> bytes:
+def _content(project: Path, path: str, contents: _Contents) -> bytes:
     if path in contents:
         return contents[path] or b""
     place = project / path
@@ -90,8 +90,8 @@ def _content(project: Path, path: str, contents: Contents) -> bytes:
 def run_check_command(
     command: CheckCommand,
     project: Path,
-    contents: Contents,
-    before: Contents | None = None,
+    contents: _Contents,
+    before: _Contents | None = None,
 ) -> list[Finding]:
     """Run ``command`` in the sandbox with ``contents`` in place. Raises CheckError when it fails.
 
@@ -153,8 +153,8 @@ def _coverage(
     command: CheckCommand,
     low: str,
     layer: Layer,
-    before: Contents | None,
-    after: Contents,
+    before: _Contents | None,
+    after: _Contents,
 ) -> Iterator[Finding]:
     report = layer.read(coverage.REPORT)
     if report is None:

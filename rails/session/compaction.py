@@ -16,7 +16,7 @@ from rails.core.text import head_and_tail, one_line
 from rails.models.model import Model
 from rails.session import context_window as window
 from rails.session import escalation
-from rails.session.context_window import Conversation, Measured
+from rails.session.context_window import Measured, Messages
 from rails.session.escalation import Tried
 from rails.session.turn_context import TurnContext, whole_answer
 
@@ -51,13 +51,13 @@ class ModelWindow:
         self.tokens = self.said[model] = limit or self.tokens // 2
         self.measured = Measured(thought, max(self.measured.tokens(thought), self.tokens))
 
-    def thought(self, context: TurnContext, messages: Conversation) -> int:
+    def thought(self, context: TurnContext, messages: Messages) -> int:
         """Return a prompt's estimated tokens, uncorrected; 0 where the window is unknown."""
         if not self.tokens:
             return 0
         return window.estimate(context.system, context.tools, ()) + sum(self._sizes.of(messages))
 
-    def fitted(self, context: TurnContext, messages: Conversation, tried: Tried) -> ContextReduced | None:
+    def fitted(self, context: TurnContext, messages: Messages, tried: Tried) -> ContextReduced | None:
         """Return the step that is due, published, or ``None``. Raises ModelError where none is enough."""
         if not self.tokens:
             return None
@@ -76,7 +76,7 @@ class ModelWindow:
         return step
 
     def step(
-        self, context: TurnContext, messages: Conversation, over: int, tried: Tried, *, page: bool = False
+        self, context: TurnContext, messages: Messages, over: int, tried: Tried, *, page: bool = False
     ) -> ContextReduced | None:
         """Publish and return a reduction by ``over`` tokens; ``None`` if impossible."""
         thought = window.estimate(context.system, context.tools, messages)
@@ -96,7 +96,7 @@ class ModelWindow:
         context.publish(step)
         return step
 
-    def _summary(self, context: TurnContext, tried: Sequence[Conversation]) -> tuple[str, Usage]:
+    def _summary(self, context: TurnContext, tried: Sequence[Messages]) -> tuple[str, Usage]:
         room = window.room(self.tokens, context.model.max_tokens)
         asked = [(*one[:-1], replace(one[-1], parts=(*one[-1].parts, TextPart(_ASK)))) for one in tried]
         fitting = (one for one in asked if self.tokens and self.measured.tokens(self.thought(context, one)) <= room)
@@ -109,7 +109,7 @@ class ModelWindow:
         return (said.message.text.strip() if said.stop_reason == "end_turn" else ""), said.usage
 
 
-def _page(messages: Conversation, kept_from: int, tried: Tried, summary: str, chars: int) -> str:
+def _page(messages: Messages, kept_from: int, tried: Tried, summary: str, chars: int) -> str:
     shown = "\n".join(part.text for one in messages[kept_from:] for part in one.parts if isinstance(part, TextPart))
     before = messages[0].text.partition(_SUMMARY)[2]
     parts = [

@@ -23,7 +23,7 @@ from rails.core.text import head_and_tail, one_line
 from rails.session.feedback import HEADER
 
 #: Messages, the oldest first.
-Conversation = Sequence[Message]
+Messages = Sequence[Message]
 #: Of the room for a conversation, the share at which a step is due and what it leaves; of that, what a page may take.
 _DUE: Final = 0.8
 _LEFT: Final = 0.4
@@ -76,7 +76,7 @@ def goal(fixed: int, room: int) -> int:
     return fixed + max(0, int((room - fixed) * _LEFT))
 
 
-def estimate(system: str, tools: Sequence[ToolSpec], messages: Conversation) -> int:
+def estimate(system: str, tools: Sequence[ToolSpec], messages: Messages) -> int:
     """Return the estimated tokens of a prompt."""
     fixed = _tokens(system) + sum(_tokens(one.name + one.description + one.schema) + _FRAME for one in tools)
     return fixed + sum(map(size, messages))
@@ -99,7 +99,7 @@ def _text_of(part: MessagePart) -> str:
             return name + arguments
 
 
-def reduced(messages: Conversation, step: ContextReduced) -> tuple[Message, ...]:
+def reduced(messages: Messages, step: ContextReduced) -> tuple[Message, ...]:
     """Return a conversation without what ``step`` leaves out; order, pairs and the last message stay."""
     outdated = _superseded(messages)
     newest = _last_answer(messages)
@@ -153,7 +153,7 @@ def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
     return part
 
 
-def _superseded(messages: Conversation) -> set[tuple[int, int, int]]:
+def _superseded(messages: Messages) -> set[tuple[int, int, int]]:
     """Return the message, part and offset of each result that a later one replaces."""
     found = set[tuple[int, int, int]]()
     later = set[str]()  # paths, and of parts of files the line that heads them
@@ -174,7 +174,7 @@ def _superseded(messages: Conversation) -> set[tuple[int, int, int]]:
     return found
 
 
-def next_step(messages: Conversation, over: int, *, page: bool = False) -> ContextReduced | None:
+def next_step(messages: Messages, over: int, *, page: bool = False) -> ContextReduced | None:
     """Return the mildest step that saves ``over`` tokens, or ``None``.
 
     At worst, or with ``page``, the answers before ``kept_from`` go; the caller writes their page (:func:`page_chars`).
@@ -205,17 +205,17 @@ def _share(message: Message, tokens: float) -> int:
     return max(_LEAST_SHARE, int(int(tokens) * _BYTES / max(1, widest)) // len(texts))
 
 
-def _last_answer(messages: Conversation) -> int:
+def _last_answer(messages: Messages) -> int:
     return max((n for n, one in enumerate(messages) if one.role == "assistant"), default=0)
 
 
-def page_chars(messages: Conversation, over: int) -> int:
+def page_chars(messages: Messages, over: int) -> int:
     """Return a page's most characters."""
     most = sum(map(size, messages)) - over - _tokens(original(messages))
     return max(_LEAST_CHARS, int(most * _PAGE) * _BYTES)
 
 
-def _milder(messages: Conversation, last: int, over: int) -> Iterator[ContextReduced]:
+def _milder(messages: Messages, last: int, over: int) -> Iterator[ContextReduced]:
     yield _NOTHING
     shorter = zip(messages, reduced(messages, replace(_NOTHING, results_before=last)), strict=True)
     gains = accumulate(size(one) - size(other) for one, other in shorter)
@@ -224,7 +224,7 @@ def _milder(messages: Conversation, last: int, over: int) -> Iterator[ContextRed
     yield replace(_NOTHING, results_before=last, thoughts_before=last)
 
 
-def _fitting(messages: Conversation, most: float) -> Iterator[int]:
+def _fitting(messages: Messages, most: float) -> Iterator[int]:
     for number in range(len(messages) - 1, 0, -1):
         most -= size(messages[number])
         if most < 0:
@@ -233,6 +233,6 @@ def _fitting(messages: Conversation, most: float) -> Iterator[int]:
             yield number
 
 
-def original(messages: Conversation) -> str:
+def original(messages: Messages) -> str:
     """Return the first message before a page replaced it."""
     return messages[0].text.partition(EARLIER)[0] if messages else ""

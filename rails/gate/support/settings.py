@@ -32,7 +32,7 @@ USER_FILE: Final = "gate.toml"
 Enforcement = Literal["blocking", "retry", "advisory"]
 Checked = Literal["input", "output", "turn"]
 
-Words = tuple[str, ...]
+_Words = tuple[str, ...]
 T = TypeVar("T")
 Table = TypeVar("Table")
 
@@ -41,9 +41,9 @@ class Mode(Struct, frozen=True):
     """The weight of a new finding. Empty tuples fit everything; ``projects`` limits it."""
 
     mode: Enforcement
-    path: Words = ()
-    agent: Words = ()
-    rule: Words = ()
+    path: _Words = ()
+    agent: _Words = ()
+    rule: _Words = ()
     attempts: int = 2
     check: Checked = "output"
     projects: bool = False
@@ -61,15 +61,15 @@ class FileSchema(Struct, frozen=True):
     """A JSON Schema (project path) for files at ``path`` or that name ``url``."""
 
     schema: str
-    path: Words = ()
+    path: _Words = ()
     url: str = ""
 
 
 class Headings(Struct, frozen=True):
     """The required Markdown headings of files at ``path``."""
 
-    path: Words
-    headings: Words
+    path: _Words
+    headings: _Words
 
 
 class GateSettings(Struct, frozen=True):
@@ -159,7 +159,7 @@ class _Mistake(Exception):
 
 
 def _settings(
-    file: SettingsFile, tables: GateTables | UserGateTables, project: Path, around: Words = ()
+    file: SettingsFile, tables: GateTables | UserGateTables, project: Path, around: _Words = ()
 ) -> GateSettings:
     """Return the settings of this project's tables. Raises SettingsError for the first mistake."""
     from rails.config.settings_file import SettingsError
@@ -245,7 +245,7 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
     )
 
 
-def _words(value: str | list[str]) -> Words:
+def _words(value: str | list[str]) -> _Words:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
