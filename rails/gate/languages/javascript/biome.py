@@ -138,15 +138,6 @@ class BiomeTools(NodeTools):
             raise NotCheckedError("Biome's configuration does not format this file")
         return self._format(path, data)
 
-    def same_program(self, path: str, one: str, other: str) -> bool:
-        """Return whether both format to the same text."""
-        if self.config.prettier:
-            return super().same_program(path, one, other)
-        try:
-            return self._format(path, one.encode()) == self._format(path, other.encode())
-        except (CheckError, NotCheckedError):
-            return False
-
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Return the ignored parts of the project's configuration."""
         return super().left_out(path) if self.config.eslint else ()

@@ -31,7 +31,7 @@ from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
 
 #: A line and a column, both 1-based.
-Place = tuple[int, int]
+_Place = tuple[int, int]
 #: Breaks rules that nearly every configuration has.
 _LINT_CANARY: Final = (
     "debugger;\nconsole.log(1);\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
@@ -159,10 +159,10 @@ class NodeTools:
         return wanted
 
     def same_program(self, path: str, one: str, other: str) -> bool:
-        """Return whether Prettier formats both to the same text."""
+        """Say whether both are formatted to the same text."""
         try:
-            return self._prettier(path, one.encode()) == self._prettier(path, other.encode())
-        except (CheckError, NotCheckedError):
+            return self.format(path, one.encode()) == self.format(path, other.encode())
+        except (CheckError, NotCheckedError, NotNeededError):
             return False
 
     def others(self) -> tuple[str, ...]:
@@ -280,7 +280,7 @@ def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
     return _broken(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
 
 
-def _broken(path: str, text: str, place: Place, tool: str, message: str, *, remedy: str = "") -> Finding:
+def _broken(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
     line, column = place
     why, advice = cause(text, line, message)
     words = f"{message.rstrip('.')}. {why}" if why else message
@@ -293,15 +293,15 @@ def _rules(found: Sequence[Diagnostic]) -> bool:
 
 
 class _Fix(Struct):
-    start: Place
-    end: Place
+    start: _Place
+    end: _Place
     text: str
 
 
 class _Message(Struct):
     message: str
-    start: Place
-    end: Place
+    start: _Place
+    end: _Place
     rule: str | None = None
     fatal: bool = False
     fix: _Fix | None = None
