@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from rails.commands import common
 from rails.commands.options import above_zero, add_approval, add_description, add_project
@@ -78,9 +77,7 @@ def _run(options: argparse.Namespace) -> int:
                 screen.line(f"         {told.strip()}", "dim")
             if Path.home().is_relative_to(project):
                 screen.line("         Your home is in the project: it can read all of it.", "yellow")
-            ran, taken = proposals.run_contained(
-                options.command, options.timeout, _print(sys.stdout), _print(sys.stderr)
-            )
+            ran, taken = proposals.run_contained(options.command, options.timeout, _print)
     screen.line(f"{ran.status}, {ran.seconds:.1f} s", "green" if ran.ok else "red")
     refused = False
     if not ran.changes:

@@ -222,9 +222,8 @@ class ContainedRuns(Struct):
         return self._answer(RUN_TESTS.name, (*argv, *between, *more), parameters)
 
     def _answer(self, tool: str, argv: Sequence[str], parameters: Parameters) -> ToolResult:
-        seconds = parameters.get("timeout")
-        folder = parameters.get("folder")
-        given = float(seconds) if isinstance(seconds, int | float) else _SECONDS
+        seconds = float(str(parameters.get("timeout", _SECONDS)))
+        folder = str(parameters.get("folder", "."))
         try:
             result = self.run(argv, seconds, folder)
         except CheckError as error:
