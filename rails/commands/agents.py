@@ -24,7 +24,7 @@ from rails.trust.record import TrustRecord
 
 OPTIONS = """
 name?  show this agent and the prompt it gets; or: show, trust
-which?  with show or trust: which agent (trust: all that wait)
+which?  with show or trust: which agent (trust: all pending)
 --json  the result as JSON
 @project
 """

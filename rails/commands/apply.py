@@ -34,7 +34,7 @@ _EXIT = {"applied": EXIT_OK, "error": EXIT_BROKEN}
 
 OPTIONS = """
 file?  the answer (default: standard input)
---denied SESSION  in place of a file: what was denied in that session because nobody was there
+--denied SESSION  instead of a file: what was denied in that session because nobody was there
 --agent AGENT  whose tools the answer may use (default: coder; of --denied: its own)
 --dry-run  show all, but do not ask or write
 --json  the result as JSON

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 OPTIONS = """
-> Actions: run TASKS.jsonl --store DIR (skips what has a result there), report DIR, export DIR. A task is a line of
+> Actions: run TASKS.jsonl --store DIR (skips jobs with a result), report DIR, export DIR. A task is a line of
     JSON: id, repo, commit, task, checks, hidden.
 action run|report|export  what to do
 place FILE|STORE  the file of tasks, or the store (a folder or a URL)
@@ -34,19 +34,19 @@ place FILE|STORE  the file of tasks, or the store (a folder or a URL)
 --models LIST ()  PROVIDER:NAME[@URL], separated by commas
 --templates LIST (coder)  agents: shipped ones, and your own (default: coder)
 --gate LIST (on)  on, off or on,off: whether findings go back
---repeat N:count (1)  runs of everything (default: 1)
+--repeat N:count (1)  repeats of each job (default: 1)
 --policy FILE  a policy file, or 'edits' (default: your policy.toml)
 --env NAMES ()  environment variables that workers may read for keys
 --workers N:count  at once (default: one for each core)
 --ray ADDRESS  on Ray instead: auto, local or HOST:PORT
---max-cost N:number  begin nothing more once this is spent
+--max-cost N:number  start no more jobs once this is spent
 --retry errors|failures...  run these again
 --requests-per-minute N:count  of all jobs together
 --tokens-per-minute N:count  of all jobs together
 --max-turns N:count  turns of one job (default: the agent's)
 --max-minutes N:number (30)  of one job (default: 30)
 --keep  keep the work trees
---dry-run  say what would run
+--dry-run  show what would run
 --html FILE  with report: write one self-contained page
 --json  with report: the figures as JSON
 --markdown  with report: as Markdown

@@ -41,9 +41,9 @@ _WHOSE = """
 --user  your own settings, for all projects (the default)
 """
 _ACTIONS = {
-    "install": "put the hooks into a host's settings; the rest of them stays byte for byte",
-    "uninstall": "take them out again",
-    "test": "show what the hook says to a clean edit and to one with a mistake",
+    "install": "add the hooks to a host's settings; the rest stays byte for byte",
+    "uninstall": "remove them",
+    "test": "show the hook's answer to a clean edit and to one with a mistake",
 }
 
 

@@ -182,7 +182,7 @@ class ProgressScreen:
                     self.line(f"    {one_line(line, 200)}", "dim")
             case OverseerAlert(severity=severity, evidence=evidence):
                 style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
-                self.line(f"  overseer: {one_line(record.message, 300)}", style)
+                self.line(f"  monitor: {one_line(record.message, 300)}", style)
                 self.line(f"            {one_line(evidence, 200)}", "dim")
             case HumanSteered(about="follow_up" | "conversation"):
                 pass  # it was just typed

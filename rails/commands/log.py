@@ -28,7 +28,7 @@ OPTIONS = """
     also matches inside words.
 action search|verify|export|sizes|delete  what to do
 words*  the search line, or a session (default: the last)
---limit N:count (50)  hits that are shown (default: 50)
+--limit N:count (50)  hits to show (default: 50)
 --format FORMAT (markdown)  markdown, recording or answers
 --jsonl  with export: the records as JSON lines
 --to FOLDER (answers)  with --format answers: the folder (default: answers)

@@ -323,6 +323,7 @@ def _is_sure(old: str, block: str, after: str, moved: Mapping[str, str], languag
 
 
 def _decorated(lines: Sequence[str], first: int) -> int:
+    """Return the line of a definition's first decorator."""
     while first > 1 and lines[first - 2].lstrip().startswith("@"):
         first -= 1
     return first

@@ -31,11 +31,11 @@ task?  what to do; with --resume: a hint for the agent
 @protocol
 --file PATH...  a file to send in full with the task, where the model is asked in text; may be repeated
 --tests ask|on|off  run the project's tests in the sandbox on each change before you see it (default: ask once)
---attempts N:count  do the task N times, each apart, and propose the best that passes
+--attempts N:count  run N separate attempts and propose the best that passes
 --attempt-model MODEL...  with --attempts: a model to use in turn; may be repeated
 --commit  make one commit on your branch at the end
 --backup (unset)  first save the work tree on a branch ai-rails-backup-TIME
---debug  show what the model is sent, and its blocks
+--debug  show the model's input and its blocks
 @project
 @approval (unset)
 """

@@ -23,7 +23,7 @@ OPTIONS = """
 session?  which session (default: the last)
 --step N:count  which step (default: the last)
 --all  every step of the session, the last first
---file PATH  only this file; again goes further back
+--file PATH  only this file; repeat to go further back
 @project
 """
 

@@ -4,7 +4,7 @@ Order: lock; check every file; sync the journal; write and sync new files beside
 remove the displaced; rename the journal to "applied" (now the change stays); record the step; close the journal. If the
 history cannot be written, the next write or start does it. Bytes neither old nor new are never overwritten.
 
-Not covered: disks that lie about ``fsync``, and the limits of :mod:`rails.edits.swap`.
+Not covered: disks that lie about ``fsync``; a program that writes on into a file it opened before.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class CheckpointStore:
         return out
 
     def _run(self, arguments: Sequence[str], data: bytes = b"", keep: Sequence[int] = ()) -> tuple[int, bytes, str]:
-        """Run git; a model's text is passed only through ``data``."""
+        """A model's text goes in through ``data`` only."""
         self._own()
         return run_git(
             [f"--git-dir={self.folder}", *arguments], self.folder, _environment(self.folder), data, keep=keep

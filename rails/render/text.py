@@ -62,8 +62,8 @@ class TextRenderer:
                 if block.items:
                     yield from self.field("time", _spent(block.items))
             case blocks.Remark():
-                told = wrap(one_line(block.text, 1000), self.width)
-                yield from (self.line(piece.rstrip(), _INK[block.tone]) for piece in told)
+                for piece in wrap(one_line(block.text, 1000), self.width):
+                    yield self.line(piece.rstrip(), _INK[block.tone])
             case blocks.Listing():
                 yield from wrap(one_line(block.title, 400), self.width)
                 yield from self.texts("", block.lines)
@@ -139,11 +139,9 @@ class TextRenderer:
         yield from (f"{self._frame}{line}".rstrip() for line in lines)
 
     def _heading(self, heading: blocks.Heading) -> Iterator[str]:
-        title = _small(heading.title)
-        words = _small(heading.badge.words)
-        head = f"── {title}  {one_line(heading.about, 40)}  {words}"
         progress = f"  [{one_line(heading.progress)}]" if heading.progress else ""
-        for piece in wrap(f"{head}{progress}", self.width):
+        words = f"{_small(heading.title)}  {one_line(heading.about, 40)}  {_small(heading.badge.words)}"
+        for piece in wrap(f"── {words}{progress}", self.width):
             yield self.line(piece, _INK[heading.badge.tone])
 
     def _cost(self, cost: blocks.Cost) -> Iterator[str]:

@@ -21,7 +21,7 @@ from rails.projections.attempts import AttemptRow, caption, rows_of
 from rails.projections.common import SessionView, TurnView
 from rails.render.blocks import Badge, Notes
 from rails.render.html_page.blocks import HtmlRenderer, badge, bullets
-from rails.render.html_page.markup import Html, el, join
+from rails.render.html_page.markup import Html, el, join, titled
 from rails.render.html_page.table import Link, nowhere
 from rails.review.html_plan import plan_html
 from rails.review.reports.grouped import ReviewReport
@@ -140,8 +140,7 @@ def why(view: SessionView) -> Html | None:
 
 
 def _warning(found: Notes) -> Html:
-    heading = el("h2", found.title, id=found.name)
-    return el("section", heading, bullets(found.lines), aria_labelledby=found.name, class_="why look")
+    return titled(found.name, found.title, bullets(found.lines), class_="why look")
 
 
 def _attempts(view: SessionView) -> Html:
@@ -150,8 +149,7 @@ def _attempts(view: SessionView) -> Html:
         return Html("")
     shown = [el("div", el("p", caption(row), class_="meta"), _tries(row), class_="row") for row in rows[:_LISTED]]
     more = el("p", f"and {len(rows) - _LISTED} more", class_="meta") if len(rows) > _LISTED else None
-    heading = el("h2", "Retries", id="why")
-    return el("section", heading, shown, more, aria_labelledby="why", class_="why tries")
+    return titled("why", "Retries", shown, more, class_="why tries")
 
 
 def _tries(row: AttemptRow) -> Html:

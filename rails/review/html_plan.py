@@ -11,7 +11,7 @@ from rails.core.text import one_line
 from rails.projections.progress import PlanStep
 from rails.render.blocks import Badge
 from rails.render.html_page.blocks import badge
-from rails.render.html_page.markup import Html, el
+from rails.render.html_page.markup import Html, el, join, titled
 from rails.review.reports.session import ending_badge, task_line
 
 _STATES: Final = {
@@ -37,12 +37,11 @@ def plan_html(plan: Sequence[PlanStep], *, session_id: str = "", at_work: bool =
     if not plan or (alone and plan[0].state == "done" and not any(_told(plan[0]))):
         return None
     done = sum(step.state == "done" for step in plan)
-    count = "" if alone else f"{done} of {len(plan)} done"
-    heading = el("h2", "Plan", el("span", count, class_="meta") if count else None, id="plan")
+    title = join("Plan", None if alone else el("span", f"{done} of {len(plan)} done", class_="meta"))
     # One agent's task is the session's: it stands above already.
     shown = [replace(step, task="") for step in plan] if alone else plan
     steps = [_step(step, session_id, at_work=at_work) for step in shown]
-    return el("section", heading, el("ol", steps, class_="plan"), aria_labelledby="plan", class_="why planned")
+    return titled("plan", title, el("ol", steps, class_="plan"), class_="why planned")
 
 
 def _step(step: PlanStep, session_id: str, *, at_work: bool) -> Html:

@@ -93,7 +93,7 @@ class Inbox:
         with SessionLog.reopen(self._state, question.session_id) as log:
             log.append(closed, role)
             log.append(result, role)
-        return AnswerState("answered", f"Saved. The agent goes on with it: ai-rails run --resume {question.session_id}")
+        return AnswerState("answered", f"Saved. To continue: ai-rails run --resume {question.session_id}")
 
     def rule_words(self, asked: ApprovalOpened) -> str:
         """Return what the offered rule would have done in past sessions."""

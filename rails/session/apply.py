@@ -329,7 +329,7 @@ class Proposals(Struct, dict=True):
             from rails.parsing.proposals import what_is_read
 
             read = what_is_read(answer)
-            hint = f"{read} ai-rails prompt prints what to tell a chat first."
+            hint = f"{read} ai-rails prompt prints instructions for the chat."
             refusals = (Refusal("no_request", NOTHING_FOUND, hint),)
             told = f"{NOTHING_FOUND}. {read}"
         changes = collected.planned if dry and status == "applied" else collected.written

@@ -88,9 +88,10 @@ class HtmlRenderer:
                 self._tables += 1
                 return table_html(block, self._link, f"table-{self._tables}")
             case blocks.Prose():
-                drawn = prose_html(block.text.strip())
-                said = el("div", drawn, class_="prose") if drawn is not None else None
-                return el("div", said or el("pre", bounded(block.text.strip()), class_="prose"), class_="says")
+                text = block.text.strip()
+                drawn = prose_html(text)
+                kind, said = ("pre", bounded(text)) if drawn is None else ("div", drawn)
+                return el("div", el(kind, said, class_="prose"), class_="says")
             case blocks.AlertBlock():
                 return el("p", one_line(block.sentence, 620), class_="box bad")
             case blocks.Notes():
@@ -126,11 +127,6 @@ class HtmlRenderer:
 
     def summary(self, summary: ChangeSummary) -> Html:
         """Return a change's meaning, picture first."""
-        title = el(
-            "summary",
-            el("code", one_line(summary.path, 300)),
-            el("span", f" {one_line(summary.title, 300)}"),
-        )
         lines = []
         for line in summary.lines:
             sign = el("span", _SIGNS[line.style], class_="sign", aria_hidden="true")
@@ -141,6 +137,7 @@ class HtmlRenderer:
         # The picture is made by our own code, which escapes every text in it.
         drawn = Html(self._picture(summary))
         figure = el("div", drawn, class_="scroll picture", tabindex=0) if drawn else None
+        title = el("summary", el("code", one_line(summary.path, 300)), el("span", f" {one_line(summary.title, 300)}"))
         return el("details", title, figure, el("ul", lines, class_="outline"), class_="diff", open=True)
 
 
@@ -156,9 +153,8 @@ def notes_html(title: str, lines: Sequence[str], *, kind: str = "notes", chars: 
 
 def bullets(lines: Sequence[str], chars: int = 1_000) -> Html:
     """Return lines, and the number omitted."""
-    items = [el("li", one_line(line, chars)) for line in lines[:_LISTED]]
-    more = [el("li", f"and {len(lines) - _LISTED} more")] if len(lines) > _LISTED else []
-    return el("ul", items, more)
+    more = el("li", f"and {len(lines) - _LISTED} more") if len(lines) > _LISTED else None
+    return el("ul", [el("li", one_line(line, chars)) for line in lines[:_LISTED]], more)
 
 
 def folded(title: str, value: str, *, open_: bool = False) -> Html:
@@ -309,6 +305,6 @@ def _written(kind: str, path: str) -> Html:
 
 
 def _output(given: blocks.Output) -> Html:
-    name = f"{given.tool or 'Result'}: {'ok' if given.ok else 'failed'}, {seconds_text(given.seconds)}"
-    body = folded(one_line(name, 200), given.text, open_=not given.ok)
-    return el("div", body, class_=f"box {'good' if given.ok else 'bad'}")
+    ended, tone = ("ok", "good") if given.ok else ("failed", "bad")
+    title = one_line(f"{given.tool or 'Result'}: {ended}, {seconds_text(given.seconds)}", 200)
+    return el("div", folded(title, given.text, open_=not given.ok), class_=f"box {tone}")

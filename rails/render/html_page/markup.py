@@ -40,6 +40,11 @@ def join(*children: Child) -> Html:
     return Html("".join(_child(child) for child in children))
 
 
+def titled(name: str, title: Child, *children: Child, class_: str) -> Html:
+    """Return a section with a heading that names it."""
+    return el("section", el("h2", title, id=name), *children, aria_labelledby=name, class_=class_)
+
+
 def _child(child: Child) -> str:
     if child is None or isinstance(child, Html):
         return child or ""

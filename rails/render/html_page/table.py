@@ -45,7 +45,6 @@ def _cell(cell: Cell, at: int, table: Table, link: Link) -> Html:
     target = link(cell) if cell.session and cell.text else None
     words = one_line(cell.text, 400)
     inside = el("a", words, href=target) if target else words
-    classes = [cell.style, "num" if at in table.numeric else "", "long" if at in table.wide else ""]
-    if cell.style == "head":
-        return el("th", inside, scope="row", class_=" ".join(filter(None, classes)))
-    return el("td", inside, class_=" ".join(filter(None, classes)) or None)
+    classes = (cell.style, "num" if at in table.numeric else "", "long" if at in table.wide else "")
+    kind = " ".join(filter(None, classes)) or None
+    return el("th", inside, scope="row", class_=kind) if cell.style == "head" else el("td", inside, class_=kind)

@@ -36,7 +36,7 @@ from rails.projections.session import session_view
 from rails.render.blocks import Badge, Diff, DiffLine, show
 from rails.render.highlight import spans
 from rails.render.html_page.blocks import diff_row
-from rails.render.html_page.markup import Html, el, join
+from rails.render.html_page.markup import Html, el, join, titled
 from rails.render.units import minute_text
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
@@ -271,20 +271,15 @@ def _last_window(total: int) -> int:
 def found_html(card: SessionStats) -> Html | None:
     """Return a session's findings by rule, with links to failures and decisions."""
     found = sorted(card.rules.items(), key=lambda item: -item[1])
-    rows = [_found(f"rule:{rule}", rule, count, card) for rule, count in found[:_RULES]]
-    rows += [
-        _found(facet, words, count, card)
-        for facet, words, count in (
-            ("is:refused", "refused", card.refused),
-            ("is:denied", "denied", card.denied),
-            ("is:error", "errors", card.errors),
-        )
-        if count
+    counts = [
+        *((f"rule:{rule}", rule, count) for rule, count in found[:_RULES]),
+        ("is:refused", "refused", card.refused),
+        ("is:denied", "denied", card.denied),
+        ("is:error", "errors", card.errors),
     ]
-    heading = el("h2", "Findings and failures of the whole session", id="found")
-    return (
-        el("section", heading, el("ul", rows, class_="tabs"), aria_labelledby="found", class_="why") if rows else None
-    )
+    rows = [_found(*one, card) for one in counts if one[-1]]
+    title = "Findings and failures of the whole session"
+    return titled("found", title, el("ul", rows, class_="tabs"), class_="why") if rows else None
 
 
 def _found(asked: str, words: str, count: int, card: SessionStats) -> Html:
