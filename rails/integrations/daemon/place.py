@@ -63,8 +63,5 @@ def runtime_folder() -> str:
 
 
 def _written() -> int:
-    """Return when this code was installed: an upgrade gets its own gate."""
-    try:
-        return os.stat(f"{os.path.dirname(rails.__file__)}/cli.py").st_mtime_ns
-    except OSError:
-        return 0
+    """Return when this code was installed: an upgrade gets its own gate. Raises OSError amid one."""
+    return os.stat(f"{os.path.dirname(rails.__file__)}/cli.py").st_mtime_ns

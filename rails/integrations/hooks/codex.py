@@ -46,9 +46,8 @@ _QUOTES: Final = re.compile(r"""\\(.)|\$?["']""")
 _MOST_CHANGES: Final = 5
 
 
-def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+def call_of(payload: Mapping[str, Json], _environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
-    del environment
     return hook_call("codex", payload)
 
 

@@ -29,9 +29,8 @@ from rails.integrations.hooks.contract import (
 _WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
 
 
-def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+def call_of(payload: Mapping[str, Json], _environment: Mapping[str, str]) -> HookCall | None:
     """Return the call, None for an ignored event."""
-    del environment
     return hook_call("gemini", payload)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.errors import FAULT
-from rails.core.text import counted, head_and_tail, one_line
+from rails.core.text import counted, one_line
 from rails.core.verdict import NotChecked, Verdict
 from rails.gate.verdicts import LOOSER, checked_nothing
 from rails.integrations.daemon.place import HookAnswer
@@ -48,18 +48,12 @@ def handle(
     try:
         session = session_of(call)
         before = call.event == "before"
-        return host.printed(
-            call, _before(host, call, session, strict) if before else _RESULTS[call.event](call, session)
-        )
+        result = _before(host, call, session, strict) if before else _RESULTS[call.event](call, session)
+        return host.printed(call, result or HookResult())
     except FAULT as error:
         with contextlib.suppress(*FAULT):  # where the log is what is broken
             session_of(call).failed(f"{call.tool or call.event}: {reason_of(error)}")
         return host.printed(call, not_judged(call, error, strict=strict))
-
-
-def _prompt(call: HookCall, session: HostedSession) -> HookResult:
-    session.engage(call.prompt)
-    return HookResult()
 
 
 def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) -> HookResult:
@@ -139,18 +133,13 @@ def _stop(call: HookCall, session: HostedSession) -> HookResult:
     return HookResult(block=f"{named} {_TAKE_AWAY}") if named else HookResult(notice=words)
 
 
-def _end(call: HookCall, session: HostedSession) -> HookResult:
-    session.end(call.reason or "the host's session is over")
-    return HookResult()
-
-
-_RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult]]] = {
-    "start": lambda *_: HookResult(),  # opening the session has taken its snapshot
-    "prompt": _prompt,
+_RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult | None]]] = {
+    "start": lambda *_: None,  # opening the session has taken its snapshot
+    "prompt": lambda call, session: session.engage(call.prompt),
     "after": _after,
     "batch": _after,
     "stop": _stop,
-    "end": _end,
+    "end": lambda call, session: session.end(call.reason or "the host's session is over"),
 }
 
 
@@ -237,4 +226,6 @@ def _told_of(verdict: Verdict) -> str:
         if change.proposed is not None
         for line in unified_diff(change.proposed, change.after, str(change.path), context=0)[2:]
     ]
-    return head_and_tail("\n".join([opening, *lines]), limits.HOST_PAGE_CHARS)[0]
+    text = "\n".join([opening, *lines])
+    rest = "\n(the rest is left out; read the file)"
+    return text if len(text) <= limits.HOST_PAGE_CHARS else text[: limits.HOST_PAGE_CHARS - len(rest)] + rest

@@ -214,8 +214,7 @@ def _n8n_check(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
         return tools._judged("n8n_check", given, judge)
 
 
-def _undo(tools: ProjectTools, given: Mapping[str, Json]) -> McpResult:
-    del given
+def _undo(tools: ProjectTools, _given: Mapping[str, Json]) -> McpResult:
     session = tools.session()
     with tools._turn:
         return McpResult(session.undo())
