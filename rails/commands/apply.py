@@ -75,9 +75,9 @@ def run(options: argparse.Namespace) -> int:
         if options.dry_run
         else common.approver_of(options, screen, project, registry, gate)
     )
-    if not (quiet or denied):
-        answers = [(names[0], None, _settled(answers[0][2], options, project, registry, screen))]
-        if not answers[0][2]:
+    if not denied:
+        answers = [(name, one, _settled(text, options, project, registry, screen)) for name, one, text in answers]
+        if not (quiet or answers[0][2]):
             return EXIT_FINDINGS
     what = f"what was denied in session {denied}" if denied else options.file or "-"
     with SessionLog.create(state_of(project)) as log:
@@ -155,6 +155,9 @@ def _no_longer_listed(project: Path, denied: str, session_id: str) -> None:
 def _settled(text: str, options: argparse.Namespace, project: Path, registry: Registry, screen: ProgressScreen) -> str:
     from rails.parsing.parse import parse
 
+    quiet = options.json or options.jsonl
+    if quiet and not common.OPTION.search(text):
+        return text
     shapes = registry.shapes()
     found = parse(text, shapes, dialects=options.dialect)
     if found.requests or found.refusals:
@@ -162,8 +165,11 @@ def _settled(text: str, options: argparse.Namespace, project: Path, registry: Re
     from rails.commands.pasted import NothingToApplyError, Settling, with_fence
     from rails.tools.runners.files import project_texts
 
-    settling = Settling({}, shapes, common.human_of(screen), lambda words: screen.line(f"  {words}", "dim"))
+    person = common.human_of(screen)
+    settling = Settling({}, shapes, person, lambda words: screen.line(f"  {words}", "dim"))
     text = settling.one_option(text)
+    if quiet:
+        return text
     settling.files |= project_texts(project)
     try:
         return settling.settle(with_fence(text))

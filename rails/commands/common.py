@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import sys
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
@@ -50,6 +51,12 @@ STYLES: Final[Mapping[SessionEnd, str]] = {
     "claimed": "yellow",
     "stopped": "yellow",
 }
+#: What begins one of several ways to do the same.
+OPTION = re.compile(
+    r"^[#*_> \t\d.]*((?:option|approach|alternative|variant|solution|choice)[ \t]+#?(?:\d|[a-f]\b|one|two|three).*"
+    r"|(?:or,? )?alternatively\b.*)$",
+    re.M | re.I,
+)
 #: Notes on what is left out that a command prints before its work.
 _MOST_NOTES: Final = 8
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"

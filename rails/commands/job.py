@@ -90,7 +90,8 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
         raise
     _begin(screen, job, log.session_id, named(agents, roles[0]), players.for_role(roles[0]))
     noted = (*common.notes_of(loaded, registry), trust.offer_instructions(project, options.events))
-    _say(screen, {"dim": (recalled, taken, _too_old(project, log.session_id)), "yellow": noted})
+    _say(screen, "dim", (recalled, taken, _too_old(project, log.session_id)))
+    _say(screen, "yellow", noted)
     live, events, watch = _listeners(log, screen, options, plan)
     session = Session(
         job,
@@ -179,10 +180,9 @@ def _begin(screen: ProgressScreen, job: SessionJob, session_id: str, agent: Agen
     screen.line(f"  sandbox  {found}", "dim" if found.contained else "yellow")
 
 
-def _say(screen: ProgressScreen, sentences: Mapping[str, Iterable[str]]) -> None:
-    for style, several in sentences.items():
-        for words in filter(None, several):
-            screen.line(f"  {one_line(words, 600)}", style)
+def _say(screen: ProgressScreen, style: str, sentences: Iterable[str]) -> None:
+    for words in filter(None, sentences):
+        screen.line(f"  {one_line(words, 600)}", style)
 
 
 def _ended(session: Session, resumed: ResumeState | None, screen: ProgressScreen) -> Ending | str:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
+from rails.commands.common import OPTION
 from rails.core.changes import unified_diff
 from rails.core.errors import RailsError
 from rails.core.text import line_column, one_line
@@ -45,12 +46,6 @@ _IMPORT = re.compile(r"(?:from (?!__future__)[\w.]+ import [^(]|import [\w.{*'\"
 #: A part of a class, by its indentation or its first parameter.
 _MEMBER = re.compile(r"[ \t]|@|(?:async )?def \w+\((?:self|cls)\b")
 _CLASS = re.compile(r"(?:export |default |abstract )*class\b")
-#: What begins one of several ways to do the same.
-_OPTION = re.compile(
-    r"^[#*_> \t\d.]*((?:option|approach|alternative|variant|solution|choice)[ \t]+#?(?:\d|[a-f]\b|one|two|three).*"
-    r"|(?:or,? )?alternatively\b.*)$",
-    re.M | re.I,
-)
 #: What is above the old text and above the new one of a pair, at the end of the words.
 _FROM = re.compile(r"\b(?:find|replace|change|before|old|current(?:ly)?|original|from)\b[^\n]{0,120}\Z", re.I)
 _INTO = re.compile(
@@ -347,7 +342,7 @@ class Settling(Struct):
         taken, without them. All lines keep their numbers.
         """
         spans = _spans(text)
-        heads = [one.start() for one in _OPTION.finditer(text)]
+        heads = [one.start() for one in OPTION.finditer(text)]
         heads = [at for at in heads if not any(span.start < at < span.end for span in spans)]
         parts = [text[begin:end] for begin, end in pairwise([0, *heads, len(text)])]
         instead = "lternatively" in "".join(parts[1:2])[:40]  # of what is above it
@@ -357,6 +352,7 @@ class Settling(Struct):
         titles = [re.sub(r"[*#_>]|:\W*$", "", part.strip().partition("\n")[0]) for part in options]
         choices = {f"{n}": (f"{n}", one_line(title, 70)) for n, title in enumerate(titles, 1)}
         taken = self._answer("The answer has several ways to do the same. Which one?", choices)
+        self.note(f"option taken: {taken or 'none'}")
         others = [part for n, part in enumerate(options, 1) if f"{n}" != taken]
         return "".join("\n" * part.count("\n") if part in others else part for part in parts)
 
