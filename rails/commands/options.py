@@ -192,14 +192,14 @@ def port_number(text: str) -> int:
 # -- options as a table ----------------------------------------------------------------------------
 
 #: What a value is read as, by the word behind its name.
-_KINDS: Final[Mapping[str, Callable[[str], object]]] = {"count": from_one, "number": above_zero, "port": port_number}
+_KINDS = {"count": from_one, "number": above_zero, "port": port_number}
 _ROW: Final = re.compile(
     r"(?P<names>[\w/-]+)(?P<nargs>[?*]?)(?: (?P<value>[^\s(]+?)(?::(?P<kind>count|number|port))?(?P<more>\.{3})?)?"
     r"(?: \((?P<default>[^)]*)\))?\s{2,}(?P<help>.+)",
     re.DOTALL,
 )
 #: Rows that several verbs share.
-_SHARED: Final[Mapping[str, str]] = {
+_SHARED: Final = {
     "@project": "--project DIR (.)  the project folder (default: this one)",
     "@summary": "summary*  what it should become",
     "@approval": """

@@ -102,7 +102,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
     elif options.markdown:
         print(session_as_markdown(view), end="")
     else:
-        print(render_session(view, common.colour_wanted(sys.stdout), width=min(100, columns(160))))
+        print(render_session(view, common.colour_wanted(sys.stdout), width=min(100, _width())))
     return EXIT_OK
 
 
@@ -132,11 +132,15 @@ def show_report(options: argparse.Namespace, report: ReviewReport, about: str) -
     return EXIT_OK
 
 
+def _width() -> int:
+    return columns() if sys.stdout.isatty() else 160
+
+
 def _print(blocks: Sequence[Block]) -> None:
     from rails.render.blocks import Table
     from rails.render.text import TextRenderer
 
-    pen = TextRenderer(common.colour_wanted(sys.stdout), columns(160))
+    pen = TextRenderer(common.colour_wanted(sys.stdout), _width())
     for at, block in enumerate(blocks):
         if at and isinstance(block, Table):
             print()
