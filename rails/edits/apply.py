@@ -35,6 +35,10 @@ from rails.edits.swap import AFTER, BEFORE, GONE, OTHER, PART, State, put_forwar
 
 #: A journal holds the bytes of every file before and after, and its own facts.
 _JOURNAL_BYTES: Final = 3 * limits.CHANGE_BYTES
+_OTHER_VERSION: Final = (
+    "Another version of AI-Rails was interrupted at a change, which .rails/journal/{} has. Start that version once, or "
+    "look at the files and remove it."
+)
 _UNFINISHED: Final = lazy(r"\..+\.[0-9a-f]{12}")
 
 
@@ -327,7 +331,9 @@ def _recover(workspace: Workspace) -> list[str]:
             continue
         found = workspace.read_name(name, folder, f".rails/journal/{name}", _JOURNAL_BYTES)
         journal = journals.decode_journal(name, found.data) if found else None
-        if journal is None:
+        if found and journals.is_of_another_version(found.data):
+            said.append(_OTHER_VERSION.format(name))
+        elif journal is None:
             workspace.disk.unlink(name, folder)  # never complete: nothing was changed under it
         else:
             said += _settle(workspace, journal)

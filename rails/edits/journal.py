@@ -21,16 +21,19 @@ from msgspec.structs import replace
 
 from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.project_lock import JOURNAL
 from rails.edits.safe_files import Workspace
 
-_MAGIC: Final = b"AI-RAILS-JOURNAL 4 "
+_BEGINNING: Final = b"AI-RAILS-JOURNAL "
+_MAGIC: Final = _BEGINNING + b"4 "
 _Mode: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0o777)]
 SUFFIX: Final = ".journal"
 APPLIED: Final = ".applied"
+_WAITING: Final = lazy(r"([0-9a-f]{4})[0-9a-f]{12}\.applied")
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -75,12 +78,8 @@ class Journal(msgspec.Struct, frozen=True):
 
 def next_id(names: Iterable[str]) -> str:
     """Return an id that sorts after ``names``."""
-    known = [int(name[:4], 16) for name in names if name.endswith(APPLIED) and _is_id(name.removesuffix(APPLIED))]
+    known = [int(found[1], 16) for found in map(_WAITING.fullmatch, names) if found]
     return f"{min(max(known, default=-1) + 1, 0xFFFF):04x}{os.urandom(6).hex()}"
-
-
-def _is_id(name: str) -> bool:
-    return len(name) == 16 and all(character in "0123456789abcdef" for character in name)
 
 
 def for_changes(
@@ -124,6 +123,11 @@ def decode_journal(file_name: str, data: bytes) -> Journal | None:
     except ValueError:
         return None
     return replace(journal, applied=f".{suffix}" == APPLIED) if _is_sound(journal, identity) else None
+
+
+def is_of_another_version(data: bytes) -> bool:
+    """Say whether another version wrote it: what it changed is not known."""
+    return data.startswith(_BEGINNING) and len(data) >= len(_MAGIC) and not data.startswith(_MAGIC)
 
 
 def _is_sound(journal: Journal, identity: str) -> bool:

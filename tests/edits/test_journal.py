@@ -127,6 +127,14 @@ def test_a_file_of_no_known_version_is_not_read(start):
     assert decode_journal(f"{ID}.journal", encoded(facts()).replace(b"AI-RAILS-JOURNAL 4 ", start)) is None
 
 
+def test_a_journal_of_another_version_is_told_and_stays(tmp_path):
+    file = save(tmp_path, f".rails/journal/{ID}.journal", b"AI-RAILS-JOURNAL 5 more than we know")
+    for _ in range(2):
+        (said,) = recover(tmp_path)
+        assert f"which .rails/journal/{ID}.journal has" in said
+    assert file.exists()
+
+
 @pytest.mark.parametrize(
     ("names", "start"),
     [
