@@ -178,7 +178,7 @@ INSIDE = {
     "gate": [
         {"gate"},
         {"change_findings", "report"},
-        {"files", "changed_files"},
+        {"files", "changed_files", "dropped_definitions"},
         {
             "check_settings",
             "weakened_tests",

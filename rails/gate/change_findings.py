@@ -29,12 +29,10 @@ def of_the_change(
     yield from scratch_files.misplaced(created, lambda path: after.get(path, (home / path).exists()))
     paths = [path for path, _, _ in sides]
     if any(path.endswith(_CODE) for path in paths):
-        from rails.gate import weakened_tests
+        from rails.gate import dropped_definitions, weakened_tests
 
-        yield from weakened_tests.findings(home, sides, author or Author())
-    if author and author.rewritten:
-        from rails.gate import dropped_definitions
-
+        author = author or Author()
+        yield from weakened_tests.findings(home, sides, author)
         yield from dropped_definitions.findings(sides, author)
     from rails.gate import check_settings
 
