@@ -3,7 +3,7 @@
 The tree holds the step's files, ``before/<path>`` and ``after/<path>``. The message is a title, a blank line and one
 JSON line: ``v`` (2), ``session``, ``step``, ``seq`` (among all steps of the project, from 1), ``kind``, ``undoes`` (a
 step, or 0), ``journal`` (its id), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``before_mode``,
-``kind``).
+``kind``). Version 1, still read, had no ``seq``, ``journal`` and ``before_mode``.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class StepFacts(msgspec.Struct, frozen=True):
 class _File(msgspec.Struct):
     path: str
     mode: int
-    before_mode: int
-    kind: str
+    before_mode: int | None = None
+    kind: str = ""
 
 
 class _Facts(msgspec.Struct):
@@ -66,9 +66,9 @@ class _Facts(msgspec.Struct):
     undoes: int
     folders: list[str]
     files: list[_File]
-    seq: int
-    journal: str
-    v: int = 2
+    seq: int = 0
+    journal: str = ""
+    v: int = 1
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -107,7 +107,9 @@ def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:
         _File(str(c.path), c.mode, before_mode, c.kind)
         for c, before_mode in zip(changes.changes, step.before_modes, strict=True)
     ]
-    facts = _Facts(step.session, step.step, step.kind, step.undoes, list(step.folders), files, step.seq, step.journal)
+    facts = _Facts(
+        step.session, step.step, step.kind, step.undoes, list(step.folders), files, step.seq, step.journal, v=2
+    )
     message = f"{step.title or step.kind}\n\n{msgspec.json.encode(facts).decode()}\n".encode("utf-8", "replace")
     out = [b"feature done\n", f"commit refs/rails/{ref_name(step.session)}\n".encode()]
     out.append(f"committer AI-Rails <ai-rails@localhost> {int(time.time())} +0000\n".encode())
@@ -148,9 +150,9 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
         found.undoes,
         folders=tuple(folder for folder in found.folders if _path(folder)),
         commit=commit,
-        seq=found.seq,
+        seq=max(0, found.seq),
         journal=found.journal,
-        before_modes=tuple(file.before_mode & 0o777 for _, file in known),
+        before_modes=tuple((file.mode if file.before_mode is None else file.before_mode) & 0o777 for _, file in known),
     )
 
 
@@ -160,8 +162,14 @@ def _path(raw: str) -> WorkspacePath | None:
 
 
 def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:
-    """Return steps by sequence number, each with its ``last``."""
-    ordered = sorted(steps, key=lambda step: step.seq)
+    """Return steps by sequence number, each with its ``last``.
+
+    Steps of version 1 come first, in the order given, numbered up to 0.
+    """
+    found = list(steps)
+    old = [step for step in found if not step.seq]
+    numbered = [replace(step, seq=number - len(old)) for number, step in enumerate(old, start=1)]
+    ordered = numbered + sorted((step for step in found if step.seq), key=lambda step: step.seq)
     last = {(step.session, step.undoes or step.step): step for step in ordered}
     return tuple(_with_last(step, last[step.session, step.step]) if not step.undoes else step for step in ordered)
 
