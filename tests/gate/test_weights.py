@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.events.reading import read_verdict
+from rails.core.events.reading import read_typed
 from rails.core.events.values import verdict_to_json
 from rails.core.paths import WorkspacePath
 from rails.core.verdict import Finding, Weight
@@ -42,7 +42,7 @@ def test_a_verdict_tells_style_from_what_breaks(tmp_path: Path) -> None:
         verdict = gate.check_contents({"a.py": f"{long}print(y)\n"})
     assert [finding.rule for finding in verdict.style] == ["E501"]
     assert [finding.rule for finding in verdict.breaks] == ["F821"]
-    again = read_verdict(verdict_to_json(verdict))
+    again = read_typed(type(verdict), verdict_to_json(verdict))
     assert [(one.rule, one.weight) for one in again.findings] == [(one.rule, one.weight) for one in verdict.findings]
 
 
