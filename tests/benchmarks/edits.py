@@ -33,7 +33,7 @@ from rails.edits.text_view import View  # noqa: E402
 
 def ours(case):
     """The whole engine, without the disk. Returns bytes, or None for a refusal."""
-    draft = Draft(paths.parse_path("piece.py"), Snapshot(case.data, 0o644, 1, (0, 0), (0, 0, 0, 0)))
+    draft = Draft(paths.parse_path("piece.py"), Snapshot(case.data, 0o644, 1, (0, 0), (0, 0)))
     try:
         draft.edit(EditRequest(case.old, case.new), case.more.get("base_hash", ""))
         return draft.finish().after
