@@ -80,7 +80,7 @@ def test_a_running_session_is_followed_through_a_refresh(page, served, state, lo
     page.wait_for_selector("#turn-2")
     served.append(writer, demo[14:])
     page.wait_for_selector("#turn-5")
-    page.wait_for_selector("header .badge:has-text('Done')")
+    page.wait_for_selector("header .badge:has-text('Changed')")
     assert page.problems == []
     writer.close()
 
