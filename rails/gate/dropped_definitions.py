@@ -33,7 +33,7 @@ def findings(files: Sequence[tuple[str, bytes | None, bytes | None]], author: Au
         lost = [name for name in _names(path, old) if name not in now and _parent(name) in ("", *now)]
         gone = [name for name in lost if _last(name) not in moved | named and not _last(name).startswith("_")]
         if gone:
-            words = f"It takes away {', '.join(gone)}, which the task does not name."
+            words = f"It takes away {', '.join(gone)}, which nobody asked for."
             yield Finding(path, 1, 1, "definition-dropped", words, "gate", remedy=_REMEDY)
 
 

@@ -29,7 +29,7 @@ SCRIPT = "export class Cart {\n  total() { return 0 }\n}\nexport const tax = (x)
 def test_what_a_file_lost_is_named_unless_the_task_names_it(task, path, before, after, gone):
     sides = [(path, before.encode(), after.encode())]
     found = [one.message for one in findings(sides, Author(task, rewritten=frozenset([path])))]
-    assert found == ([f"It takes away {gone}, which the task does not name."] if gone else [])
+    assert found == ([f"It takes away {gone}, which nobody asked for."] if gone else [])
     assert not [*findings(sides, Author(task))], "an edit says itself what it takes away"
 
 

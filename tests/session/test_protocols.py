@@ -79,7 +79,7 @@ def test_of_a_small_project_all_comes_with_a_task_that_names_nothing_and_tests_w
 def test_a_file_that_lost_a_class_which_the_task_is_not_about_is_sent_back(leap):
     (leap.project / "leap.py").write_text(f"{LEAP}\n\n{STORE}", "utf-8")
     done = leap(SOLVED, f"{SOLVED.removesuffix('```')[:-4]}\n\n{STORE}```\n")
-    assert "It takes away Store, which the task does not name." in done.told[0]
+    assert "It takes away Store, which nobody asked for." in done.told[0]
     assert STORE in (leap.project / "leap.py").read_text("utf-8")
 
 
