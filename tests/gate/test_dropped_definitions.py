@@ -17,7 +17,6 @@ SCRIPT = "export class Cart {\n  total() { return 0 }\n}\nexport const tax = (x)
     [
         ("Make circles equal.", "shapes.py", SHAPES, SHAPES.replace(SQUARE, ""), "Square"),
         ("Make circles equal.", "shapes.py", SHAPES, SHAPES.replace(AREA, ""), "Circle.area"),
-        ("Make circles equal.", "shapes.py", SHAPES, "def double(x):\n    return x + x\n", "Circle, Square"),
         ("Make circles equal.", "shapes.py", SHAPES, SHAPES.replace("_half", "_part"), ""),
         ("Rename Square to Quad.", "shapes.py", SHAPES, SHAPES.replace("Square", "Quad"), ""),
         ("Double as a method.", "shapes.py", SHAPES, SHAPES.replace("def double", "class A:\n  def double"), ""),

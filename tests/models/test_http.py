@@ -301,9 +301,8 @@ def test_a_call_s_arguments_go_back_as_they_were_or_as_what_is_no_call(raw, valu
 def test_a_call_without_an_id_that_can_be_used_gets_one_of_its_number():
     most = limits.CALL_NAME_CHARS
     slot = Slot("call")
-    for id_, sent in (("a", "a"), ("", "call_3"), ("x" * most, "x" * most), ("x" * (most + 1), "call_3")):
-        slot.id = id_
-        slot.name = "n" * (most + 1)
+    slot.name = "n" * (most + 1)
+    for slot.id, sent in (("a", "a"), ("", "call_3"), ("x" * most, "x" * most), ("x" * (most + 1), "call_3")):
         assert [(one.id, one.name) for one in slot.parts("s", 3)] == [(sent, "n" * most)]
 
 

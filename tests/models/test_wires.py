@@ -270,9 +270,9 @@ def test_parallel_calls_are_told_apart_by_id_or_index_or_a_whole_value(pieces, t
 
 def test_a_call_in_the_older_form_of_one_function_is_read():
     """As servers send it that know no ``tool_calls``."""
-    sent = "".join(chunk(function_call=one) for one in ({"name": "t", "arguments": A[:4]}, {"arguments": A[4:]}))
-    answer = answer_of("openai", Reply(raw=f"{sent}{chunk(finish='function_call')}data: [DONE]\n\n".encode()))
-    assert [(one.name, one.arguments) for one in answer.message.calls] == [("t", A)]
+    body = chunk(function_call={"name": "t", "arguments": A}, finish="function_call")
+    [one] = answer_of("openai", Reply(raw=body.encode())).message.calls
+    assert (one.name, one.arguments) == ("t", A)
 
 
 WORDS = ["", None, "eos", "STOP", "tool_use", "end_turn", "eos_token", "completed", "stop_sequence", "TOOL_CALLS"]

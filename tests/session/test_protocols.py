@@ -106,7 +106,7 @@ def test_a_file_that_was_never_seen_is_left_as_it_is_and_shown_where_nothing_els
     assert f"store.py\n```\n{STORE}```" in done.told[0]
     assert "Not changed, because the agent never saw it: one.py" in done.events("APPROVAL_REQUESTED")[0]["notes"]
     assert (larger.project / "store.py").read_text("utf-8") == STORE
-    assert (done.ending.outcome, len(done.model.asked)) == ("changed", 2)
+    assert done.ending.outcome == "changed"
 
 
 @pytest.mark.parametrize("name", [".env", "secret.pem", "../outside.py", "/etc/passwd", "nothing.py"])
