@@ -18,6 +18,9 @@ from rails.gate.support import config_files
 from rails.gate.support.check_command import CheckCommand, program
 
 _RUSTUP: Final = Path.home() / ".rustup"
+_CARGO: Final = Path.home() / ".cargo"
+#: What of it a build reads; not the credentials.
+_OF_CARGO: Final = ("bin", "registry", "git")
 
 
 @cache
@@ -44,7 +47,7 @@ def known_tool(name: str, project: Path) -> CheckCommand:
         pattern=row["pattern"],
         says=row.get("says", ""),
         needs=_needed_by(Path(path)),
-        environment={"RUSTUP_HOME": str(_RUSTUP)},
+        environment={"RUSTUP_HOME": str(_RUSTUP), "CARGO_HOME": str(_CARGO)},
         both=True,
         ok_codes=frozenset(row.get("ok", (0, 1))),
         endings=tuple(row["files"]),
@@ -55,7 +58,9 @@ def _needed_by(program: Path) -> tuple[Path, ...]:
     around = program.resolve().parent.parent
     if (around / "pyvenv.cfg").is_file():
         return (around,)
-    return (_RUSTUP,) if program.parent == Path.home() / ".cargo" / "bin" else ()
+    if program.parent != _CARGO / "bin":
+        return ()
+    return (_RUSTUP, *(_CARGO / name for name in _OF_CARGO if (_CARGO / name).is_dir()))
 
 
 def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:

@@ -239,7 +239,7 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         endings=_words(table.files) or command.endings,
         blocking=table.mode == "blocking",
         timeout_s=table.timeout or int(command.timeout_s),
-        environment=table.environment,
+        environment={**command.environment, **table.environment},
         changed=table.changed,
         coverage=table.coverage,
     )
