@@ -398,7 +398,7 @@ class Settling(Struct):
         wanted = language_of(f"x.{label}") or label
         files = [path for path in self.files if language_of(path) == wanted != "" and path[-4:] != ".pyi"]
         files = files or [*self.files]
-        words = re.findall(r"[\w./-]*\w", block.above)
+        words = [word.rstrip("./-") for word in re.findall(r"[\w./-]+", block.above)]
         fresh = [word for word in words if is_surely_file(word) and word not in files and not self._is_short(word)]
         said = [path for path in files if path in words]
         said = said or [path for path in files if path.rpartition("/")[2] in words]

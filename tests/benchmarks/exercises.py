@@ -202,7 +202,7 @@ def aider(form: str, exercise: dict, project: Path, url: str, options: argparse.
         "--no-show-model-warnings",
         "--analytics-disable",
     ]
-    command += ["--no-show-model-warnings", "--no-show-release-notes", "--no-pretty", "--map-tokens", "0"]
+    command += ["--no-show-release-notes", "--no-pretty", "--map-tokens", "0"]
     command += ["--no-auto-lint", "--no-detect-urls"]
     if options.tries == 2:
         command += ["--auto-test", "--test-cmd", f"{sys.executable} -m pytest -q -x -p no:cacheprovider -p no:randomly"]

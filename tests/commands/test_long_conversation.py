@@ -65,7 +65,7 @@ def test_a_conversation_with_an_undo_and_a_way_back(tmp_path, monkeypatch):
     leave(second)
     (log,) = Path(".rails/sessions").glob("*/log.jsonl")
     events = [record.event for record in read_lenient(log)[0]]
-    said = [one.text for one in events if isinstance(one, HumanSteered) and one.text]
+    said = [one.text for one in events if isinstance(one, HumanSteered) and one.about == "follow_up"]
     assert said == [f"words {number}" for number in range(2, TURNS + 1)]
     assert sum(isinstance(one, LlmResponse) for one in events) == TURNS + len(WRITES)
     assert sum(isinstance(one, AgentEngage) for one in events) == 1

@@ -115,5 +115,5 @@ def test_a_large_change_that_was_killed_is_recovered(tmp_path):
                 os.kill(os.getpid(), 9)
 
     assert killed(lambda: step(tmp_path, *changes, disk=Dying())) == 9
-    assert "taken back" in recover(tmp_path)[0]
+    assert "rolled back" in recover(tmp_path)[0]
     assert {data for data, _ in tree(tmp_path).values()} == {old}

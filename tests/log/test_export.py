@@ -194,7 +194,7 @@ def test_markdown_tells_the_story(records):
         " tokens in, ",
         " from the cache, 60 tokens out",
         "## Turn 2, `coder`",
-        "- Request `write_file a.py` (repaired: `comma",
+        "- Adjusted: `JSON repaired: comma",
         "- Gate: `fail`",
         "- Auto-fixed: `",
         "| `a.py` | 3 | `F821` |",

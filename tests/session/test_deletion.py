@@ -146,7 +146,7 @@ def test_the_command_shows_sizes_asks_and_says_what_went(project, capsys, monkey
     assert main(["log", "sizes"]) == 0
     told = capsys.readouterr().out
     assert "2 sessions: " in told
-    assert "They are kept for ever" in told
+    assert "They are kept forever" in told
     assert main(["log", "delete", "one"]) == 1
     assert "Nothing was deleted" in capsys.readouterr().out
     assert main(["log", "delete", "one", "--yes"]) == 0
