@@ -236,6 +236,8 @@ class AgentLoop:
         if turn.reply is None or (turn.settled and self.state.deeds.wrote):
             return self._end(turn)
         codes = _codes(turn)
+        if turn.settled:
+            codes += {"unchanged"}.intersection(self._not_told())
         if why := self.attempts.spend(codes, answer_words(turn.answer.message), self._not_told()):
             stop = self._oversee().stop if self._escalations_left() else ""
             return None if not stop and self._escalate(why) else self._give_up(stop or why, limit=self.attempts.most)

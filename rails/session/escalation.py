@@ -38,8 +38,9 @@ RUNGS: Final[Mapping[Escalate, tuple[EscalationStep, ...]]] = {
 #: How often a model of this machine that is asked in text answers its task again, and at which temperature. Of other
 #: answers to the task alone, about one in thirteen passed the tests (14 of 186).
 AGAIN: Final = 8
-#: What a small model is not told: it sent the failed answer again word for word (41 of 46 times), and none passed.
-REPEATED: Final = ("tests", "gate")
+#: What a small model is not told: it sent the failed answer again word for word (41 of 46 times), and none passed. Told
+#: that its file is so already, it says that all is done.
+REPEATED: Final = ("tests", "gate", "unchanged")
 WARM: Final = 0.7
 
 HEADER: Final = "--- EARLIER ATTEMPTS ---"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import PurePosixPath
 from typing import Final
 
 from msgspec.structs import replace
@@ -29,13 +30,11 @@ _WISH: Final = re.compile(
 )
 _MORE: Final = re.compile(r"^[ \t]{0,3}`?CONTINUE`?[.]?\s*$", re.MULTILINE)
 _WORDS: Final = re.compile(r"[^\s`'\"()\[\]{}<>,;|]{1,300}")
-#: What of a task can be the name of a class or function: not a plain word.
-_SYMBOLS: Final = re.compile(r"`(\w+)|\b(\w+)\(|\b(\w*[A-Z_]\w*)")
 _TESTS_WANTED: Final = re.compile(
     r"\b(?:add|change|cover|create|extend|fix|update|write)\b[^.\n]{0,30}\btests?\b", re.IGNORECASE
 )
 #: Files that are shown without being asked for, how many characters of all of them, and how many make a small project
-#: or are found by a name without an ending.
+#: or are found by what they define.
 _FILES: Final = 20
 _CHARS: Final = 40_000
 _FEW: Final = 4
@@ -128,18 +127,18 @@ def task_files(context: TurnContext, task: str, named: Sequence[str], project_ma
     if context.protocol not in IN_TEXT:
         return ShownFiles(context, ())
     words = [word.strip(".:!?*@") for word in _WORDS.findall(task[:_CHARS])]
-    symbols = {name for found in _SYMBOLS.findall(task[:_CHARS]) for name in found}
+    parts = {part for word in words for part in word.split(".")}
     mapped = _mapped(project_map)
-    defining = [path for path, names in mapped.items() if not symbols.isdisjoint(names)]
-    called = [path for path in mapped if path.rpartition("/")[2].partition(".")[0] in words]
+    defining = [path for path, names in mapped.items() if not parts.isdisjoint(names)]
     whole = mapped if len(mapped) <= _FEW and not context.shown else ()
-    return ShownFiles(context, tuple(dict.fromkeys((*named, *words, *defining, *called[:_FEW], *whole))))
+    return ShownFiles(context, tuple(dict.fromkeys((*named, *words, *defining[:_FEW], *whole))))
 
 
 def _mapped(project_map: str) -> dict[str, list[str]]:
-    """Return files to what they define, from :func:`~rails.tools.runners.files.project_map`."""
+    """Return files to what they define, and their own name, from a map (:mod:`rails.tools.runners.files`)."""
     lines = (line.strip().partition(": ") for line in project_map.splitlines())
-    return {path: names.split(", ") for path, _, names in lines if names and not path.endswith("/")}
+    files = ((path, names) for path, _, names in lines if names and not path.endswith("/"))
+    return {path: [PurePosixPath(path).stem, *names.split(", ")] for path, names in files}
 
 
 class ShownFiles:

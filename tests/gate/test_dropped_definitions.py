@@ -8,7 +8,6 @@ from rails.gate.dropped_definitions import findings
 SHAPES = "class Circle:\n    def area(self):\n        return 3\n\n    def _half(self):\n        return 1\n\n\n"
 SHAPES += "class Square:\n    def area(self):\n        return 4\n\n\ndef double(x):\n    return 2 * x\n"
 SQUARE = SHAPES[SHAPES.index("class Square") : SHAPES.index("def double")]
-AREA = "    def area(self):\n        return 3\n\n"
 SCRIPT = "export class Cart {\n  total() { return 0 }\n}\nexport const tax = (x) => x * 0.2\n"
 
 
@@ -16,7 +15,6 @@ SCRIPT = "export class Cart {\n  total() { return 0 }\n}\nexport const tax = (x)
     ("task", "path", "before", "after", "gone"),
     [
         ("Make circles equal.", "shapes.py", SHAPES, SHAPES.replace(SQUARE, ""), "Square"),
-        ("Make circles equal.", "shapes.py", SHAPES, SHAPES.replace(AREA, ""), "Circle.area"),
         ("Make circles equal.", "shapes.py", SHAPES, SHAPES.replace("_half", "_part"), ""),
         ("Rename Square to Quad.", "shapes.py", SHAPES, SHAPES.replace("Square", "Quad"), ""),
         ("Double as a method.", "shapes.py", SHAPES, SHAPES.replace("def double", "class A:\n  def double"), ""),

@@ -54,8 +54,8 @@ STORE = "class Store:\n    def __init__(self, path):\n        self.path = path\n
     [
         ("Give Store a method delete.", ["store.py"]),
         ("Let `leap` and parse_key() refuse None.", ["leap.py", "keys.py"]),
-        ("Write tests for leap().", ["leap.py"]),
         ("Make the store keep its path.", ["store.py"]),
+        ("What Store.get gives should be a copy.", ["store.py"]),
         ("Do what the ticket says.", []),
     ],
 )
@@ -381,9 +381,9 @@ def small(monkeypatch):
     return warm
 
 
-def test_a_small_model_whose_answer_fails_the_tests_is_asked_its_task_again(leap, small):
+def test_a_small_model_whose_answer_changes_nothing_or_fails_the_tests_is_asked_its_task_again(leap, small):
     (leap.project / "test_leap.py").write_text(TEST, "utf-8")
-    done = leap(SOLVED, SOLVED, RIGHT, tests="on", escalate="again")
+    done = leap(f"leap.py\n```\n{LEAP}```\n", SOLVED, RIGHT, tests="on", escalate="again")
     assert done.ending.outcome == "changed"
     first, *others = (asked.messages for asked in done.model.asked)
     assert [one.text for (one,) in others] == [first[0].text] * 2
