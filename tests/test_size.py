@@ -35,7 +35,7 @@ PACKAGES = {
     "parsing": 51_506,
     "processes": 1_629,
     "projections": 10_475,
-    "render": 14_007,
+    "render": 13_996,
     "review": 29_057,
     "sandbox": 18_648,
     "session": 50_983,

@@ -33,8 +33,9 @@ class TextRenderer:
         self.plain = plain
         self.bar = "| " if plain else "│ "
         self._label = label
-        self._blank = f"{'':<{label}}{self.bar}"
+        self._blank = " " * label + self.bar
         self._frame = self._blank if frame else ""
+        self._room = width - len(self._frame)
 
     def title(self, text: str) -> str:
         """Return a full-width title."""
@@ -57,7 +58,7 @@ class TextRenderer:
                     yield from self.texts(name, lines)
             case blocks.Counts():
                 totals = ", ".join(f"{count:,} {name}" for name, count in block.items if count)
-                yield from self.field("totals", totals, limit=1000)
+                yield from self.field("totals", totals)
             case blocks.Times():
                 if block.items:
                     yield from self.field("time", _spent(block.items))
@@ -90,9 +91,9 @@ class TextRenderer:
                 checks = f" ({', '.join(block.checks)})" if block.checks else ""
                 yield from self.field("checks", f"{block.words or block.status}{checks}", _ok(block.status == "pass"))
             case ChangeSummary():
-                yield from self._framed(draw_summary(block, self.colour, self.width - len(self._frame)))
+                yield from self._framed(draw_summary(block, self.colour, self._room))
             case blocks.Diff():
-                yield from self._framed(draw(block, colour=self.colour, width=self.width - len(self._frame)))
+                yield from self._framed(draw(block, colour=self.colour, width=self._room))
             case blocks.FindingsBlock():
                 found = [f"{f.path}:{f.line}:{f.column} {f.rule} {f.message}" for f in block.items]
                 yield from self.list("", found, "finding")
@@ -114,9 +115,9 @@ class TextRenderer:
         """Return a styled line."""
         return styled(text, style, self.colour)
 
-    def field(self, name: str, text: str, style: str = "", limit: int = 400) -> Iterator[str]:
+    def field(self, name: str, text: str, style: str = "") -> Iterator[str]:
         """Yield a labelled, wrapped line."""
-        yield from self.texts(name, [one_line(text, limit)], style)
+        yield from self.texts(name, [one_line(text, 400)], style)
 
     def list(self, name: str, lines: Sequence[str], style: str = "") -> Iterator[str]:
         """Yield labelled texts, and the number omitted."""
