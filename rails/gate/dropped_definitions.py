@@ -22,15 +22,15 @@ def findings(files: Sequence[tuple[str, bytes | None, bytes | None]], author: Au
 
     What begins with an underscore may go, and what is new in a place of the change. Tests have their own rule.
     """
-    before = {(path, name) for path, data, _ in files for name in _names(path, data)}
-    after = {(path, name) for path, _, data in files for name in _names(path, data)}
-    moved = {_last(name) for _, name in after - before}
+    if not author.rewritten:
+        return
+    sides = {path: (_names(path, old), _names(path, new)) for path, old, new in files}
+    moved = {_last(name) for was, now in sides.values() for name in now if name not in was}
     named = set(re.findall(r"\w+", author.task))
-    for path, old, new in files:
-        now = _names(path, new)
+    for path, (was, now) in sides.items():
         if path not in author.rewritten or not now or TEST_FILE.search(path):
             continue
-        lost = [name for name in _names(path, old) if name not in now and _parent(name) in ("", *now)]
+        lost = [name for name in was if name not in now and _parent(name) in ("", *now)]
         gone = [name for name in lost if _last(name) not in moved | named and not _last(name).startswith("_")]
         if gone:
             words = f"It takes away {', '.join(gone)}, which nobody asked for."

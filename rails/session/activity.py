@@ -58,11 +58,7 @@ class Deeds:
 
     @property
     def wrote(self) -> bool:
-        """A fold over records: the tools that ran (``""``: files were written), and the obstacles.
-
-        ``tested``: tests passed since the last change; ``last_run``: its result ("": none); ``files``: written at any
-        time.
-        """
+        """Whether files were written."""
         return "" in self.ran
 
     def ran_something(self, registry: Registry) -> bool:

@@ -414,10 +414,6 @@ class RailsAgent:
     async def load_session(self, cwd: str, session_id: str, **more: Any) -> LoadSessionResponse:  # noqa: ANN401
         """Resume and replay a session; a running one is loaded already."""
         talk, records = await self._reopened(cwd, session_id, more)
-        if not records:
-            await asyncio.to_thread(
-                talk.tell, acp.update_agent_message_text("Nothing of this session is logged here.\n")
-            )
         for update in history_of(records, talk.project):
             await asyncio.to_thread(talk.tell, update)
         return LoadSessionResponse(config_options=self._options(talk))
