@@ -15,6 +15,7 @@ from rails.core.verdict import NotChecked, Verdict
 from rails.edits.checkpoints import History
 from rails.integrations.daemon import client
 from rails.integrations.hooks import claude_code
+from rails.integrations.hooks.contract import hook_call
 from rails.integrations.hooks.examples import CLEAN, example
 from rails.log.reader import read_lenient
 from tests.integrations.conftest import git
@@ -86,10 +87,10 @@ def test_the_edit_is_applied_as_the_host_applies_it(claude, before, old, new, ev
     edit(claude, "e.py", old, new, replace_all=every)
     verdict = [one.event for one in records(claude) if isinstance(one.event, GateVerdict)][-1]
     assert verdict.verdict.status == "pass"
-    call = claude_code.call_of(
+    call = hook_call(
+        "claude-code",
         {"hook_event_name": "PreToolUse", "tool_name": "Edit", "cwd": str(claude.project)}
         | {"tool_input": {"file_path": "e.py", "old_string": old, "new_string": new, "replace_all": every}},
-        {},
     )
     changes = claude_code.proposed(call, claude.project)
     assert changes.changes[0].after == after.encode()

@@ -26,6 +26,7 @@ from rails.session.project import state_of
 
 mcp = pytest.importorskip("mcp", reason="the official SDK is not installed")
 import mcp_types as types  # noqa: E402
+from mcp.shared.exceptions import MCPError  # noqa: E402
 
 from rails.commands import mcp as verb  # noqa: E402
 from rails.integrations.mcp.server import McpService  # noqa: E402
@@ -443,6 +444,30 @@ def test_all_calls_stand_in_one_session_that_can_be_searched_and_that_ends(proje
     (only,) = sessions(state_of(project))
     assert isinstance(events(project)[-1], WorkflowEnd)
     assert read_lenient(only.path)[0][3].llm_model_used == "mcp: mcp"
+
+
+@ERAS
+def test_each_session_is_a_resource_that_reads_as_the_review_shows_it(project, era):
+    async def calls(client):
+        await client.call_tool("propose_changes", GOOD)
+        (found,) = (await client.list_resources()).resources
+        return found, await client.read_resource(found.uri)
+
+    found, read = served(project, calls, person=Person(YES), era=era)
+    (only,) = sessions(state_of(project))
+    assert (found.uri, found.name) == (f"ai-rails://sessions/{only.session_id}", only.session_id)
+    assert found.title == "calls of mcp: mcp"
+    assert "+a = 3" in read.contents[0].text
+    assert read.contents[0].mime_type == "text/markdown"
+
+
+@pytest.mark.parametrize("uri", ["ai-rails://sessions/nosuch", "ai-rails://sessions/..", "file:///etc/passwd"])
+def test_nothing_but_a_session_is_read_as_a_resource(project, uri):
+    async def calls(client):
+        with pytest.raises(MCPError, match="no such session"):
+            await client.read_resource(uri)
+
+    served(project, calls)
 
 
 def test_a_server_that_nobody_calls_leaves_nothing(project):

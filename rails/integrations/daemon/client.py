@@ -23,7 +23,8 @@ DEADLINE_SECONDS: Final = 50.0
 #: For a new process to be ready to listen.
 _START_SECONDS: Final = 15.0
 #: One that ends before it has answered is started again: it may have found another that was just ending.
-_STARTS: Final = 8
+_STARTS: Final = 9
+_PAUSE_SECONDS: Final = 0.005
 #: What of the environment a host tells its hooks.
 _TOLD: Final = ("CLAUDE_PROJECT_DIR",)
 
@@ -51,35 +52,27 @@ def let_go(project: str) -> None:
 
 def _folder_of(data: bytes) -> str:
     try:
-        value = json.loads(data)
-        return str(value.get("cwd") or value["workspace_roots"][0])
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return str(json.loads(data)["cwd"])
+    except (ValueError, LookupError, TypeError, RecursionError):
         return os.getcwd()  # noqa: PTH109 - as in place
 
 
 def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
-    started = 0.0
-    child = 0
-    starts = 0
-    while True:
+    """Return what the gate answers, started where nobody listens. Raises OSError."""
+    problem = OSError()
+    for start in range(_STARTS):
         try:
             said = _exchange(file, message, until)
             if said.endswith(b"\n"):
                 return said
-            problem: OSError = OSError("the gate broke off")
+            problem = OSError("the gate broke off")
         except (FileNotFoundError, ConnectionError) as error:
             problem = error
-        now = time.monotonic()
-        if now > until or (started and now > started + _START_SECONDS):
+        if time.monotonic() > until:
             raise problem
-        if begins := not child or _has_ended(child):
-            if starts == _STARTS:
-                raise OSError("the gate could not be started; run: ai-rails doctor") from problem
-            child = _start(folder)
-            started = now
-            starts += 1
-        if not begins or starts > 1:  # the first one listens by now, or another does in a moment
-            time.sleep(0.005 * starts)
+        time.sleep(_PAUSE_SECONDS * start)  # the first one listens by now, or another does in a moment
+        _start(folder)
+    raise OSError("the gate could not be started; run: ai-rails doctor") from problem
 
 
 def _exchange(file: str, message: bytes, until: float) -> bytes:
@@ -91,18 +84,18 @@ def _exchange(file: str, message: bytes, until: float) -> bytes:
         return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
 
-def _start(folder: str) -> int:
-    """Start the gate of ``folder``'s project in its own session; return its process id.
+def _start(folder: str) -> None:
+    """Start the gate of ``folder``'s project in its own session, and wait until it listens.
 
     A fork of this process (single-threaded), to save imports. A pipe closes once it listens or ended, as polling is
     slower.
     """
     ready, told = os.pipe()
-    if process := os.fork():
+    if os.fork():
         os.close(told)
         select.select([ready], [], [], _START_SECONDS)
         os.close(ready)
-        return process
+        return
     try:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
@@ -117,13 +110,6 @@ def _start(folder: str) -> int:
         os._exit(0)
 
 
-def _has_ended(process: int) -> bool:
-    try:
-        return os.waitpid(process, os.WNOHANG)[0] == process
-    except ChildProcessError:  # its end was seen already
-        return True
-
-
 def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> HookAnswer:
     from pathlib import Path
 
@@ -133,7 +119,7 @@ def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> HookAnswer
     known = host_of(host)
     assert known is not None, "the command line knows the hosts"
     try:
-        call = read_hook_call(known, data, os.environ)
+        call = read_hook_call(host, data, os.environ)
     except ValueError as error:
         call = HookCall(host, "before", "", Path())
         why = f"the host's input is not JSON ({error})"

@@ -42,12 +42,13 @@ class WarmGate:
         if head.get("rest") is True:
             self.rest()
             return HookAnswer()
-        host = host_of(str(head.get("host")))
+        name = str(head.get("host"))
+        host = host_of(name)
         told = head.get("environment")
         if host is None:
             return HookAnswer("", "ai-rails hook: this host is not known.\n", 1)
         try:
-            call = read_hook_call(host, data, told if isinstance(told, dict) else {})
+            call = read_hook_call(name, data, told if isinstance(told, dict) else {})
         except ValueError as error:
             return HookAnswer("", f"ai-rails hook: the host's input cannot be read: {error}\n", 1)
         if call is None:

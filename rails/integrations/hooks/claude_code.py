@@ -19,7 +19,6 @@ from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
     Unjudged,
-    hook_call,
     host_text,
     named_change,
     now_on_disk,
@@ -30,11 +29,6 @@ from rails.integrations.hooks.contract import (
 _WRITES: Final = ("Write", "Edit", "NotebookEdit")
 #: Lines that the one Edit may span that stands for an edit and its formatting.
 _SPAN_LINES: Final = 400
-
-
-def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call, None for an ignored event."""
-    return hook_call("claude-code", payload, environment.get("CLAUDE_PROJECT_DIR", ""))
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +25,6 @@ from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
     Unjudged,
-    hook_call,
     host_text,
     named_change,
     now_on_disk,
@@ -44,11 +43,6 @@ _CHANGES_TO: Final = re.compile(
 _QUOTES: Final = re.compile(r"""\\(.)|\$?["']""")
 #: How many of these are followed: each doubles the folders that come into question.
 _MOST_CHANGES: Final = 5
-
-
-def call_of(payload: Mapping[str, Json], _environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call, None for an ignored event."""
-    return hook_call("codex", payload)
 
 
 def _placed(call: HookCall, before: str) -> list[HookCall]:

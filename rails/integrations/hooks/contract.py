@@ -97,9 +97,6 @@ class Unjudged(Struct, frozen=True):
 class Host(Protocol):
     """A host's module."""
 
-    def call_of(self, payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
-        """Return the call, None for an ignored event."""
-
     def named_files(self, call: HookCall, project: Path) -> Iterator[FileChange]:
         """Yield a :func:`named_change` for each file that the tool names."""
 
@@ -180,14 +177,10 @@ def host_object(value: Json | None) -> Mapping[str, Json]:
 
 
 def specific_answer(call: HookCall, value: Mapping[str, Json], specific: Mapping[str, Json]) -> HookAnswer:
-    """Return the output with what is only for the call's event."""
+    """Return one line of JSON, with what is only for the call's event; nothing to say prints nothing."""
     more = {"hookSpecificOutput": {"hookEventName": call.named, **specific}} if specific else {}
-    return as_answer({**value, **more})
-
-
-def as_answer(value: Mapping[str, Json]) -> HookAnswer:
-    """Return the output of one line of JSON; an empty value prints nothing."""
-    return HookAnswer(json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else "")
+    said = {**value, **more}
+    return HookAnswer(json.dumps(said, ensure_ascii=False, separators=(",", ":")) if said else "")
 
 
 def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> HookResult:

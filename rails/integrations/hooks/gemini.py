@@ -6,7 +6,7 @@ be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -21,17 +21,11 @@ from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
     Unjudged,
-    hook_call,
     specific_answer,
 )
 
 #: Its tools that write, and the tool of Claude Code that takes the same.
 _WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
-
-
-def call_of(payload: Mapping[str, Json], _environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call, None for an ignored event."""
-    return hook_call("gemini", payload)
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:

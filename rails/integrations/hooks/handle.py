@@ -13,7 +13,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.errors import FAULT
-from rails.core.text import counted, one_line
+from rails.core.text import counted, head_and_tail, one_line
 from rails.core.verdict import NotChecked, Verdict
 from rails.gate.verdicts import LOOSER, checked_nothing
 from rails.integrations.daemon.place import HookAnswer
@@ -226,6 +226,5 @@ def _told_of(verdict: Verdict) -> str:
         if change.proposed is not None
         for line in unified_diff(change.proposed, change.after, str(change.path), context=0)[2:]
     ]
-    text = "\n".join([opening, *lines])
-    rest = "\n(the rest is left out; read the file)"
-    return text if len(text) <= limits.HOST_PAGE_CHARS else text[: limits.HOST_PAGE_CHARS - len(rest)] + rest
+    room = limits.HOST_PAGE_CHARS - 50  # for what says that it was cut
+    return head_and_tail("\n".join([opening, *lines]), room)[0]

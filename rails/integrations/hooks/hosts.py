@@ -7,8 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from rails.integrations.hooks.contract import HookCall, hook_call
+
 if TYPE_CHECKING:
-    from rails.integrations.hooks.contract import HookCall, Host
+    from rails.integrations.hooks.contract import Host
 
 _HOSTS: Final = ("claude-code", "codex", "gemini")
 
@@ -21,12 +23,13 @@ def host_of(name: str) -> Host | None:
     return module
 
 
-def read_hook_call(host: Host, data: bytes, environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call in a host's input, or None. Raises ValueError for invalid JSON."""
+def read_hook_call(host: str, data: bytes, environment: Mapping[str, str]) -> HookCall | None:
+    """Return the call in a host's input, or None for an ignored event. Raises ValueError for invalid JSON."""
     try:
         payload = json.loads(data)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     if not isinstance(payload, dict):
         raise ValueError("the input is not a JSON object")
-    return host.call_of(payload, environment)
+    folder = environment.get("CLAUDE_PROJECT_DIR", "") if host == "claude-code" else ""
+    return hook_call(host, payload, folder)

@@ -159,7 +159,7 @@ def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], Json, str]]:
     value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
     for event, entries in host_object(value.get("hooks")).items():
         for index, entry in enumerate(entries if isinstance(entries, list) else []):
-            hooks = host_object(entry).get("hooks", [entry])
+            hooks = host_object(entry).get("hooks")
             commands = [_command(host_object(one)) for one in hooks] if isinstance(hooks, list) else []
             if commands and all(map(_is_ours, commands)):
                 yield (event, index), entry, one_line(commands[0], 300)

@@ -1,24 +1,31 @@
-"""Asks the client's person, the page and the terminal; the first answer counts."""
+"""A client's call, and who is asked in it: its person, the page and the terminal; the first answer counts."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import queue
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.approval.terminal.console import Elsewhere
 from rails.approval.terminal.screen import Look, draw_request
+from rails.core.errors import FAULT, CheckError
 from rails.core.tool_request import Json
+from rails.integrations.mcp.project_tools import McpResult
+from rails.tools.runners.command import watch_commands
 
 #: A question that is longer is not put through a client: it might show a part of it.
 QUESTION_CHARS: Final = 20_000
 _WIDTH: Final = 100
-POLL_S: Final = 0.03
+_POLL_S: Final = 0.03
 #: What a person fills in: a choice; the whole word where there are risks.
 _CHOSEN: Final = """{"type": "object", "properties": {
     "decision": {"type": "string", "title": "Decision", "enum": ["approve", "deny"]},
@@ -39,19 +46,56 @@ class ClientQuestion(Struct, frozen=True):
     form: Mapping[str, Json]
 
 
-class Caller(Protocol):
-    """The asking call's client."""
+class Call:
+    """A call in its own thread: yields its questions, then the result."""
 
-    @property
-    def gone(self) -> bool:
-        """Whether nobody waits."""
+    def __init__(self, work: Callable[[], McpResult], working: set[Call], *, can_ask: bool) -> None:
+        self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
+        self.answers: queue.SimpleQueue[tuple[int, Mapping[str, Json] | None]] = queue.SimpleQueue()
+        #: Whether the client cancelled.
+        self.gone = False
+        self._can_ask = can_ask
+        self._number = 0
+        self._loop = asyncio.get_running_loop()
+        self._working = working
+        working.add(self)
+        threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
 
     def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Return the filled-in form; None if nobody can, or it was ``over``; ``{}`` is a no."""
+        """Ask the client's person; None if nobody answers before ``over``."""
+        if not self._can_ask:
+            return None
+        self._number += 1
+        self._say(ClientQuestion(self._number, text, form))
+        while not over():
+            with contextlib.suppress(queue.Empty):
+                answered, filled = self.answers.get(timeout=_POLL_S)
+                if answered == self._number:
+                    return filled
+        return None
+
+    def _run(self, work: Callable[[], McpResult]) -> None:
+        CALLER.set(self)
+        watch_commands(self._watched)
+        try:
+            result = work()
+        except FAULT as error:  # a fault of ours is an answer, too
+            result = McpResult(f"AI-Rails itself failed: {type(error).__name__}. See ai-rails review.", ok=False)
+        self._say(result)
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._working.discard, self)
+
+    def _watched(self, *_: object) -> None:
+        if self.gone:
+            raise CheckError("The client took the call back while it ran. What it had changed by then was dropped.")
+
+    def _say(self, what: ClientQuestion | McpResult) -> None:
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            self._loop.call_soon_threadsafe(self.said.put_nowait, what)
 
 
 #: The caller for whom this thread works.
-CALLER: ContextVar[Caller | None] = ContextVar("caller", default=None)
+CALLER: ContextVar[Call | None] = ContextVar("caller", default=None)
 
 
 class ClientApprover:
@@ -70,7 +114,8 @@ class ClientApprover:
         text = _whole(request)
         filled = None
         if caller and len(text) <= QUESTION_CHARS:
-            filled = caller.ask(text, _form(request), lambda: self._elsewhere() or caller.gone)
+            form = json.loads(_TYPED if request.risks else _CHOSEN)
+            filled = caller.ask(text, form, lambda: self._elsewhere() or caller.gone)
         if filled is not None:
             return _decision(request, filled)
         if self._terminal and not self._elsewhere():
@@ -78,7 +123,7 @@ class ClientApprover:
         while not self._elsewhere():
             if caller and caller.gone:
                 return Decision("deny", "The call was taken back before anybody answered.", "client", of=request.digest)
-            time.sleep(POLL_S)
+            time.sleep(_POLL_S)
         return Decision("deny", "", Elsewhere.by, of=request.digest)
 
 
@@ -86,11 +131,6 @@ def _whole(request: ApprovalRequest) -> str:
     look = Look(width=_WIDTH, plain=True)
     screen = draw_request(request, look)
     return "\n".join((draw_request(request, look, full=True) if screen.hidden else screen).lines)
-
-
-def _form(request: ApprovalRequest) -> dict[str, Json]:
-    form: dict[str, Json] = json.loads(_TYPED if request.risks else _CHOSEN)
-    return form
 
 
 def _decision(request: ApprovalRequest, filled: Mapping[str, Json]) -> Decision:

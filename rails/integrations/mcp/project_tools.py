@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.approval.decision import Approver
+from rails.core import limits
 from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, MOVE_FILE, N8N_NODE_INFO, WRITE_FILE
 from rails.core.errors import RailsError, UsageError
 from rails.core.events.changes import ToolExecutionResult
@@ -29,8 +30,11 @@ from rails.core.verdict import Verdict
 from rails.gate.changed_files import read_changed_files
 from rails.gate.gate import Gate
 from rails.gate.report.text import verdict_as_json, verdict_as_text
+from rails.log.reader import SessionSummary, sessions
 from rails.log.scan import search
 from rails.log.writer import SessionLog
+from rails.review.reports.session_text import session_as_markdown
+from rails.review.session_list import SessionList
 from rails.session.apply import Proposals
 from rails.session.job import SessionJob
 from rails.session.project import agents_of, state_of
@@ -39,6 +43,8 @@ from rails.tools.validate import validate
 
 #: Where a workflow is judged that is in no file.
 _WORKFLOW: Final = "workflow.n8n.json"
+#: Sessions that are listed as resources.
+_LISTED: Final = 50
 #: Which tool an edit means: the key that only it has.
 _EDITS: Final = {
     "content": WRITE_FILE,
@@ -102,6 +108,20 @@ class ProjectTools:
         """End session and gate."""
         self._open.close()
         self.gate.close()
+
+    def logs(self) -> tuple[SessionSummary, ...]:
+        """Return the last sessions of the project, newest first."""
+        return sessions(state_of(self.project))[: -_LISTED - 1 : -1]
+
+    def log_text(self, session_id: str) -> str:
+        """Return a session as Markdown. Raises UsageError, for one that is not there or is too long."""
+        state = state_of(self.project)
+        sizes = {one.session_id: one.size for one in sessions(state)}
+        if session_id not in sizes:
+            raise UsageError("There is no such session.")
+        if sizes[session_id] > limits.FILE_BYTES:
+            raise UsageError(f"The session is too long to be sent. ai-rails review {session_id} shows it.")
+        return session_as_markdown(SessionList(state).view(session_id))
 
     def session(self) -> Proposals:
         """Return the shared session, begun on first use."""

@@ -10,11 +10,9 @@ import asyncio
 import contextlib
 import hmac
 import os
-import queue
 import secrets
 import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -30,73 +28,29 @@ from starlette.responses import PlainTextResponse
 
 from rails import __version__
 from rails.core import limits
-from rails.core.errors import EXIT_OK, FAULT, CheckError
+from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.integrations.mcp.approver import CALLER, POLL_S, ClientQuestion
+from rails.integrations.mcp.approver import Call, ClientQuestion
 from rails.integrations.mcp.project_tools import McpResult, ProjectTools, tool_object
-from rails.tools.runners.command import watch_commands
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from rails.log.reader import SessionSummary
+
 #: Calls that are at work at a time; more are refused.
 _AT_ONCE: Final = 32
 #: Seconds between two notices of progress.
 _BEAT_S: Final = 5.0
+#: The address of a session's log, before its id; and what is sent of it.
+_SESSIONS: Final = "ai-rails://sessions/"
+_MARKDOWN: Final = "text/markdown"
 _INSTRUCTIONS: Final = (
     "gate checks files or contents. Change files with propose_changes: what it answers says what was written or what "
     "to correct. A person decides about every change."
 )
-
-
-class _Call:
-    """A call in its own thread: yields its questions, then the result."""
-
-    def __init__(self, work: Callable[[], McpResult], working: set[_Call], *, can_ask: bool) -> None:
-        self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
-        self.answers: queue.SimpleQueue[tuple[int, Mapping[str, Json] | None]] = queue.SimpleQueue()
-        #: Whether the client cancelled.
-        self.gone = False
-        self._can_ask = can_ask
-        self._number = 0
-        self._loop = asyncio.get_running_loop()
-        self._working = working
-        working.add(self)
-        threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
-
-    def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Ask the client's person; None if nobody answers before ``over``."""
-        if not self._can_ask:
-            return None
-        self._number += 1
-        self._say(ClientQuestion(self._number, text, form))
-        while not over():
-            with contextlib.suppress(queue.Empty):
-                answered, filled = self.answers.get(timeout=POLL_S)
-                if answered == self._number:
-                    return filled
-        return None
-
-    def _run(self, work: Callable[[], McpResult]) -> None:
-        CALLER.set(self)
-        watch_commands(self._watched)
-        try:
-            result = work()
-        except FAULT as error:  # a fault of ours is an answer, too
-            result = McpResult(f"AI-Rails itself failed: {type(error).__name__}. See ai-rails review.", ok=False)
-        self._say(result)
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._working.discard, self)
-
-    def _watched(self, *_: object) -> None:
-        if self.gone:
-            raise CheckError("The client took the call back while it ran. What it had changed by then was dropped.")
-
-    def _say(self, what: ClientQuestion | McpResult) -> None:
-        with contextlib.suppress(RuntimeError):  # the server has ended
-            self._loop.call_soon_threadsafe(self.said.put_nowait, what)
 
 
 class McpService:
@@ -104,14 +58,16 @@ class McpService:
 
     def __init__(self, tools: ProjectTools) -> None:
         self._tools = tools
-        self._working: set[_Call] = set()
-        self._waiting: dict[str, _Call] = {}
+        self._working: set[Call] = set()
+        self._waiting: dict[str, Call] = {}
         self.server = Server(
             "ai-rails",
             version=__version__,
             instructions=_INSTRUCTIONS,
             on_list_tools=self._list,
             on_call_tool=self._call,
+            on_list_resources=self._logs,
+            on_read_resource=self._log,
         )
 
     async def _list(
@@ -119,6 +75,23 @@ class McpService:
     ) -> types.ListToolsResult:
         tools = [types.Tool.model_validate(tool_object(one)) for one in self._tools.offered()]
         return types.ListToolsResult(tools=tools)
+
+    async def _logs(
+        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        found = await asyncio.to_thread(self._tools.logs)
+        return types.ListResourcesResult(resources=[_resource(one) for one in found])
+
+    async def _log(
+        self, _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        session_id = params.uri.removeprefix(_SESSIONS)
+        try:
+            text = await asyncio.to_thread(self._tools.log_text, session_id)
+        except RailsError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        contents = types.TextResourceContents(uri=params.uri, mime_type=_MARKDOWN, text=text)
+        return types.ReadResourceResult(contents=[contents])
 
     async def _call(
         self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -137,15 +110,15 @@ class McpService:
         finally:
             beat.cancel()
 
-    def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> _Call | None:
+    def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Call | None:
         if len(self._working) >= _AT_ONCE:
             raise MCPError(types.INTERNAL_ERROR, f"{_AT_ONCE} calls are at work. Wait for one of them.")
         given = dict(params.arguments or {})
         if client := context.session.client_params:
             self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}"
-        return _Call(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
+        return Call(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
-    def _resumed(self, params: types.CallToolRequestParams) -> _Call | None:
+    def _resumed(self, params: types.CallToolRequestParams) -> Call | None:
         call = self._waiting.pop(params.request_state or "", None)
         for name, answer in (params.input_responses or {}).items():
             if call and isinstance(answer, types.ElicitResult) and name.isdecimal():
@@ -153,7 +126,7 @@ class McpService:
         return call
 
     async def _outcome(
-        self, context: ServerRequestContext[Any], call: _Call
+        self, context: ServerRequestContext[Any], call: Call
     ) -> types.CallToolResult | types.InputRequiredResult:
         said = await call.said.get()
         while isinstance(said, ClientQuestion):
@@ -171,7 +144,7 @@ class McpService:
                 more.cancel()
         return _told(said)
 
-    def _input_required(self, call: _Call, question: ClientQuestion) -> types.InputRequiredResult:
+    def _input_required(self, call: Call, question: ClientQuestion) -> types.InputRequiredResult:
         state = secrets.token_urlsafe(32)
         self._waiting[state] = call
         if len(self._waiting) > _AT_ONCE:  # the client of the oldest has not come back
@@ -184,6 +157,12 @@ class McpService:
         for call in tuple(self._working):
             call.gone = True
         self._tools.close()
+
+
+def _resource(session: SessionSummary) -> types.Resource:
+    name = session.session_id
+    title = one_line(session.task, 200)
+    return types.Resource(name=name, title=title, uri=_SESSIONS + name, mime_type=_MARKDOWN)
 
 
 async def _beat(context: ServerRequestContext[Any], name: str) -> None:
