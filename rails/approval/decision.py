@@ -47,20 +47,33 @@ class ApprovalRequest(Struct, frozen=True):
 
     id: str
     agent: str
-    tools: tuple[str, ...]
-    explanation: str
     kind: Literal["changes", "tool"]
-    changes: ChangeSet
-    tool_request: ToolRequest | None
-    verdict: Verdict | None
-    risks: tuple[str, ...]
-    notes: tuple[str, ...]
-    digest: str
-    requests: tuple[ToolRequest, ...] = ()
+    requests: tuple[ToolRequest, ...]
+    changes: ChangeSet = field(default_factory=ChangeSet)
+    verdict: Verdict | None = None
     doubts: tuple[str, ...] = ()
     model: str = ""
+    risks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    digest: str = ""
     named: tuple[Risk, ...] = ()
     returned: bool = False
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools, each once."""
+        return tuple(dict.fromkeys(request.tool_name for request in self.requests))
+
+    @property
+    def explanation(self) -> str:
+        """The agent's words, each once."""
+        said = dict.fromkeys(request.explanation for request in self.requests)
+        return "\n".join(words for words in said if words.strip())
+
+    @property
+    def tool_request(self) -> ToolRequest | None:
+        """The run that is asked about."""
+        return self.requests[0] if self.kind == "tool" else None
 
 
 class Decision(Struct, frozen=True):
@@ -147,27 +160,12 @@ def request_for_changes(
 
     ``from_project``: tools defined by the project, which may not be trusted.
     """
-    changes = verdict.proposal
     ran = [request.tool_name for request in requests]
     # A tool that ran did so in the sandbox, else there would be no change set of it to ask about.
-    named = (*change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project, ran))
-    return ApprovalRequest(
-        id=id,
-        agent=agent,
-        tools=tuple(dict.fromkeys(request.tool_name for request in requests)),
-        explanation=_explanation(requests),
-        kind="changes",
-        changes=changes,
-        tool_request=None,
-        verdict=verdict,
-        risks=(*doubts, *(risk.text for risk in named)),
-        notes=(*notes, *_adjustments(requests)),
-        digest=_digest("changes", agent, requests, changes, verdict),
-        requests=tuple(requests),
-        doubts=tuple(doubts),
-        model=model,
-        named=named,
-    )
+    named = (*change_risks(verdict.proposal), *gate_risks(verdict), *tool_risks(requests, from_project, ran))
+    about = tuple(requests)
+    asked = ApprovalRequest(id, agent, "changes", about, verdict.proposal, verdict, tuple(doubts), model)
+    return _judged(asked, named, notes)
 
 
 def request_for_tool(
@@ -184,21 +182,17 @@ def request_for_tool(
     """Ask about running one tool; ``contained``: it is sandboxed."""
     held = (request.tool_name,) if contained else ()
     named = (*tool_risks((request,), from_project, held), *parameter_risks(request.tool_name, request.parameters))
-    return ApprovalRequest(
-        id=id,
-        agent=agent,
-        tools=(request.tool_name,),
-        explanation=request.explanation,
-        kind="tool",
-        changes=ChangeSet(),
-        tool_request=request,
-        verdict=None,
-        risks=(*doubts, *(risk.text for risk in named)),
-        notes=(*notes, *_adjustments((request,))),
-        digest=_digest("tool", agent, (request,), ChangeSet(), None),
-        requests=(request,),
-        doubts=tuple(doubts),
-        model=model,
+    asked = ApprovalRequest(id, agent, "tool", (request,), doubts=tuple(doubts), model=model)
+    return _judged(asked, named, notes)
+
+
+def _judged(asked: ApprovalRequest, named: tuple[Risk, ...], notes: Sequence[str]) -> ApprovalRequest:
+    """Return the question with its risks, its adjustments and its digest."""
+    return replace(
+        asked,
+        risks=(*asked.doubts, *(risk.text for risk in named)),
+        notes=(*notes, *_adjustments(asked.requests)),
+        digest=request_digest(asked),
         named=named,
     )
 
@@ -230,8 +224,7 @@ def sign_changes(request: ApprovalRequest, decision: Decision) -> Approved[Chang
 def sign_tool(request: ApprovalRequest, decision: Decision) -> Approved[ToolRequest]:
     """Permit the tool run of ``request``. Raises as :func:`sign_changes` does."""
     _require_yes(request, decision, "tool")
-    if request.tool_request is None:
-        raise ValueError("There is no tool request to approve.")
+    assert request.tool_request is not None, "it is about a run"
     return Approved(request.tool_request, request.digest, decision.by, decision.at, decision.scope, request.digest)
 
 
@@ -248,7 +241,17 @@ def still_valid(approved: Approved[ChangeSet] | Approved[ToolRequest], request: 
 
 def request_digest(request: ApprovalRequest) -> str:
     """Compute the digest of ``request`` from its content."""
-    return _digest(request.kind, request.agent, request.requests, request.changes, request.verdict)
+    content = {
+        "v": 1,
+        "kind": request.kind,
+        "agent": request.agent,
+        "requests": [_canonical(one) for one in request.requests],
+        "bases": {str(change.path): change.before_sha256 for change in request.changes.changes},
+        "changes": request.changes.digest(),
+        "gate": None if request.verdict is None else _gate(request.verdict),
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return sha256(text.encode())
 
 
 def _require_yes(request: ApprovalRequest, decision: Decision, kind: str) -> None:
@@ -264,20 +267,6 @@ def _require_yes(request: ApprovalRequest, decision: Decision, kind: str) -> Non
         raise StaleError("The request is not what was shown. Nothing was changed; it has to be asked again.")
 
 
-def _digest(kind: str, agent: str, requests: Sequence[ToolRequest], changes: ChangeSet, verdict: Verdict | None) -> str:
-    content = {
-        "v": 1,
-        "kind": kind,
-        "agent": agent,
-        "requests": [_canonical(request) for request in requests],
-        "bases": {str(change.path): change.before_sha256 for change in changes.changes},
-        "changes": changes.digest(),
-        "gate": None if verdict is None else _gate(verdict),
-    }
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return sha256(text.encode())
-
-
 def _canonical(request: ToolRequest) -> dict[str, object]:
     parameters: Mapping[str, Json] = request.parameters
     return {"tool": request.tool_name, "parameters": dict(parameters), "definition": request.definition_digest}
@@ -290,10 +279,6 @@ def _gate(verdict: Verdict) -> dict[str, object]:
         "findings": sorted((f.path, f.line, f.column, f.rule, f.message) for f in verdict.findings if f.new),
         "not_checked": sorted((n.path, n.check, n.required) for n in verdict.not_checked),
     }
-
-
-def _explanation(requests: Sequence[ToolRequest]) -> str:
-    return "\n".join(dict.fromkeys(request.explanation for request in requests if request.explanation.strip()))
 
 
 def _adjustments(requests: Sequence[ToolRequest]) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ def test_parameters_and_definitions_are_part_of_the_digest(make):
     original = make.ask_tool(code="print(1)")
     swapped_code = make.ask_tool(code="print(2)")
     request = replace(original.tool_request, definition_digest="e" * 64)
-    swapped_definition = replace(original, tool_request=request, requests=(request,))
+    swapped_definition = replace(original, requests=(request,))
     assert original.digest != swapped_code.digest
     assert original.digest != request_digest(swapped_definition)
 
@@ -192,12 +192,6 @@ def test_what_is_signed_is_the_proposal_that_the_human_edited(make):
     assert sign_changes(edited, decision).value is edited.changes
     with pytest.raises(StaleError, match="edited proposal, not this one"):
         sign_changes(first, decision)
-
-
-def test_a_tool_run_without_a_tool_request_is_not_signed(make):
-    empty = forged(make.ask_tool(), tool_request=None)
-    with pytest.raises(ValueError, match="no tool request"):
-        sign_tool(empty, YES)
 
 
 def test_every_fact_of_a_verdict_that_a_human_read_is_part_of_the_digest(make):

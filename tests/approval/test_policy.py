@@ -96,15 +96,6 @@ def test_running_has_to_be_allowed_by_name(policy, make):
     assert ruling(policy('[[rule]]\ndecision = "allow"\ntool = "read_*"\n'), make.ask_tool("read_x", "read")) == "allow"
 
 
-def test_a_run_of_which_nothing_more_is_known_is_a_run(policy, make):
-    for unknown in ({"tool_request": None}, {"tools": ()}):
-        run = replace(make.ask_tool(), **unknown)
-        assert ruling(policy('[[rule]]\ndecision = "deny"\nkind = "run"\n'), run) == "deny", unknown
-        assert ruling(policy('[[rule]]\ndecision = "allow"\npath = "**"\n'), run) == "ask", unknown
-    several = replace(make.ask_tool(), tools=("look", "run_it"))
-    assert ruling(policy('[[rule]]\ndecision = "deny"\ntool = "run_it"\n'), several) == "deny"
-
-
 def test_a_rule_about_paths_says_nothing_about_tool_runs(policy, make):
     assert ruling(policy('[[rule]]\ndecision = "allow"\npath = "**"\nkind = "run"\n'), make.ask_tool()) == "ask"
 

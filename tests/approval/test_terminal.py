@@ -305,7 +305,8 @@ def test_no_text_of_the_agent_reaches_the_terminal_raw(make):
             agent=evil,
             tools=[evil],
         )
-        request = replace(request, explanation=f"{evil}\nsecond line", requests=(make.tool_request(evil, code=evil),))
+        call = replace(make.tool_request(evil, code=evil), explanation=f"{evil}\nsecond line")
+        request = replace(request, requests=(call,))
         for colour in (True, False):
             _, screen = piped("v\napprove\n", make, request, colour=colour)
             shown = ANSI.sub("", screen) if colour else screen

@@ -174,7 +174,7 @@ def _allowing(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
 def _content(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:
-            if os.name == "posix" and os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:
+            if os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:
                 raise UsageError(f"{file}: anyone on this machine can write it. Run: chmod o-w {file}")
             return stream.read()
     except FileNotFoundError:

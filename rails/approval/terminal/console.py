@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from typing import Final, TextIO, TypedDict
@@ -78,35 +79,31 @@ class Keys:
 
     def arm(self) -> None:
         """Discard what was typed and wait for quiet."""
-        if not self.is_terminal:
-            return
-        if sys.platform == "win32":
-            _drain_console(self._quiet_s)
-        else:
-            _drain_terminal(self._stream.fileno(), self._quiet_s)
+        if self.is_terminal:
+            _drain(self._stream.fileno(), self._quiet_s)
 
     def line(self, timeout_s: float | None = None) -> str:
         """Return the next line without its end.
 
         Raises Pasted for a paste or several lines, NoAnswer at the end of input (an unfinished line does not count),
-        timeout (POSIX terminals only), or an answer elsewhere.
+        timeout (of a terminal only), or an answer elsewhere.
         """
-        if self.is_terminal and sys.platform != "win32":
-            self._mark_pastes("h")
-            try:
-                line = self._terminal_line(timeout_s)
-            finally:
-                self._mark_pastes("l")
-            with each_key(self._stream.fileno()):  # else the beginning of a further line would not be seen
-                more = bool(select.select([self._stream.fileno()], [], [], _TYPING_S)[0])
-            if more or any(mark in line for mark in _PASTE_MARKS):
-                self.arm()
-                raise Pasted
-            return line
-        line = self._stream.readline(MAX_LINE)
-        if not line.endswith("\n"):
-            raise NoAnswer("the input ended")
-        return line[:-1]
+        if not self.is_terminal:
+            line = self._stream.readline(MAX_LINE)
+            if not line.endswith("\n"):
+                raise NoAnswer("the input ended")
+            return line[:-1]
+        self._mark_pastes("h")
+        try:
+            line = self._terminal_line(timeout_s)
+        finally:
+            self._mark_pastes("l")
+        with each_key(self._stream.fileno()):  # else the beginning of a further line would not be seen
+            more = bool(select.select([self._stream.fileno()], [], [], _TYPING_S)[0])
+        if more or any(mark in line for mark in _PASTE_MARKS):
+            self.arm()
+            raise Pasted
+        return line
 
     def _mark_pastes(self, on: str) -> None:
         if self._marks_pastes is not None:
@@ -140,40 +137,25 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
-if sys.platform == "win32":
+@contextlib.contextmanager
+def each_key(fd: int, *, flush: bool = False) -> Iterator[None]:
+    """Read keys as typed, without echo; ``flush`` discards those before and after."""
+    before = termios.tcgetattr(fd)
+    changed = termios.tcgetattr(fd)
+    changed[3] &= ~(termios.ICANON | termios.ECHO)
+    when = termios.TCSAFLUSH if flush else termios.TCSANOW
+    try:
+        termios.tcsetattr(fd, when, changed)
+        yield
+    finally:
+        termios.tcsetattr(fd, when, before)
 
-    def _drain_console(quiet_s: float) -> None:
-        import msvcrt
 
-        quiet_until = time.monotonic() + quiet_s
-        while time.monotonic() < quiet_until:
-            if msvcrt.kbhit():
-                msvcrt.getwch()
-                quiet_until = time.monotonic() + quiet_s
-            time.sleep(0.01)
-
-else:
-
-    @contextlib.contextmanager
-    def each_key(fd: int, *, flush: bool = False) -> Iterator[None]:
-        """Read keys as typed, without echo; ``flush`` discards those before and after."""
-        import termios
-
-        before = termios.tcgetattr(fd)
-        changed = termios.tcgetattr(fd)
-        changed[3] &= ~(termios.ICANON | termios.ECHO)
-        when = termios.TCSAFLUSH if flush else termios.TCSANOW
-        try:
-            termios.tcsetattr(fd, when, changed)
-            yield
-        finally:
-            termios.tcsetattr(fd, when, before)
-
-    def _drain_terminal(fd: int, quiet_s: float) -> None:
-        with each_key(fd, flush=True):
-            while select.select([fd], [], [], quiet_s)[0]:
-                if not os.read(fd, 1024):
-                    raise NoAnswer("the input ended")
+def _drain(fd: int, quiet_s: float) -> None:
+    with each_key(fd, flush=True):
+        while select.select([fd], [], [], quiet_s)[0]:
+            if not os.read(fd, 1024):
+                raise NoAnswer("the input ended")
 
 
 class ConsoleOptions(TypedDict, total=False):
