@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -108,9 +108,23 @@ def write_held(
     ``empty``: folders, outer ones first, to remove if nothing is left in them.
     """
     _check_bounds(changes, workspace.project)
-    transaction = _Transaction(workspace, changes, step, empty)
-    transaction.run(on_intent)
-    return Applied(changes, *_finish(workspace, transaction.journal))
+    seen = {change.path: _as_it_was(workspace, change) for change in changes.changes}
+    modes = {path: found.mode for path, found in seen.items() if found}
+    planned = _journal(workspace, changes, modes, _missing_folders(workspace, changes))
+    journal = replace(planned, step=step, empty=tuple(tuple(folder.split("/")) for folder in empty))
+    try:
+        _write_journal(workspace, journal)
+        if on_intent:
+            on_intent()
+        for entry in journal.entries:
+            _prepare(workspace, entry, seen[entry.path])
+        for entry in journal.entries:
+            _swap(workspace, entry)
+        clear(workspace, _read_back(workspace, journal))
+    except BaseException as error:
+        _undo(workspace, journal, error)
+        raise
+    return Applied(changes, *_finish(workspace, journal))
 
 
 def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: Disk = DISK) -> Applied:
@@ -123,10 +137,8 @@ def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: 
             if (None if found is None else found.data) != change.after:
                 raise StaleError(f"{change.path} was changed since it was looked at. This step was not recorded.")
             modes[change.path] = change.mode if found is None else found.mode
-        planned = journals.for_changes(journals.next_id(workspace.names(JOURNAL)), changes, modes, ())
-        journal = replace(planned, step=step)
-        folder = state_folder(workspace)
-        write_new(disk, journal.file_name, folder, journals.encode_journal(journal))
+        journal = replace(_journal(workspace, changes, modes, ()), step=step)
+        _write_journal(workspace, journal)
         return Applied(changes, *_finish(workspace, journal))
 
 
@@ -177,105 +189,87 @@ def _check_bounds(changes: ChangeSet, project: Path | None = None) -> None:
             raise WorkspaceError(f"{change.path} may not be written. Nothing was changed.")
 
 
-# -- the transaction -------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
-class _Transaction:
-    def __init__(self, workspace: Workspace, changes: ChangeSet, step: StepFacts | None, empty: Sequence[str]) -> None:
-        self.workspace = workspace
-        self.disk = workspace.disk
-        self.changes = changes
-        self.seen: dict[WorkspacePath, Snapshot | None] = {}
-        self.journal = Journal("", (), (), step, tuple(tuple(folder.split("/")) for folder in empty))
+def _as_it_was(workspace: Workspace, change: FileChange) -> Snapshot | None:
+    found = workspace.read(change.path)
+    if (None if found is None else found.data) != change.before:
+        what = "was deleted" if found is None else "exists now" if change.before is None else "was changed"
+        raise StaleError(f"{change.path} {what} since it was looked at. Nothing was changed; plan again.")
+    return found
 
-    def run(self, on_intent: Callable[[], object] | None) -> None:
-        for change in self.changes.changes:
-            self._look(change)
-        self.journal = self._planned()
-        try:
-            self._write_journal()
-            if on_intent:
-                on_intent()
-            self._prepare()
-            for change, entry in self._pairs():
-                self._swap(change, entry)
-            clear(self.workspace, self._read_back())
-        except BaseException as error:
-            self._undo(error)
-            raise
 
-    def _planned(self) -> Journal:
-        folders = sorted(set(self._missing_folders()), key=lambda parts: (len(parts), parts))
-        modes = {path: found.mode for path, found in self.seen.items() if found is not None}
-        planned = journals.for_changes(journals.next_id(self.workspace.names(JOURNAL)), self.changes, modes, folders)
-        return replace(planned, step=self.journal.step, empty=self.journal.empty)
+def _journal(
+    workspace: Workspace,
+    changes: ChangeSet,
+    modes: Mapping[WorkspacePath, int],
+    folders: Sequence[tuple[str, ...]],
+) -> Journal:
+    return journals.for_changes(journals.next_id(workspace.names(JOURNAL)), changes, modes, folders)
 
-    def _look(self, change: FileChange) -> None:
-        found = self.workspace.read(change.path)
-        self.seen[change.path] = found
-        if (None if found is None else found.data) != change.before:
-            what = "was deleted" if found is None else "exists now" if change.before is None else "was changed"
-            raise StaleError(f"{change.path} {what} since it was looked at. Nothing was changed; plan again.")
 
-    def _missing_folders(self) -> Iterator[tuple[str, ...]]:
-        for change in self.changes.changes:
-            if change.after is None:
-                continue
-            parts = change.path.parts[:-1]
-            yield from (parts[:n] for n in range(1, len(parts) + 1) if self.workspace.folder(parts[:n]) is None)
+def _missing_folders(workspace: Workspace, changes: ChangeSet) -> list[tuple[str, ...]]:
+    needed = {
+        change.path.parts[:n]
+        for change in changes.changes
+        if change.after is not None
+        for n in range(1, len(change.path.parts))
+    }
+    return sorted((parts for parts in needed if workspace.folder(parts) is None), key=lambda one: (len(one), one))
 
-    def _write_journal(self) -> None:
-        folder = state_folder(self.workspace)
-        write_new(self.disk, self.journal.file_name, folder, journals.encode_journal(self.journal))
-        self.disk.sync(folder)
 
-    def _prepare(self) -> None:
-        for change, entry in self._pairs():
-            if change.after is not None:
-                folder = self.workspace.make_folder(change.path.parts[:-1])
-                before = self.seen[change.path]
-                owner = before.owner if before else None
-                write_slot(self.workspace, entry, folder, change.after, entry.mode, owner=owner)
+def _write_journal(workspace: Workspace, journal: Journal) -> None:
+    folder = state_folder(workspace)
+    write_new(workspace.disk, journal.file_name, folder, journals.encode_journal(journal))
+    workspace.disk.sync(folder)
 
-    def _pairs(self) -> Iterator[tuple[FileChange, Entry]]:
-        return zip(self.changes.changes, self.journal.entries, strict=True)
 
-    def _swap(self, change: FileChange, entry: Entry) -> None:
-        self.workspace.make_folder(change.path.parts[:-1])
-        if not self.workspace.still_there(change.path.parts[:-1]):
-            raise StaleError(f"The folder of {change.path} was moved while we worked. Nothing was changed.")
-        state = put_forward(self.workspace, entry)
-        mode_set = state.slot == BEFORE and state.slot_mode != entry.before_mode
-        if state.now != AFTER or state.slot == OTHER or mode_set:
-            deleted = "was deleted" if state.now == GONE else "was changed"
-            what = "appeared" if change.before is None else deleted
-            raise StaleError(f"{change.path} {what} while we worked. Nothing was changed; plan again.")
+def _prepare(workspace: Workspace, entry: Entry, before: Snapshot | None) -> None:
+    if entry.after is not None:
+        folder = workspace.make_folder(entry.path.parts[:-1])
+        owner = before.owner if before else None
+        write_slot(workspace, entry, folder, entry.after, entry.mode, owner=owner)
 
-    def _read_back(self) -> list[State]:
-        states = file_states(self.workspace, self.journal)
-        for state in states:
-            if state.now != AFTER:
-                raise StaleError(f"{state.entry.path} is not what was written to it. The change was rolled back.")
-        return states
 
-    def _undo(self, error: BaseException) -> None:
-        """Roll back; if that fails, the journal stays for the next start."""
-        try:
-            _, kept = roll_back(self.workspace, self.journal)
-            close_journal(self.workspace, self.journal)
-        except OSError as second:
-            raise WorkspaceError(
-                f"Writing failed ({error}), and rolling it back failed too ({second}). "
-                "The journal is kept: the next start of AI-Rails rolls the change back, or completes it."
-            ) from error
-        said = " ".join(["", *kept])
-        if isinstance(error, OSError):
-            slots = {entry.slot: str(entry.path) for entry in self.journal.entries}
-            place = slots.get(str(error.filename).removesuffix(PART), "")
-            what = f"Writing {place} failed" if place else "Writing failed"
-            raise WorkspaceError(f"{what}: {error.strerror or error}. Nothing was changed.{said}") from error
-        if kept and isinstance(error, WorkspaceError):
-            raise type(error)(f"{error}{said}") from error
+def _swap(workspace: Workspace, entry: Entry) -> None:
+    workspace.make_folder(entry.path.parts[:-1])
+    if not workspace.still_there(entry.path.parts[:-1]):
+        raise StaleError(f"The folder of {entry.path} was moved while we worked. Nothing was changed.")
+    state = put_forward(workspace, entry)
+    mode_set = state.slot == BEFORE and state.slot_mode != entry.before_mode
+    if state.now != AFTER or state.slot == OTHER or mode_set:
+        deleted = "was deleted" if state.now == GONE else "was changed"
+        what = "appeared" if entry.before is None else deleted
+        raise StaleError(f"{entry.path} {what} while we worked. Nothing was changed; plan again.")
+
+
+def _read_back(workspace: Workspace, journal: Journal) -> list[State]:
+    states = file_states(workspace, journal)
+    for state in states:
+        if state.now != AFTER:
+            raise StaleError(f"{state.entry.path} is not what was written to it. The change was rolled back.")
+    return states
+
+
+def _undo(workspace: Workspace, journal: Journal, error: BaseException) -> None:
+    """Roll back; if that fails, the journal stays for the next start."""
+    try:
+        _, kept = roll_back(workspace, journal)
+        close_journal(workspace, journal)
+    except OSError as second:
+        raise WorkspaceError(
+            f"Writing failed ({error}), and rolling it back failed too ({second}). "
+            "The journal is kept: the next start of AI-Rails rolls the change back, or completes it."
+        ) from error
+    said = " ".join(["", *kept])
+    if isinstance(error, OSError):
+        slots = {entry.slot: str(entry.path) for entry in journal.entries}
+        place = slots.get(str(error.filename).removesuffix(PART), "")
+        what = f"Writing {place} failed" if place else "Writing failed"
+        raise WorkspaceError(f"{what}: {error.strerror or error}. Nothing was changed.{said}") from error
+    if kept and isinstance(error, WorkspaceError):
+        raise type(error)(f"{error}{said}") from error
 
 
 # -- what is on disk stays -------------------------------------------------------------------------

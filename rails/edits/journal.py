@@ -1,9 +1,9 @@
 """The write-ahead journal: what is about to change and how it was, synced before it changes.
 
 One file per change set, ``.rails/journal/<id>.journal``, renamed to ``<id>.applied`` once only its step in the history
-is missing. Ids rise. Format, version 4:
+is missing. Ids rise. Format, version 5:
 
-    AI-RAILS-JOURNAL 4 <SHA-256 of this line's beginning and the rest> LF
+    AI-RAILS-JOURNAL 5 <SHA-256 of this line's beginning and the rest> LF
     <MessagePack of :class:`Journal`, with the bytes before and after of every file>
 
 Under a journal that is not as its hash says, nothing was changed.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -29,30 +29,17 @@ from rails.edits.project_lock import JOURNAL
 from rails.edits.safe_files import Workspace
 
 _BEGINNING: Final = b"AI-RAILS-JOURNAL "
-_MAGIC: Final = _BEGINNING + b"4 "
-_Mode: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0o777)]
+_MAGIC: Final = _BEGINNING + b"5 "
 SUFFIX: Final = ".journal"
 APPLIED: Final = ".applied"
 _WAITING: Final = lazy(r"([0-9a-f]{4})[0-9a-f]{12}\.applied")
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """A file's bytes before and after, hashes and modes (None: absent)."""
+class Entry(FileChange, frozen=True):
+    """A file's bytes before and after, and its modes. ``slot``: beside the file, where new or displaced bytes wait."""
 
-    path: WorkspacePath
-    mode: _Mode
-    before: bytes | None
-    before_sha256: str | None
-    after_sha256: str | None
-    #: The name beside the file under which new or displaced bytes wait.
-    slot: str
-    before_mode: _Mode
-    after: bytes | None = None
-
-    @property
-    def same_bytes(self) -> bool:
-        """Whether only the permission bits change."""
-        return self.before_sha256 == self.after_sha256
+    slot: str = ""
+    before_mode: Annotated[int, msgspec.Meta(ge=0, le=0o777)] = 0
 
 
 class Journal(msgspec.Struct, frozen=True):
@@ -68,7 +55,7 @@ class Journal(msgspec.Struct, frozen=True):
     @property
     def changes(self) -> ChangeSet:
         """Return the change set."""
-        return ChangeSet(tuple(FileChange(e.path, e.before, e.after, e.mode) for e in self.entries))
+        return ChangeSet(self.entries)
 
     @property
     def file_name(self) -> str:
@@ -86,19 +73,12 @@ def for_changes(
     identity: str, changes: ChangeSet, modes: Mapping[WorkspacePath, int], folders: Sequence[tuple[str, ...]]
 ) -> Journal:
     """Return the journal of ``changes``; ``modes`` of existing files, ``folders`` to make."""
-    entries = (
-        Entry(
-            c.path,
-            c.mode & 0o777,
-            c.before,
-            c.before_sha256,
-            c.after_sha256,
-            _slot(identity, number),
-            modes.get(c.path, c.mode) & 0o777,
-            c.after,
-        )
-        for number, c in enumerate(changes.changes)
-    )
+    entries = []
+    for number, change in enumerate(changes.changes):
+        before_mode = modes.get(change.path, change.mode) & 0o777
+        mode = change.mode & 0o777
+        slot = _slot(identity, number)
+        entries.append(Entry(change.path, change.before, change.after, mode, slot=slot, before_mode=before_mode))
     return Journal(identity, tuple(entries), tuple(folders))
 
 
@@ -134,8 +114,7 @@ def _is_sound(journal: Journal, identity: str) -> bool:
     slots = [_slot(identity, number) for number in range(len(journal.entries))]
     if journal.id != identity or [entry.slot for entry in journal.entries] != slots:
         return False
-    hashed = [(change.before_sha256, change.after_sha256) for change in journal.changes.changes]
-    if hashed != [(entry.before_sha256, entry.after_sha256) for entry in journal.entries]:
+    if any(entry.mode & ~0o777 for entry in journal.entries):
         return False
     parts = [entry.path.parts for entry in journal.entries]
     return all(map(_is_allowed, (*parts, *journal.folders, *journal.empty)))

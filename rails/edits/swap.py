@@ -13,7 +13,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from rails.core.text import sha256
 from rails.edits.journal import Entry
 from rails.edits.safe_files import Snapshot, UnsafeFileError, Workspace, write_new
 
@@ -61,19 +60,18 @@ def look(workspace: Workspace, entry: Entry) -> State:
     except UnsafeFileError:
         folder = None
     if folder is None:
-        return State(entry, None, _at_the_name(entry, GONE))
+        return State(entry, None, _nothing(entry))
     now, file = _held(workspace, entry, entry.path.name, folder)
     slot, waiting = _held(workspace, entry, entry.slot, folder)
-    if slot == GONE:
-        slot = EMPTY
-    elif file and waiting and file.identity == waiting.identity:
+    if file and waiting and file.identity == waiting.identity:
         slot = TWIN
     mode = waiting.mode if waiting else 0
-    return State(entry, folder, _at_the_name(entry, now), slot, mode, now != GONE)
+    return State(entry, folder, now or _nothing(entry), slot, mode, now != EMPTY)
 
 
-def _at_the_name(entry: Entry, held: str) -> str:
-    return {entry.before_sha256: BEFORE, entry.after_sha256: AFTER}.get(None, GONE) if held == GONE else held
+def _nothing(entry: Entry) -> str:
+    """Return what it is that the name holds nothing."""
+    return BEFORE if entry.before is None else AFTER if entry.after is None else GONE
 
 
 def _held(workspace: Workspace, entry: Entry, name: str, folder: int) -> tuple[str, Snapshot | None]:
@@ -82,12 +80,10 @@ def _held(workspace: Workspace, entry: Entry, name: str, folder: int) -> tuple[s
     except UnsafeFileError:
         return OTHER, None
     if found is None:
-        return GONE, None
-    digest = sha256(found.data)
-    if entry.same_bytes and digest == entry.after_sha256:
-        return AFTER if found.mode == entry.mode else BEFORE, found
-    known = {entry.before_sha256: BEFORE, entry.after_sha256: AFTER}
-    return known.get(digest, OTHER), found
+        return EMPTY, None
+    if found.data == entry.after and (entry.before != entry.after or found.mode == entry.mode):
+        return AFTER, found
+    return BEFORE if found.data == entry.before else OTHER, found
 
 
 def put_forward(workspace: Workspace, entry: Entry) -> State:
@@ -118,7 +114,7 @@ def _belongs(state: State, wanted: str) -> bool:
         return state.now != OTHER
     if state.is_foreign or state.now == wanted:
         return False
-    nothing = state.entry.before is None if wanted == BEFORE else state.entry.after_sha256 is None
+    nothing = (state.entry.before if wanted == BEFORE else state.entry.after) is None
     return state.slot == (EMPTY if nothing else wanted)
 
 
@@ -167,7 +163,7 @@ def tidy(workspace: Workspace, entry: Entry) -> None:
     with suppress(FileNotFoundError):
         disk.unlink(entry.slot + PART, state.folder)
     taken_out, _ = _held(workspace, entry, out, state.folder)
-    if taken_out == GONE:
+    if not taken_out:
         return
     if not state.is_there and _moved(workspace, out, entry.path.name, state.folder):
         return

@@ -13,44 +13,32 @@ import re
 from base64 import urlsafe_b64decode
 from binascii import b2a_base64
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from typing import Final
+from functools import cache, partial
+from typing import Any, Final
 from urllib.parse import quote_plus, unquote
 
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
 
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-# Kind, texts of which one must occur (a quick test; for a header, in any case), and the shape. A group "secret" is the
-# part to mask.
-_SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
-    ("anthropic", ("sk-ant-",), lazy(r"sk-ant-[A-Za-z0-9_-]{20,}")),
-    ("openai", ("sk-",), lazy(r"sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{40,}")),
-    ("openrouter", ("sk-or-",), lazy(r"sk-or-v1-[0-9a-f]{32,}")),
-    (
-        "github",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        lazy(r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}"),
-    ),
-    ("gitlab", ("glpat-",), lazy(r"glpat-[A-Za-z0-9_-]{20,}")),
-    ("aws", ("AKIA", "ASIA"), lazy(r"(?a)(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("google", ("AIza",), lazy(r"AIza[0-9A-Za-z_-]{35}")),
-    ("slack", ("xox",), lazy(r"xox[abeoprs]-[A-Za-z0-9-]{10,}")),
-    ("stripe", ("k_live_",), lazy(r"[rs]k_live_[A-Za-z0-9]{16,}")),
-    ("npm", ("npm_",), lazy(r"(?a)npm_[A-Za-z0-9]{36}\b")),
-    ("pypi", ("pypi-",), lazy(r"pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
-    ("huggingface", ("hf_",), lazy(r"(?a)hf_[A-Za-z0-9]{30,}\b")),
+# Kind, what must occur (in RE2's dialect: a quick test), and the shape. A group "secret" is the part to mask.
+_SHAPES: Final[Sequence[tuple[str, str, re.Pattern[str]]]] = [
+    ("anthropic", "sk-ant-", lazy(r"sk-ant-[A-Za-z0-9_-]{20,}")),
+    ("openai", "sk-", lazy(r"sk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{40,}")),
+    ("openrouter", "sk-or-", lazy(r"sk-or-v1-[0-9a-f]{32,}")),
+    ("github", "gh[pousr]_|github_pat_", lazy(r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}")),
+    ("gitlab", "glpat-", lazy(r"glpat-[A-Za-z0-9_-]{20,}")),
+    ("aws", "AKIA|ASIA", lazy(r"(?a)(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("google", "AIza", lazy(r"AIza[0-9A-Za-z_-]{35}")),
+    ("slack", "xox[abeoprs]-", lazy(r"xox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    ("stripe", "[rs]k_live_", lazy(r"[rs]k_live_[A-Za-z0-9]{16,}")),
+    ("npm", "npm_", lazy(r"(?a)npm_[A-Za-z0-9]{36}\b")),
+    ("pypi", "pypi-", lazy(r"pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
+    ("huggingface", "hf_", lazy(r"(?a)hf_[A-Za-z0-9]{30,}\b")),
     (  # DigitalOcean, SendGrid, Shopify, Docker, Vault, Atlassian, Linear, Notion, Grafana, Supabase, Google's sign-in,
         "service",  # Databricks, RubyGems, age, xAI, Groq, Replicate, Perplexity, NVIDIA, Tavily, Azure, Slack
-        _words(
-            "_v1_ SG. shp dckr_pat_ hvs. ATATT3 lin_api_ ntn_ glsa_ sbp_ GOCSPX- ya29. dapi rubygems_ AGE-SECRET-KEY-1"
-            " xai- gsk_ r8_ pplx- nvapi- tvly- AccountKey= hooks.slack.com/services/"
-        ),
+        r"_v1_|SG\.|shp|dckr_pat_|hvs\.|ATATT3|lin_api_|ntn_|glsa_|sbp_|GOCSPX-|ya29\.|dapi|rubygems_|AGE-SECRET-KEY-1"
+        r"|xai-|gsk_|r8_|pplx-|nvapi-|tvly-|AccountKey=|hooks\.slack\.com/services/",
         lazy(
             r"(?a)do[opr]_v1_[0-9a-f]{64}\b|SG\.[\w-]{16,32}\.[\w-]{32,64}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"
             r"|dckr_pat_[\w-]{20,}|hvs\.[\w-]{24,}|ATATT3[\w=-]{40,}|lin_api_[A-Za-z0-9]{32,}"
@@ -63,12 +51,9 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ),
     (  # More services whose tokens are a prefix of their own and a long rest, and four that have a form of their own.
         "service",
-        _words(
-            "gldt- glrt- glcbt- glptt- xapp- whsec_ HRKU- pscale_ dp.pt. dp.st. dp.ct. dp.sa. pul- ops_eyJ figd_ PMAK-"
-            " NRAK- glc_eyJ sntrys_ sntryu_ sq0atp- sq0csp- CFPAT- AKCp ATBB CCIPAT_ bkua_ pat-na1- pat-eu1- lsv2_pt_"
-            " lsv2_sk_ sk-lf- pcsk_ tskey- sqp_ squ_ dt0c01. access-production- access_token$ :AA /api/webhooks/ Q~"
-            " sig="
-        ),
+        r"gldt-|glrt-|glcbt-|glptt-|xapp-|whsec_|HRKU-|pscale_|dp\.(?:pt|st|ct|sa)\.|pul-|ops_eyJ|figd_|PMAK-|NRAK-"
+        r"|glc_eyJ|sntry[su]_|sq0(?:atp|csp)-|CFPAT-|AKCp|ATBB|CCIPAT_|bkua_|pat-(?:na|eu)1-|lsv2_|sk-lf-|pcsk_|tskey-"
+        r"|sq[pu]_|dt0c01\.|access-production-|access_token\$|:AA|/api/webhooks/|Q~|sig=",
         lazy(
             r"(?a)(?:gl(?:dt|rt|cbt|ptt)-|xapp-|whsec_|HRKU-|pscale_(?:tkn|pw|oauth)_|dp\.(?:pt|st|ct|sa)\.|pul-|ops_eyJ|figd_"
             r"|PMAK-|NRAK-|glc_eyJ|sntry[su]_|sq0(?:atp|csp)-|CFPAT-|AKCp|ATBB|CCIPAT_|bkua_|pat-(?:na|eu)1-"
@@ -80,7 +65,7 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ),
     (
         "jwt",
-        ("eyJ",),
+        r"eyJ[\w-]+\.eyJ",
         lazy(
             r"(?a)eyJ(?:(?<!\weyJ)|(?<=[\\%]\weyJ)|(?<=[\\%]\w\weyJ)|(?<=\\\w{3}eyJ)|(?<=\\\w{5}eyJ))"
             r"(?=[\w-]{8})(?:\w|-(?!eyJ))*+\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
@@ -88,7 +73,7 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ),
     (
         "private-key",
-        ("PRIVATE KEY",),
+        "PRIVATE KEY",
         lazy(
             r"-----BEGIN (?P<type>[A-Z ]{0,30})PRIVATE KEY(?: BLOCK)?-----"
             r"(?:(?:(?!-----)[\s\S]){0,20000}-----END (?P=type)PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]{0,20000})"
@@ -96,7 +81,7 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ),
     (
         "header",
-        ("authorization",),
+        "(?i)authorization",
         lazy(
             r"(?i:authorization)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?:(?i:bearer|basic|token)\s+)?"
             r"(?P<secret>[A-Za-z0-9._~+/=-]{8,})"
@@ -104,10 +89,10 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
     ),
     (
         "header",
-        ("api-key",),
+        "(?i)api-key",
         lazy(r"(?i:x-api-key|api-key)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?P<secret>[A-Za-z0-9._~+/=-]{12,})"),
     ),
-    ("password", ("://",), lazy(r"://[^/\s:@\"']{0,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
+    ("password", "://", lazy(r"://[^/\s:@\"']{0,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
 ]
 
 
@@ -228,8 +213,33 @@ def _is_random(piece: str) -> bool:
     return len(piece) >= _RANDOM_CHARS and (odd or _HEXADECIMAL.fullmatch(piece) is not None)
 
 
-_TRIGGERS: Final = tuple(dict.fromkeys(one for kind, some, _ in _SHAPES for one in some if kind != "header"))
-_HEADERS: Final = tuple(one for kind, some, _ in _SHAPES for one in some if kind == "header")
+def _possible(text: str) -> list[int]:
+    """Return the numbers of the shapes that ``text`` may have, found in one pass over it."""
+    return sorted(_signs().Match(text.encode("utf-8", "surrogatepass")) or ())
+
+
+def _is_encoded(text: str) -> bool:
+    found = _long_words().search(text.encode("utf-8", "surrogatepass"))
+    return bool(found and _ENCODED.search(text))
+
+
+@cache
+def _signs() -> Any:  # noqa: ANN401 - RE2's package has no types
+    import re2  # type: ignore[import-untyped]
+
+    signs = re2.Set.SearchSet()
+    for _, sign, _ in _SHAPES:
+        signs.Add(sign)
+    signs.Compile()
+    return signs
+
+
+@cache
+def _long_words() -> Any:  # noqa: ANN401
+    """Return a pattern that is in whatever :data:`_ENCODED` is in, thirty times as fast."""
+    import re2
+
+    return re2.compile(rb"%[0-9A-Fa-f]{2}|\\[ux][0-9A-Fa-f]|[\w+/-]{27}")
 
 
 _NAME_OR_FILLED_IN: Final = lazy(r"^[A-Za-z_]++\d?(?:[._-][A-Za-z_]++\d?)*+$|[${}<>%*]")
@@ -239,12 +249,15 @@ _NAME_OR_FILLED_IN: Final = lazy(r"^[A-Za-z_]++\d?(?:[._-][A-Za-z_]++\d?)*+$|[${
 _ENCODED: Final = lazy(
     r"%[0-9A-Fa-f]{2}|\\[ux][0-9A-Fa-f]|(?=[a-z\d+/_-]{0,26}[A-Z])(?=[A-Za-z+/_-]{0,26}\d)[\w+/-]{27}", re.ASCII
 )
-_WORD: Final = lazy(r"(?:[^\s\"'`<>(){},;:=]|(?<=[\w+/]{60})\r?\n(?=[\w+/]{4}))+", re.ASCII)
+_LETTER: Final = r"[^\s\"'`<>(){},;:=]"
+_WORD: Final = lazy(rf"{_LETTER}{{11,}}+(?:(?<=[\w+/]{{60}})\r?\n(?=[\w+/]{{4}}){_LETTER}++)*+", re.ASCII)
 _ESCAPE: Final = lazy(r"(?<!\\)\\++(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 
 
 def _unescaped(text: str) -> str:
     for _ in range(3):
+        if "%" not in text and "\\" not in text:
+            return text
         text = unquote(_ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text))
     return text
 
@@ -267,34 +280,28 @@ class Masker:
 
     def may_touch(self, text: str) -> bool:
         """Return whether ``text`` may hold a secret: quick, wrong only towards yes."""
-        if any(map(text.__contains__, _TRIGGERS)) or any(map(text.lower().__contains__, _HEADERS)):
-            return True
         known = self._exact is not None and self._exact.search(text)
-        return bool(known or _ENCODED.search(text))
+        return bool(known or _possible(text) or _is_encoded(text))
 
     def text(self, text: str, *, certain: bool = False) -> str:
         """Return ``text`` masked. ``certain`` skips what code often has instead: header values, URL passwords that are
         names or placeholders.
         """
-        if not self.may_touch(text):
-            return text
         text = self._plain(text, certain=certain)
-        return _WORD.sub(self._decoded, text) if _ENCODED.search(text) else text
+        return _WORD.sub(self._decoded, text) if _is_encoded(text) else text
 
     def _decoded(self, found: re.Match[str]) -> str:
         for decoded in (_unescaped(found[0]), _from_base64(found[0])):
-            mark = MARK.search(self._plain(decoded))
-            if mark and decoded != found[0]:
+            if decoded != found[0] and (mark := MARK.search(self._plain(decoded))):
                 return mark[0]
         return found[0]
 
     def _plain(self, text: str, *, certain: bool = False) -> str:
         if self._exact is not None:
             text = self._exact.sub(lambda found: self._mark("registered", self._forms[found[0]]), text)
-        for kind, triggers, shape in _SHAPES:
-            where = text.lower() if kind == "header" else text
-            if any(map(where.__contains__, triggers)):
-                text = shape.sub(partial(self._replace, kind, certain), text)
+        for number in _possible(text):
+            kind, _, shape = _SHAPES[number]
+            text = shape.sub(partial(self._replace, kind, certain), text)
         return text
 
     def value(self, value: Json) -> Json:

@@ -204,7 +204,7 @@ def test_a_displaced_human_edit_is_put_back_by_recovery(tmp_path, states):
     assert (tmp_path / "gone.txt").read_bytes() == OLD
 
 
-@pytest.mark.parametrize("junk", [b"", b"x", b"AI-RAILS-JOURNAL 4 abc\nhello", b"AI-RAILS-JOURNAL ", b"\0" * 4096])
+@pytest.mark.parametrize("junk", [b"", b"x", b"AI-RAILS-JOURNAL 5 abc\nhello", b"AI-RAILS-JOURNAL ", b"\0" * 4096])
 def test_a_journal_that_was_never_complete_is_dropped(tmp_path, junk):
     save(tmp_path, "a.txt", "stays")
     save(tmp_path, ".rails/journal/0123456789abcdef.journal", junk)

@@ -7,9 +7,12 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rails.core.verdict import Finding
 from rails.gate.languages.javascript import node_worker
+from rails.gate.support import suppressions
 from rails.gate.support.suppressions import excuses_whole_file, new_ones, uncovered
 from rails.gate.verdicts import with_weight
 from rails.processes import programs
@@ -344,3 +347,12 @@ def tools():
     if not (REAL / "eslint").is_dir():
         pytest.skip("ESLint and Prettier are not installed")
     return REAL
+
+
+@walked("pattern", [*suppressions._SIGNS])
+def test_whatever_is_a_comment_that_switches_a_check_off_has_a_sign_of_it(pattern):
+    @given(st.from_regex(re.compile(pattern, re.I)))
+    def has_a_sign(text):
+        assert any(sign in text.casefold() for sign in suppressions._SIGNS[pattern].split())
+
+    has_a_sign()

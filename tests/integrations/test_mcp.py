@@ -29,7 +29,7 @@ import mcp_types as types  # noqa: E402
 from mcp.shared.exceptions import MCPError  # noqa: E402
 
 from rails.commands import mcp as verb  # noqa: E402
-from rails.integrations.mcp.server import McpService  # noqa: E402
+from rails.integrations.mcp.server import McpService, run_until_ended  # noqa: E402
 
 PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
 ERAS = pytest.mark.parametrize("era", ["legacy", "auto"])
@@ -541,6 +541,20 @@ def test_http_answers_only_with_the_token_under_its_own_name_and_to_its_own_orig
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
     assert isinstance(events(project)[-1], WorkflowEnd)
+
+
+def test_a_signal_before_the_loop_runs_ends_what_serves_and_closes_the_session(monkeypatch):
+    run = asyncio.Runner.run
+    closed = []
+
+    def struck(self, main):
+        signal.raise_signal(signal.SIGINT)
+        return run(self, main)
+
+    monkeypatch.setattr(asyncio.Runner, "run", struck)
+    service = argparse.Namespace(close=lambda: closed.append("closed"))
+    run_until_ended(service, lambda: asyncio.sleep(60))
+    assert closed == ["closed"]
 
 
 UNDO = {"edits": [{"file_path": "a.py", "old_string": "a = 3", "new_string": "a = 1"}]}

@@ -33,6 +33,12 @@ _ELSEWHERE: Final = (
     r"|(?:[a-z]{0,12}lint|shellcheck|sqlfluff)[-: ]+(?:disable|ignore|off|noqa)\b)|(?://|--)[ \t]*no(?:lint|qa)\b"
     r"|(?<!\S)@no(?:format|prettier)\b"
 )
+#: One of these is in whatever matches: a long text without them is not searched letter by letter.
+_SIGNS: Final = {
+    _SCRIPT: "lint global exported @ts- prettier @noformat biome jshint $flowfixme @flow- dprint istanbul ignore",
+    _ELSEWHERE: "prettier biome taplo lint shellcheck sqlfluff noqa @noformat",
+    _PYTHON: "#",
+}
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _FILE_LEVEL: Final = lazy(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
 
@@ -57,7 +63,7 @@ class Uncovered(NamedTuple):
 
 def uncovered(path: str, data: bytes) -> Uncovered:
     """Return the text without line suppressions; places stay."""
-    pieces = _LINE_END.split(_text(path, data) or "")
+    pieces = _LINE_END.split(_text(path, data))
     excused: dict[int, str] = {}
     for number, column, comment in _all(path, data):
         if _OF_A_LINE.search(comment):
@@ -75,7 +81,7 @@ def left_out(path: str, before: bytes, after: bytes) -> Comments:
 
 
 def _with_lines(path: str, data: bytes) -> Comments:
-    lines = split_lines(_text(path, data) or "")
+    lines = split_lines(_text(path, data))
     return Counter((_key(comment), _key(lines[line - 1])) for line, _, comment in _all(path, data))
 
 
@@ -84,7 +90,7 @@ def new_ones(path: str, before: bytes | None, after: bytes, moved: Comments | No
 
     ``moved`` left other files with their lines; each explains one and is then removed.
     """
-    lines = split_lines(_text(path, after) or "") if moved else []
+    lines = split_lines(_text(path, after)) if moved else []
     known = Counter(_key(comment) for _, _, comment in _all(path, before or b""))
     findings = []
     for line, column, comment in _all(path, after):
@@ -127,7 +133,7 @@ def new_ones(path: str, before: bytes | None, after: bytes, moved: Comments | No
 
 def excuses_whole_file(data: bytes) -> bool:
     """Say whether a comment excuses the file from ruff, which honours flake8's, too."""
-    return b"noqa" in data.lower() and any(_FILE_LEVEL.match(comment) for _, _, comment in _all("x.py", data))
+    return any(_FILE_LEVEL.match(comment) for _, _, comment in _all("x.py", data))
 
 
 def _key(comment: str) -> str:
@@ -136,13 +142,13 @@ def _key(comment: str) -> str:
 
 def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
     text = _text(path, data)
-    if text is None:
-        return
-    suffix = f".{ending.lower()}" if (ending := path.rpartition("/")[2].rpartition(".")[2]) else ""
+    suffix = f".{path.rpartition('.')[2].lower()}"
     if suffix in (".py", ".pyi", ".pyw") or run_by_python(data):
         yield from _python(text)
         return
     pattern = _SCRIPT if suffix in _SCRIPTS else _PYTHON if suffix == ".ipynb" else _ELSEWHERE
+    if not any(map(text.casefold().__contains__, _SIGNS[pattern].split())):
+        return
     number = 1
     at = 0
     for found in re.finditer(pattern, text, re.I):
@@ -151,10 +157,10 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
         yield number, at - begun + 1, text[at : _end(text, at, found.end())].rstrip("*/ ")
 
 
-def _text(path: str, data: bytes) -> str | None:
+def _text(path: str, data: bytes) -> str:
     decoded = decode_text(data)
-    text = decoded.text if decoded else None
-    if text is None or "\\u00" not in text or not path.lower().endswith(".ipynb"):
+    text = decoded.text if decoded else ""
+    if "\\u00" not in text or not path.lower().endswith(".ipynb"):
         return text
     return _ESCAPED.sub(lambda found: found[1] + chr(int(found[2], 16)), text)
 

@@ -251,12 +251,10 @@ class _Guarded:
 
 def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Serve until hang-up or a signal, then end the session properly."""
+    stop = asyncio.Event()
 
     async def main() -> bool:
         task = asyncio.ensure_future(serve())
-        stop = asyncio.Event()
-        for number in _ENDS:
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
@@ -269,5 +267,7 @@ def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any,
         return task.done()
 
     with asyncio.Runner() as runner:
+        for number in _ENDS:  # before it runs: one may come at once
+            runner.get_loop().add_signal_handler(number, stop.set)
         if not runner.run(main()):
             os._exit(EXIT_OK)  # a thread waits for the client's next line, and nothing else ends it
