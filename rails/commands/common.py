@@ -6,17 +6,13 @@ import contextlib
 import json
 import os
 import re
-import shlex
 import sys
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from msgspec.structs import replace
-
 from rails.commands.exit import code_after
-from rails.core.builtin_tools import RUN_TESTS
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, RailsError, UsageError
 from rails.core.limits import ANSWER_CHARS
 from rails.core.outcomes import GOOD, MEANINGS, SessionEnd, is_good, outcome_for
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
 
     from rails.agents.template import Agents
-    from rails.approval.decision import ApprovalRequest, Approver, Decision
+    from rails.approval.decision import ApprovalRequest, Approver
     from rails.approval.pending import PendingAnswers
     from rails.approval.policy.policy import PolicyApprover
     from rails.approval.queue import ApprovalQueue
@@ -100,7 +96,7 @@ def approver_of(
     closed = getattr(options, "closed", str)
     if not (keyboard or web):
         return PolicyApprover(load_policy(project), decides=by_policy, closed=closed)
-    queue = queue_of(registry, gate, page_waits=web, minutes=minutes, project=project)
+    queue = queue_of(registry, gate, page_waits=web, minutes=minutes)
     if keyboard:
         from rails.approval.terminal.approver import Choices, TerminalApprover
         from rails.review.reports.dry_run import rule_in_words
@@ -133,22 +129,12 @@ def show_question(screen: ProgressScreen, request: ApprovalRequest) -> None:
         screen.line(line)
 
 
-def queue_of(
-    registry: Registry, gate: Gate, *, page_waits: bool, minutes: float | None, project: Path
-) -> ApprovalQueue:
-    """Return a queue of questions that any process's page may answer; one about tests says which command runs."""
+def queue_of(registry: Registry, gate: Gate, *, page_waits: bool, minutes: float | None) -> ApprovalQueue:
+    """Return a queue of questions that any process's page may answer."""
     from rails.approval.policy.grants import Grants
     from rails.approval.queue import ApprovalQueue
-    from rails.tools.project_tests import command_for_tests
 
-    class Telling(ApprovalQueue):
-        def decide(self, request: ApprovalRequest) -> Decision:
-            if RUN_TESTS.name in request.tools:
-                command = shlex.join(command_for_tests(project)) or "nothing, as no tests are known"
-                request = replace(request, notes=(f"It runs {command}, with the arguments.", *request.notes))
-            return super().decide(request)
-
-    return Telling(
+    return ApprovalQueue(
         judge=gate.judge,
         grants=Grants(),
         from_project=untrusted(registry),

@@ -293,10 +293,11 @@ class ProgressScreen:
         self.counts["requests"] += 1
         self._actions[request.id] = action_text(request.tool_name, request.parameters)
         self.counts["repairs"] += len(request.repairs)
-        for fix in request.repairs:
-            before = one_line(repr(fix.before), 40)
-            after = one_line(repr(fix.after), 40)
-            self.line(f"  repaired the request's JSON: {one_line(fix.name)}, {before} → {after}", "yellow")
+        repairs = Counter((fix.name, repr(fix.before), repr(fix.after)) for fix in request.repairs)
+        for (name, before, after), times in repairs.items():
+            told = f"{one_line(name)}, {one_line(before, 40)} → {one_line(after, 40)}"
+            more = f" ({times} times)" if times > 1 else ""
+            self.line(f"  repaired the request's JSON: {told}{more}", "yellow")
         self._debug("debug_detected", name=request.tool_name, args=str(dict(request.parameters)))
 
     def _refused(self, refusals: Sequence[Refusal], message: str) -> None:

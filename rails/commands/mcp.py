@@ -66,7 +66,7 @@ def _tools(options: argparse.Namespace) -> ProjectTools:
     agents = trust.require(agents_of(project), [options.agent], project, ask=False)
     registry = registry_for(agents[options.agent], registry_of(project))
     gate = Gate(project)
-    queue = common.queue_of(registry, gate, page_waits=True, minutes=options.answer_within, project=project)
+    queue = common.queue_of(registry, gate, page_waits=True, minutes=options.answer_within)
     over = queue.answered_elsewhere
     # On standard input and output the terminal is the client's own.
     at_hand = TerminalApprover(elsewhere=over) if options.http is not None and sys.stdin.isatty() else None

@@ -124,7 +124,8 @@ class AgentLoop:
         job = self.state.job
         facts, shown = self._facts(self.task, job.files)
         files = "\n\n".join(shown.texts)
-        first = first_message(self.task, facts, previous_tool_output, protocol=context.protocol, files=files)
+        handed = context.mask(previous_tool_output)
+        first = first_message(self.task, facts, handed, protocol=context.protocol, files=files)
         original = None
         if again:
             tried = self.state.tried

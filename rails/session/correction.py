@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -53,10 +54,10 @@ _FORM: Final = re.compile(
 #: Blanks by the letters of their escapes, quotation marks all one, no escapes.
 _FLAT: Final = str.maketrans("\n\t\r'“”‘’`", 'ntr""""""', "\\")
 #: A whole text, and another value, in a block.
-_TEXT: Final = r'[:=,(\[][ nrt]*"+{}"+[ nrt]*(?:[,)}}\]]|"?\w+"[ nrt]*:|\Z)'
+_TEXT: Final = r'[:=,(\[][ nrt]*"+{}"+(?=[ nrt]*(?:[,)}}\]]|"?\w+"[ nrt]*:|\Z))'
 _BARE: Final = r"(?i)(?<![\w./-]){}(?![\w/-]|\.\w)"
-#: An empty text that is inside no other.
-_EMPTY: Final = re.compile(r"""(?:[^"']|(["'])(?:(?!\1)[^\\]|\\.)++\1)*+(?:""|'')""", re.S)
+_QUOTED: Final = re.compile(r"""("{3}|'{3}|["'])((?:(?!\1)[^\\]|\\.)*+)(?:\1|\Z)""", re.S)
+_WORD: Final = re.compile(r"[\w.+-]+")
 
 
 class Corrected(Struct, frozen=True):
@@ -120,19 +121,23 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
 
 
 def _invented(parameters: Mapping[str, Json], block: str) -> str:
-    """Return a value that is no whole value of the broken block, or "".
+    """Return a value that is no whole value of the broken block, or that it holds less often, or "".
 
     Quotation marks and escapes do not count; blanks do, and a part of a text, word, path or number is another value.
     """
     given = _FORM.sub("", block)
     flat = given.translate(_FLAT)
+    bare = _QUOTED.sub(lambda text: text[2] if _WORD.fullmatch(text[2]) else ",", given)
+    used = Counter[str]()
     for place, value in json_leaves(parameters):
+        word = value.translate(_FLAT) if isinstance(value, str) else json.dumps(value)
+        used[word] += 1
         if value == "":
-            held = _EMPTY.match(given)
+            held = [text[0] for text in _QUOTED.finditer(given) if not text[2]]
         elif isinstance(value, str):
-            held = re.search(_TEXT.format(re.escape(value.translate(_FLAT))), flat)
+            held = re.findall(_TEXT.format(re.escape(word)), flat)
         else:
-            held = re.search(_BARE.format(re.escape(json.dumps(value))), given)
-        if not held:
+            held = re.findall(_BARE.format(re.escape(word)), bare)
+        if len(held) < used[word]:
             return f"it invented {place} = {one_line(str(value), 80)!r}"
     return ""

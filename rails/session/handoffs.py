@@ -111,7 +111,7 @@ def for_review(given: str, last_run: str) -> str:
 
 def _quoted(text: str) -> str:
     shown, _ = head_and_tail(text.strip("\n"), limits.HANDOFF_CHARS)
-    return indent(shown, "> ")
+    return indent(shown, "> ", lambda _: True)
 
 
 def sent_back(why: str, title: str, text: str, given: str) -> str:

@@ -102,7 +102,7 @@ class OpenSession(Struct, dict=True):
             raise untrusted_agent_error(agent)
         model = self.model_for(agent.name)
         protocol = choose_protocol(self.job, agent, model).protocol
-        instructions = instructions_text(self.job.project, trust_of(self.job.project))
+        instructions = self.log.masked(instructions_text(self.job.project, trust_of(self.job.project)))
         return TurnContext(
             project=self.job.project,
             session_id=self.log.session_id,

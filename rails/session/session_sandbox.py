@@ -84,15 +84,30 @@ class ContainedRuns(Struct):
         from rails.sandbox.places import told_on_card
         from rails.sandbox.values import NONE
 
+        tests = self._tests_in_words() if definition.tool_name == RUN_TESTS.name else ()
         if self.label.level == NONE:
-            return (f"{self.label}.",)
+            return (*tests, f"{self.label}.")
         hosts = getattr(definition.transport, "network", ())
         reach = (f"It may reach {', '.join(hosts)}.",) if hosts else ()
         return (
+            *tests,
             *reach,
             f"{self.label}. {told_on_card(self.project, self.label.level)}".strip(),
             "What it changes is shown and asked about afterwards.",
         )
+
+    def _tests_in_words(self) -> tuple[str, ...]:
+        from rails.tools.project_tests import command_for_tests
+
+        argv = command_for_tests(self.project)
+        return (
+            f"It runs {self._shown(argv)}, with the arguments." if argv else "It runs nothing: no tests are known.",
+        )
+
+    def _shown(self, argv: Sequence[str]) -> str:
+        program = Path(argv[0])
+        own = program.is_relative_to(self.project)
+        return shlex.join((str(program.relative_to(self.project) if own else program.name), *argv[1:]))
 
     def refused(self, tool: str) -> str:
         """Return why a command may not even be asked about, or "".
@@ -241,7 +256,7 @@ class ContainedRuns(Struct):
         )
 
     def _words(self, tool: str, argv: Sequence[str], result: Result) -> list[str]:
-        ran = f" ({' '.join((Path(argv[0]).name, *argv[1:]))})" if tool == RUN_TESTS.name else ""
+        ran = f" ({self._shown(argv)})" if tool == RUN_TESTS.name else ""
         lines = [f"{tool}{ran}: {result.status}"]
         shown, left_out = head_and_tail(result.out.rstrip("\n"), limits.RESULT_CHARS * 3 // 4)
         lines += [shown] if shown else ["It printed nothing."]

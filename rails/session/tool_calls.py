@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.builtin_tools import status_verb
@@ -24,6 +25,7 @@ from rails.core.events.turn import (
     ToolRequestValidationFailed,
     ToolStatus,
 )
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.parsing.classify import NORMAL_STOPS
 from rails.parsing.values import CallFound, CallStarted, ParsedAnswer, ParseEvent
@@ -83,7 +85,16 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
         outcomes.append(_held_back(context, answer, found))
     if more := found.refusals[limits.BLOCKS_TOLD :]:
         outcomes.append(feedback.not_looked_at(tuple(one.request_id for one in more)))
-    return CheckedCalls(tuple(requests), tuple(outcomes))
+    return CheckedCalls(tuple(map(_with_plain_paths, requests)), tuple(outcomes))
+
+
+def _with_plain_paths(request: ToolRequest) -> ToolRequest:
+    """Return an edit whose paths are written as all others are: "a.py" for "./a.py"."""
+    if request.effect != "edit":
+        return request
+    named = {name: parse_path(request.parameters.get(name)) for name in ("file_path", "new_path")}
+    plain = {name: str(path) for name, path in named.items() if isinstance(path, WorkspacePath)}
+    return replace(request, parameters={**request.parameters, **plain})
 
 
 def _refused(item: Item, refusals: Sequence[Refusal], quote: str) -> RequestResult:

@@ -44,7 +44,9 @@ def test_a_yes_is_for_one_command_also_where_it_is_contained(work, at, level):
     said = [text for text in results if text.startswith("run_command: ")]
     assert said == ["run_command: exit code 0"] * 2
     # One for each command, and one for the file that the first of them wrote.
-    assert len(done.events("APPROVAL_REQUESTED")) == 4
+    asked = done.events("APPROVAL_REQUESTED")
+    assert len(asked) == 4
+    assert "It runs nothing: no tests are known." in asked[-1]["notes"]
     assert done.events("SANDBOX")[0]["label"] == str(label)
 
 

@@ -92,6 +92,10 @@ EDIT = '```json\n{"tool": "edit_file", "path": "a.txt", "old": "one", %s}\n```\n
         ('"new": "two",,', {"old_string": "one", "new_string": "two", "replace_all": True}),
         ('"new": "two",,', {"old_string": "one\n", "new_string": "two", "expected_count": 7}),
         ('"n": " "', {"old_string": "one", "new_string": "\n"}),
+        ('"nwe": 1', {"old_string": "one", "new_string": "one"}),
+        ('"nwe": 1', {"old_string": "one", "new_string": "a.txt"}),
+        ('"new": "f(1, True)",,', {"old_string": "one", "new_string": "f(1, True)", "replace_all": True}),
+        ('"new": "true",,', {"old_string": "one", "new_string": "true", "replace_all": True}),
     ],
 )
 def test_a_value_that_the_block_did_not_hold_is_refused_and_asked_for(work, broken, corrected):
@@ -149,3 +153,4 @@ def test_what_holds_nothing_and_what_is_a_part_of_something_else_is_invented_too
     for value, text in PARTS:
         assert _invented({"a": value}, f'"a": "{text}"'), value
         assert not _invented({"a": value}, f'"a": {json.dumps(value)},'), value
+        assert _invented({"a": value, "b": value}, f'"a": {json.dumps(value)},'), value

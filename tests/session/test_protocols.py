@@ -10,7 +10,7 @@ from rails.core.events.changes import ToolExecutionResult
 from rails.session.activity import Deeds
 from rails.testing import ScriptedHuman, ScriptedModel
 
-from .test_turn import request
+from .test_turn import request, write
 
 LEAP = "def leap(year):\n    pass\n"
 SOLVED = "leap.py\n```python\ndef leap(year):\n    return year % 4 == 0\n```\n"
@@ -107,6 +107,16 @@ def test_a_file_that_was_never_seen_is_left_as_it_is_and_shown_where_nothing_els
     assert "Not changed, because the agent never saw it: one.py" in done.events("APPROVAL_REQUESTED")[0]["notes"]
     assert (larger.project / "store.py").read_text("utf-8") == STORE
     assert done.ending.outcome == "changed"
+
+
+@pytest.mark.parametrize("path", ["./store.py", "store.py/.", ".//store.py"])
+def test_a_file_is_the_same_however_a_call_writes_its_path(larger, path):
+    anew = write(path, "class Other:\n    pass\n")
+    done = larger(anew, task="Change leap.py.")
+    assert "You sent the whole of store.py without having seen it" in done.told[0]
+    again = larger(anew, task="Change store.py.")
+    assert "It takes away Store, which nobody asked for." in again.told[0]
+    assert (larger.project / "store.py").read_text("utf-8") == STORE
 
 
 @pytest.mark.parametrize("name", [".env", "secret.pem", "../outside.py", "/etc/passwd", "nothing.py"])

@@ -116,6 +116,9 @@ def test_a_word_in_passing_is_no_verdict_and_what_a_schema_says_counts():
         ("PASS. No test will FAIL because of it.", "PASS"),
         ("**Verdict:** NEEDS_REVISION", "NEEDS_REVISION"),
         ("All is well. My verdict is PASS", "PASS"),
+        ("PASS / NEEDS_REVISION / FAIL", ""),
+        ("Verdict: one of **PASS**, **NEEDS_REVISION** or **FAIL**", ""),
+        ("Verdict (PASS, NEEDS_REVISION or FAIL): FAIL", "FAIL"),
     ):
         assert verdict_of(review, text) == verdict, text
     value = {"failed_tests": [], "quality_checks": {}, "test_results": {"failed": 2}, "human_review": {}}

@@ -59,6 +59,13 @@ def test_a_key_in_a_file_that_is_read_is_masked_and_the_message_says_who_can_all
     assert "DEBUG = False" in sent(worked)
 
 
+def test_a_key_in_a_plan_or_in_instructions_is_masked_and_a_persons_own_words_are_not(secrets, monkeypatch):
+    monkeypatch.setattr("rails.session.open_session.instructions_text", lambda *_: f"Sign in as {PASSWORD}.")
+    asked = secrets("done", handed=f"The key is {KEY}.", tasks=(("coder", f"Use {VALUE}."),)).model.asked[0]
+    told = asked.system + asked.messages[0].text
+    assert (KEY in told, PASSWORD in told, VALUE in told) == (False, False, True)
+
+
 @pytest.mark.parametrize("rule", [f'{ALLOW}path = "settings.py"\n', f'{ALLOW}tool = "read_file"\n'])
 def test_the_users_policy_lets_an_agent_read_them(secrets, tmp_path, rule):
     (tmp_path / "policy.toml").write_text(rule)
