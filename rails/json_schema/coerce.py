@@ -12,23 +12,19 @@ for an optional, not nullable property is dropped: a provider's strict mode omit
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from rails.core.tool_request import Json, Repair, json_type
 from rails.data_formats.positions import JsonPlace
 from rails.data_formats.strict_json import ParsedJson, number_from_text
-from rails.json_schema.allowed import TYPES, resolve_reference
-from rails.json_schema.quick_check import SchemaValue, type_name
+from rails.json_schema.allowed import allowed_types, conjuncts
+from rails.json_schema.quick_check import SchemaValue
 
 _DEPTH: Final = 16
 #: Levels of values that are looked into; JSON itself is bounded by whoever read it.
 _LEVELS: Final = 64
 _CONTAINERS: Final = frozenset({"array", "object"})
-#: A part that accepts a text, and beside it nothing that a text could be turned into or that has parts of its own.
-_STAYS: Final = frozenset({"string", "null", "boolean"})
-_KEPT: Final = 256
 
 
 class BrokenText(NamedTuple):
@@ -55,61 +51,52 @@ class Coercion:
     """One pass over values: conversions and broken texts."""
 
     def __init__(
-        self, parts: SchemaParts, read_text: TextReader, *, forgiving: bool = False, nulls_are_absent: bool = False
+        self, root: SchemaValue, read_text: TextReader, *, forgiving: bool = False, nulls_are_absent: bool = False
     ) -> None:
         self.conversions: list[Conversion] = []
         self.broken: list[tuple[JsonPlace, BrokenText]] = []
-        self._parts, self._read_text = parts, read_text
+        self._root, self._read_text = root, read_text
         self._forgiving, self._nulls_are_absent = forgiving, nulls_are_absent
 
     def value(self, value: Json, schema: SchemaValue, place: JsonPlace = ()) -> Json:
-        """Return a converted copy; unchanged parts are shared. ``schema`` is one of the parts."""
-        if type(schema) is not dict or len(place) > _LEVELS:
+        """Return a converted copy of ``value``; ``schema`` is a part of the root."""
+        if not isinstance(schema, Mapping) or len(place) > _LEVELS:
             return value
-        if type(value) is dict:
+        if isinstance(value, dict):
             return self._object(value, schema, place)
-        if type(value) is list:
+        if isinstance(value, list):
             return self._list(value, schema, place)
-        if type(value) is str:
-            types = self._parts.types_of(schema)
+        if isinstance(value, str):
+            types = allowed_types(schema, self._root)
             return value if "string" in types else self._text(value, types, schema, place)
-        if type(value) is float and self._forgiving and value.is_integer():
-            types = self._parts.types_of(schema)
+        if isinstance(value, float) and self._forgiving and value.is_integer():
+            types = allowed_types(schema, self._root)
             if "integer" in types and "number" not in types:
                 return self._converted(int(value), value, place)
         return value
 
-    def _object(self, value: dict[str, Json], schema: dict[str, Json], place: JsonPlace) -> dict[str, Json]:
-        members = self._parts.members_of(schema)
-        if self._nulls_are_absent and None in value.values():
-            value = {name: one for name, one in value.items() if one is not None or not self._is_absent(name, members)}
-        changed = value
-        for name, before in value.items():
-            part = members.named.get(name, members.others)
-            if part is None:
-                continue
-            after = self.value(before, part, (*place, name))
-            if after is not before:
-                changed = dict(value) if changed is value else changed
-                changed[name] = after
-        return changed
+    def _object(self, value: dict[str, Json], schema: Mapping[str, Json], place: JsonPlace) -> Json:
+        known = _branch(schema, self._root, "object")
+        named, others = known.get("properties"), known.get("additionalProperties")
+        parts = named if isinstance(named, dict) else {}
+        required = known.get("required")
+        needed = required if isinstance(required, list) else []
+        result: dict[str, Json] = {}
+        for name, one in value.items():
+            part = parts.get(name, others)
+            optional = one is None and self._nulls_are_absent and name not in needed
+            if not optional or "null" in allowed_types(part, self._root):
+                result[name] = self.value(one, part, (*place, name))
+        return result
 
-    def _is_absent(self, name: str, members: _Members) -> bool:
-        schema = members.schema
-        required, named = schema.get("required"), schema.get("properties")
-        part = named[name] if isinstance(named, dict) and name in named else schema.get("additionalProperties")
-        needed = isinstance(required, list) and name in required
-        return not needed and "null" not in _allowed_types(part, self._parts.root)
+    def _list(self, value: list[Json], schema: Mapping[str, Json], place: JsonPlace) -> Json:
+        known = _branch(schema, self._root, "array")
+        prefix, rest = known.get("prefixItems"), known.get("items")
+        first = prefix if isinstance(prefix, list) else []
+        parts = [*first, *[rest] * len(value)]
+        return [self.value(item, parts[number], (*place, number)) for number, item in enumerate(value)]
 
-    def _list(self, value: list[Json], schema: dict[str, Json], place: JsonPlace) -> list[Json]:
-        first, rest = self._parts.items_of(schema)
-        if not first and rest is None:
-            return value
-        parts = (first[n] if n < len(first) else rest for n in range(len(value)))
-        items = [self.value(item, part, (*place, n)) for n, (item, part) in enumerate(zip(value, parts, strict=True))]
-        return items if any(map(operator.is_not, items, value)) else value
-
-    def _text(self, text: str, types: frozenset[str], schema: dict[str, Json], place: JsonPlace) -> Json:
+    def _text(self, text: str, types: frozenset[str], schema: SchemaValue, place: JsonPlace) -> Json:
         said = text.strip() if self._forgiving else text
         if "boolean" in types and said in ("true", "false"):
             return self._converted(said == "true", text, place)
@@ -129,129 +116,14 @@ class Coercion:
         return value
 
 
-class _Members(NamedTuple):
-    """An object schema's convertible properties; ``None`` for others.
-
-    ``others``: for unnamed properties.
-    """
-
-    named: Mapping[str, Json | None]
-    others: Json | None
-    schema: Mapping[str, Json]
-
-
-class SchemaParts:
-    """The parts of ``root``, computed once; known by identity, so it must not change."""
-
-    def __init__(self, root: SchemaValue) -> None:
-        self.root = root
-        self._types: dict[int, frozenset[str]] = {}
-        self._members: dict[int, _Members] = {}
-        self._items: dict[int, tuple[list[Json], Json | None]] = {}
-
-    def types_of(self, schema: dict[str, Json]) -> frozenset[str]:
-        """Return the JSON types that a part accepts; all if unknown."""
-        found = self._types.get(id(schema))
-        if found is None:
-            found = self._types[id(schema)] = _allowed_types(schema, self.root)
-        return found
-
-    def members_of(self, schema: dict[str, Json]) -> _Members:
-        """Return a part's properties."""
-        found = self._members.get(id(schema))
-        if found is None:
-            known = _branch(schema, self.root, "object")
-            properties = known.get("properties")
-            parts = properties.items() if isinstance(properties, dict) else ()
-            named = {name: self._if_it_changes(part) for name, part in parts}
-            others = self._if_it_changes(known.get("additionalProperties"))
-            found = self._members[id(schema)] = _Members(named, others, known)
-        return found
-
-    def items_of(self, schema: dict[str, Json]) -> tuple[list[Json], Json | None]:
-        """Return the schemas of a list's first items, and of the rest."""
-        found = self._items.get(id(schema))
-        if found is None:
-            known = _branch(schema, self.root, "array")
-            prefix = known.get("prefixItems")
-            found = prefix if isinstance(prefix, list) else [], self._if_it_changes(known.get("items"))
-            self._items[id(schema)] = found
-        return found
-
-    def _if_it_changes(self, part: Json) -> Json | None:
-        if not isinstance(part, dict):
-            return None
-        types = self.types_of(part)
-        return None if "string" in types and types <= _STAYS else part
-
-
-_known_parts: dict[int, SchemaParts] = {}
-
-
-def parts_of(schema: SchemaValue) -> SchemaParts:
-    """Return a schema's parts, cached for the latest; it must not change."""
-    known = _known_parts.get(id(schema))
-    if known is None or known.root is not schema:
-        if len(_known_parts) >= _KEPT:
-            _known_parts.clear()
-        known = _known_parts[id(schema)] = SchemaParts(schema)
-    return known
-
-
-def _allowed_types(schema: Json, root: SchemaValue, depth: int = 0) -> frozenset[str]:
-    if not isinstance(schema, dict) or depth > _DEPTH:
-        return frozenset(TYPES)
-    allowed = frozenset(TYPES)
-    for part in _conjuncts(schema, root):
-        allowed &= _declared_types(part)
-        for key in ("anyOf", "oneOf"):
-            branches = part.get(key)
-            if isinstance(branches, list):
-                allowed &= frozenset().union(*(_allowed_types(branch, root, depth + 1) for branch in branches))
-    return allowed
-
-
-def _declared_types(part: Mapping[str, Json]) -> frozenset[str]:
-    types, choices = part.get("type"), part.get("enum", [part["const"]] if "const" in part else None)
-    if isinstance(types, str | list):
-        return _wide([types] if isinstance(types, str) else types)
-    if isinstance(choices, list):
-        return _wide([type_name(choice) for choice in choices])
-    if "properties" in part or "required" in part:
-        return frozenset({"object"})
-    return frozenset({"array"}) if "items" in part or "prefixItems" in part else frozenset(TYPES)
-
-
-def _wide(types: Sequence[Json]) -> frozenset[str]:
-    return frozenset(str(name) for name in types) | ({"integer"} if "number" in types else frozenset())
-
-
-def _conjuncts(schema: Mapping[str, Json], root: SchemaValue) -> Iterator[Mapping[str, Json]]:
-    waiting: list[Json] = [dict(schema)]
-    for _ in range(64):
-        if not waiting:
-            return
-        part = waiting.pop()
-        if not isinstance(part, dict):
-            continue
-        yield part
-        both = part.get("allOf")
-        waiting.extend(both if isinstance(both, list) else [])
-        ref = part.get("$ref")
-        if isinstance(ref, str):
-            try:
-                waiting.append(resolve_reference(cast("Json", root), ref))
-            except KeyError:
-                continue
-
-
 def _branch(schema: Mapping[str, Json], root: SchemaValue, wanted: str, depth: int = 0) -> Mapping[str, Json]:
+    """Return a schema with its ``allOf``, its ``$ref``, and its only branch for a type written into it."""
     known: dict[str, Json] = {}
-    for part in _conjuncts(schema, root):
+    for part in conjuncts(schema, root):
         known = {**part, **known}
         for key in ("anyOf", "oneOf"):
             branches = part.get(key)
-            fitting = [b for b in branches if wanted in _allowed_types(b, root)] if isinstance(branches, list) else []
+            fitting = [b for b in branches if wanted in allowed_types(b, root)] if isinstance(branches, list) else []
             if len(fitting) == 1 and isinstance(fitting[0], dict) and depth < _DEPTH:
                 known = {**_branch(fitting[0], root, wanted, depth + 1), **known}
     return known

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from rails.core import limits
 from rails.core.tool_request import Json
 from rails.data_formats.regex import compile_pattern
-from rails.json_schema.allowed import subschemas
+from rails.json_schema.allowed import canonical, subschemas
 from rails.json_schema.explain import SchemaFault, explain_schema_error
 from rails.json_schema.formats import CHECKED
 
@@ -151,20 +150,8 @@ def _format(_validator: Validator, name: str, instance: Json, _schema: Mapping[s
 
 def _unique_items(_validator: Validator, unique: bool, instance: Json, _schema: Mapping[str, Json]) -> _Errors:
     """Compare canonical texts in a set: the library takes 18 s for 3,000 objects."""
-    if unique and isinstance(instance, list):
-        seen = {json.dumps(_by_value(item), sort_keys=True) for item in instance}
-        if len(seen) < len(instance):
-            yield _error("lists an item twice")
-
-
-def _by_value(item: Json) -> Json:
-    if isinstance(item, float) and item.is_integer():
-        return int(item)
-    if isinstance(item, list):
-        return [_by_value(inner) for inner in item]
-    if isinstance(item, dict):
-        return {key: _by_value(inner) for key, inner in item.items()}
-    return item
+    if unique and isinstance(instance, list) and len(set(map(canonical, instance))) < len(instance):
+        yield _error("lists an item twice")
 
 
 def _multiple_of(_validator: Validator, step: float, instance: Json, _schema: Mapping[str, Json]) -> _Errors:

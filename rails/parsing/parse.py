@@ -360,7 +360,8 @@ class AnswerParser:
         element = _ELEMENT_PATH.search(self._head) if tool else None
         path = head.path if not tool else element[1] if element else ""
         tool = tool or head.tool
-        if tool not in self._tools or (not path and quick_check.takes_path(self._tools[tool])):
+        known = quick_check.properties(self._tools.get(tool)).keys()
+        if tool not in self._tools or (not path and not known.isdisjoint(PATH_KEYS)):
             return []
         self._started[name] = CallStarted(name, tool, path, start)
         return [self._started[name]]

@@ -12,6 +12,7 @@ from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import PATH_KEYS
 from rails.data_formats.strict_json import JsonFault
 from rails.json_schema import quick_check
+from rails.json_schema.allowed import allowed_types
 from rails.parsing.head import Head
 from rails.parsing.values import ToolSchemas
 
@@ -102,15 +103,15 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
         return f"{_plain_form(EDIT_FILE.name, (), tools, path)}\nSend one such call for each of the edits."
     named = [key for key in properties if key in used]
     if set(named) <= set(PATH_KEYS):
-        named = [
-            key for key in properties if quick_check.types_of(properties[key]) != {"boolean"} and key not in _COMPARED
-        ][:3]
+        named = [key for key in properties if allowed_types(properties[key]) != {"boolean"} and key not in _COMPARED][
+            :3
+        ]
     named = [key for key in named if key not in PATH_KEYS or key == next(one for one in named if one in PATH_KEYS)]
-    if any(quick_check.types_of(properties[key]) <= {"array", "object"} for key in named):
+    if any(allowed_types(properties[key]) <= {"array", "object"} for key in named):
         return ""
     lines = [f'<tool name="{one_line(tool, 60)}">']
     for key in named[:8]:
-        inner = "\nthe text as it is\n" if "string" in quick_check.types_of(properties[key]) else "…"
+        inner = "\nthe text as it is\n" if "string" in allowed_types(properties[key]) else "…"
         inner = one_line(path, 200) or "…" if key in PATH_KEYS else inner
         lines.append(f"<{key}>{inner}</{key}>")
     return "\n".join((*lines, "</tool>")) if named else ""

@@ -14,7 +14,7 @@ from rails.core.tool_request import Json, Repair
 from rails.data_formats.entities import entities
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
-from rails.json_schema.coerce import BrokenText, Coercion, Conversion, parts_of
+from rails.json_schema.coerce import BrokenText, Coercion, Conversion
 from rails.json_schema.explain import place_in_words
 
 _FENCED: Final = lazy(r"(`{3,}+)[ \t]*+(?:json[ \t]*+)?\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
@@ -31,7 +31,7 @@ class CoercedValue(NamedTuple):
 
 def coerced(value: Json, schema: quick_check.SchemaValue) -> CoercedValue:
     """Return ``value`` with texts converted to ``schema``."""
-    coercion = Coercion(parts_of(schema), _read_text)
+    coercion = Coercion(schema, _read_text)
     result = coercion.value(value, schema)
     repairs = tuple(repair for one in coercion.conversions for repair in (_note(one), *one.repairs))
     if not coercion.broken:

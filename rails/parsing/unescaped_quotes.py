@@ -18,6 +18,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
+from rails.json_schema.allowed import allowed_types
 from rails.parsing.call_formats.json_calls import Call, read_value
 from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Needs, Stop, decode_string
 from rails.parsing.readings import JOINED, Undecided, language_of_call, plain, settled
@@ -392,12 +393,12 @@ class _Search:
         else:
             schema = top.schema.get("items") if isinstance(top.schema, Mapping) else None
         char = text[pos : pos + 1]
-        types = quick_check.types_of(schema)
+        types = allowed_types(schema)
         if char in ("{", "["):
             frame = _Frame(schema, frozenset() if char == "{" else None)
             return (pos + 1, schema, (*stack, frame), False, True) if len(stack) < 16 else None
         if char in ('"', "'"):
             holds_json = _HOLDS_JSON.match(text, pos) and types & {"object", "array"}
-            return (pos, schema, stack, True, False) if not types or "string" in types or holds_json else None
+            return (pos, schema, stack, True, False) if "string" in types or holds_json else None
         scalar = _SCALAR.match(text, pos)
         return (scalar.end(), schema, stack, False, False) if scalar else None

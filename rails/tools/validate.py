@@ -23,7 +23,7 @@ from rails.data_formats.json_document import JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
 from rails.data_formats.strict_json import ParsedJson
 from rails.json_schema.allowed import nearest_name, quoted_json
-from rails.json_schema.coerce import BrokenText, Coercion, Conversion, SchemaParts
+from rails.json_schema.coerce import BrokenText, Coercion, Conversion
 from rails.json_schema.explain import SchemaFault, paired, place_in_words
 from rails.json_schema.quick_check import SchemaValue, properties, surely_fits
 from rails.tools import aliases
@@ -92,11 +92,10 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
     found += [_blank(name) for name in _PATHS if str(resolved.parameters.get(name, "x")).isspace()]
-    parts = _parts(definition)
-    coercion = Coercion(parts, _read_text, forgiving=True, nulls_are_absent=nulls_are_absent)
-    values = dict(cast("dict[str, Json]", coercion.value(resolved.parameters, parts.root)))
-    notes = [*resolved.converted, *map(_in_words, coercion.conversions)]
     schema = definition.request_schema
+    coercion = Coercion(schema, _read_text, forgiving=True, nulls_are_absent=nulls_are_absent)
+    values = dict(cast("dict[str, Json]", coercion.value(resolved.parameters, schema)))
+    notes = [*resolved.converted, *map(_in_words, coercion.conversions)]
     if definition.drops_unknown:
         notes += _drop_unknown(values, schema)
     found += [_broken_text(place, broken) for place, broken in coercion.broken]
@@ -225,11 +224,6 @@ def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json]) -> Itera
         if name not in values and isinstance(inner, dict) and "default" in inner:
             values[name] = json.loads(json.dumps(inner["default"]))
             yield f"{name}: default {quoted_json(inner['default'], 60)}"
-
-
-@functools.lru_cache(maxsize=1024)
-def _parts(definition: Definition) -> SchemaParts:
-    return SchemaParts(dict(definition.request_schema))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.strict_json import ParsedJson, number_from_text, parse_strict
-from rails.json_schema.coerce import BrokenText, Coercion, Conversion, SchemaParts, parts_of
+from rails.json_schema.coerce import BrokenText, Coercion, Conversion
 from tests.rows import walked
 
 
@@ -18,7 +18,7 @@ def read(text, _schema):
 
 
 def coerced(value, schema, **switches):
-    coercion = Coercion(SchemaParts(schema), read, **switches)
+    coercion = Coercion(schema, read, **switches)
     return coercion.value(value, schema), coercion
 
 
@@ -90,9 +90,9 @@ def test_references_lead_into_the_root():
         ({"type": "array", "items": properties(a={"type": "integer"})}, [{"b": "1"}, {"b": "2"}]),
     ],
 )
-def test_what_has_not_to_be_converted_is_the_very_same_value(schema, sent):
+def test_what_has_not_to_be_converted_stays(schema, sent):
     value, coercion = coerced(sent, schema)
-    assert value is sent
+    assert json.dumps(value) == json.dumps(sent)
     assert (coercion.conversions, coercion.broken) == ([], [])
 
 
@@ -129,19 +129,9 @@ def test_the_switches_take_blanks_floats_and_nulls():
     }
     nulls = dict.fromkeys("abcde")
     assert coerced(nulls, schema, nulls_are_absent=True)[0] == {"b": None, "d": None, "e": None}
-    assert coerced(nulls, schema)[0] is nulls
+    assert coerced(nulls, schema)[0] == nulls
     many = {"type": "array", "items": schema}
     assert coerced([{"b": "1"}, {"a": None}], many, nulls_are_absent=True)[0] == [{"b": "1"}, {}]
-
-
-def test_parts_are_kept_for_the_same_schema_and_not_for_an_equal_one():
-    schema = properties(a={"type": "integer"})
-    assert parts_of(schema) is parts_of(schema)
-    assert parts_of(schema) is not parts_of(dict(schema))
-    for n in range(600):  # more than are kept, at addresses that are used again and again
-        other = properties(a={"type": "integer" if n % 2 else "boolean"})
-        sent = {"a": "1" if n % 2 else "true"}
-        assert Coercion(parts_of(other), read).value(sent, other) == {"a": 1 if n % 2 else True}
 
 
 def test_schemas_that_hold_themselves_and_values_without_end_are_looked_into_for_a_while():

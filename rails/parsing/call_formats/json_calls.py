@@ -23,6 +23,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
+from rails.json_schema.allowed import allowed_types, type_name
 from rails.parsing.values import ToolSchemas
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _fault(message: str, *path: str) -> JsonFault:
 
 
 def _a(value: Json) -> str:
-    name = quick_check.type_name(value)
+    name = type_name(value)
     return f"an {name}" if name[0] in "aio" else name if name == "null" else f"a {name}"
 
 
@@ -118,7 +119,7 @@ def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonF
 
 
 def _is_parameter(value: Json, schema: quick_check.SchemaValue | None) -> bool:
-    return schema is not None and not (isinstance(value, dict) and "object" not in quick_check.types_of(schema))
+    return schema is not None and not (isinstance(value, dict) and "object" not in allowed_types(schema))
 
 
 def _has_shape(value: dict[str, Json]) -> bool:
@@ -176,7 +177,7 @@ def _s1(value: dict[str, Json], name: str, frame: list[str], named: Mapping[str,
     if isinstance(arguments, str):
         arguments, note = _unquoted(arguments)
     if not isinstance(arguments, dict):
-        kind = quick_check.type_name(arguments)
+        kind = type_name(arguments)
         return _fault(f"Tool call '{frame[0]}' must be an object/dict, got {kind}", frame[0])
     said = next((value[word] for word in _WORDS if isinstance(value.get(word), str)), "")
     return Call(name, arguments, _words(said), "s1", note)

@@ -9,7 +9,7 @@ from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict
-from rails.json_schema import quick_check
+from rails.json_schema.allowed import type_name
 from rails.parsing.classify import HINT
 
 #: Stop reasons after which native calls may run.
@@ -29,6 +29,6 @@ def judge_native(call: NativeCall, finish: StopReason) -> RawRequest | Refusal:
         message = f"The arguments of {name!r} are not valid JSON: {explain_json_fault(call.arguments, parsed)}."
         return Refusal(parsed.code, message, "Send the call again with correct JSON.", path=call.name)
     if not isinstance(parsed.value, dict):
-        kind = quick_check.type_name(parsed.value)
+        kind = type_name(parsed.value)
         return Refusal("frame", f"The arguments of {name!r} must be an object, got {kind}.", HINT, path=call.name)
     return RawRequest("", call.name, parsed.value, dialect="native", raw=call.arguments)

@@ -26,6 +26,7 @@ from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.entities import entities
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_container
 from rails.json_schema import quick_check
+from rails.json_schema.allowed import allowed_types, type_name
 from rails.parsing.call_formats.json_calls import Call
 from rails.parsing.text_values import coerced, json_text
 from rails.parsing.values import ToolSchemas
@@ -162,7 +163,7 @@ def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
 
 def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
     """Return the end of a value's strict JSON, or -1."""
-    types = quick_check.types_of(schema)
+    types = allowed_types(schema)
     if "string" in types or not types & {"array", "object"}:
         return -1
     value = read_container(text, _behind_space(text, begin), limits.JSON_DEPTH)
@@ -219,8 +220,8 @@ def _read_value(text: str, name: str, schema: quick_check.SchemaValue) -> Parsed
     cdata, notes = _CDATA.fullmatch(text), tuple[Repair, ...]()
     if cdata and "]]>" not in cdata[1]:
         text, notes = cdata[1], (Repair("cdata", -1, "<![CDATA[", "", 0.95),)
-    types = quick_check.types_of(schema)
-    if not types or "string" in types:
+    types = allowed_types(schema)
+    if "string" in types:
         lines = text.strip().splitlines()
         is_line = len(lines) == 1 and "\n" in text and _is_one_line(name, schema)
         return ParsedJson(lines[0] if is_line else without_line_ends(text), notes)
@@ -249,7 +250,7 @@ def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]
     parsed = json_text(text, schema)
     if isinstance(parsed, JsonFault):
         return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", parsed.offset)
-    kind = quick_check.type_name(parsed.value)
+    kind = type_name(parsed.value)
     if kind in types:
         return parsed
     listed = "; send a list, even for one" if "array" in types else ""
