@@ -104,7 +104,7 @@ class Session(OpenSession):
         paused = ending.outcome in PAUSED
         pause = HumanSteered("conversation", ending.outcome, "", text=ending.message)
         self.publish(pause if paused else WorkflowEnd(ending.line, ending.outcome))
-        return replace(ending, session_id=self.log.session_id)
+        return replace(ending, message=self.log.masked(ending.message), session_id=self.log.session_id)
 
     def _broken(self, error: BaseException, ending: Ending | None) -> Ending:
         fault = fault_event("the session was closed" if ending else "the session went on", error)

@@ -65,6 +65,7 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
         quote = _quote(answer, found, request_id)
         judged = attempted(context.publish, (request_id,), "a request was checked", partial(_judge, context, item))
         verdict: BlockVerdict = "failed"
+        shown = item
         refusals: Sequence[Refusal] = ()
         if isinstance(judged, RequestResult):
             outcomes.append(judged)
@@ -74,11 +75,12 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
             requests.append(judged)
         elif corrected := _corrected(context, request_id, quote, judged):
             verdict = "corrected"
+            shown = corrected.raw or item
             requests.append(corrected)
         else:
             refusals = judged
             outcomes.append(_refused(item, judged, quote))
-        context.publish(_block(item, found, verdict))
+        context.publish(_block(shown, found, verdict))
         if refusals:
             context.publish(ToolRequestValidationFailed(request_id, tuple(refusals)))
     if found.requests and not whole:
