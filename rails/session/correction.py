@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
@@ -70,7 +70,7 @@ class Corrected(Struct, frozen=True):
     why: str = ""
     drift: tuple[str, ...] = ()
     answer: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
 
 
 def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:

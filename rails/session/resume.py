@@ -62,9 +62,9 @@ class ResumeState(Struct, frozen=True):
     turns: int = 0
     messages: tuple[Message, ...] = ()
     pending: ModelAnswer | None = None
-    done: Mapping[str, RequestResult] = field(default_factory=dict)
+    done: Mapping[str, RequestResult] = {}
     codes: tuple[tuple[str, ...], ...] = ()
-    seen: Mapping[str, str] = field(default_factory=dict)
+    seen: Mapping[str, str] = {}
     ended: bool = False
     words: str = ""
     taken: int = 0
@@ -76,14 +76,14 @@ class ResumeState(Struct, frozen=True):
     why: str = ""
     again: bool = False
     advice: str = ""
-    answers: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    answers: Mapping[tuple[str, str], int] = {}
     used: tuple[tuple[str, Usage], ...] = ()
     seconds: float = 0.0
     limits: SessionLimits = field(default_factory=lambda: SessionLimits(None, None))
     records: tuple[Record, ...] = ()
-    begun: Mapping[tuple[str, ...], ExecutionStarted] = field(default_factory=dict)
+    begun: Mapping[tuple[str, ...], ExecutionStarted] = {}
     talking: bool = False
-    measured: Measured = field(default_factory=Measured)
+    measured: Measured = Measured()
     asked_tokens: int = 0
 
 

@@ -58,9 +58,9 @@ class Session(OpenSession):
 
     wait: Callable[[float], object] = time.sleep
     human: Person | None = None
-    stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
+    stronger_for: Callable[[str], Model | None] = lambda _: None
     overseer: Model | None = None
-    prices: Mapping[str, Price] = field(default_factory=dict)
+    prices: Mapping[str, Price] = {}
     #: How often a reviewer has sent the work back.
     reviews: int = 0
     #: Made with the session, from all the others.
