@@ -31,8 +31,10 @@ from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent
 from rails.core.outcomes import is_good
 from rails.core.text import sha256
 from rails.core.tool_request import ToolResult
-from rails.edits.apply import read_file
+from rails.edits.apply import read_file, recover
+from rails.log.reader import read_strict
 from rails.log.session_stats import worked
+from rails.log.writer import SessionLog
 from rails.session import feedback
 from rails.session.context_window import Measured, reduced
 from rails.session.feedback import RequestResult
@@ -85,6 +87,12 @@ class ResumeState(Struct, frozen=True):
     talking: bool = False
     measured: Measured = Measured()
     asked_tokens: int = 0
+
+
+def where(project: Path, log: SessionLog) -> ResumeState:
+    """Return an interrupted session's state. Raises LogError for a damaged log."""
+    recover(project)
+    return resume_state(read_strict(log.path), hashes_of(project))
 
 
 def resume_state(records: Sequence[Record], hash_of: HashOf) -> ResumeState:

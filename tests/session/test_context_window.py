@@ -29,7 +29,8 @@ from rails.session import context_window as window
 from rails.session.context_window import Measured
 from rails.session.feedback import HEADER
 from rails.session.job import SessionJob, log_session_start
-from rails.session.run import Session, where
+from rails.session.resume import where
+from rails.session.run import Session
 from rails.testing import ScriptedModel
 from tests.rows import walked
 
