@@ -18,8 +18,8 @@ from rails.json_schema.validator import answer_faults
 
 #: A reviewer's verdicts, the strictest first.
 VERDICTS: Final = ("FAIL", "NEEDS_REVISION", "PASS")
-#: Where a line or a sentence begins, behind a colon or a word for it; not in "I cannot PASS this", and none of a choice:
-#: "PASS, NEEDS_REVISION or FAIL".
+#: Where a line or a sentence begins, behind a colon or a word for it; not in "I cannot PASS this", and not where all
+#: are named: "PASS, NEEDS_REVISION or FAIL".
 _VERDICT: Final = re.compile(
     r"(?:^|[:.!;]|[Vv]erdict|[Rr]esult|[Dd]ecision)(?: is)?[\W_]{0,40}(FAIL|NEEDS_REVISION|PASS)"
     r"(?![\w-]|[*_` ,/|]{1,6}(?:or )?(?:FAIL|NEEDS_REVISION|PASS))",

@@ -220,7 +220,7 @@ class _Ours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dialects: _Names = ()
     max_attempts: Annotated[int, msgspec.Meta(ge=1, le=limits.MAX_ATTEMPTS)] = limits.MAX_ATTEMPTS
     model: _OwnModel = ""
-    output: _Output = msgspec.field(default_factory=_Output)
+    output: _Output = _Output()
     protocol: Literal["auto", "native", "json", "edits", "whole"] = "auto"
     shown: _Names | None = None
     stronger_model: _OwnModel = ""

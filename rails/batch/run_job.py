@@ -112,7 +112,7 @@ class _Run:
                 records: list[Record] = []
                 session.watch = records.append
                 ending = session.run()
-                cost = None if session.state.budget.unpriced else session.state.budget.cost
+                cost = None if session.budget.unpriced else session.budget.cost
                 log.sync()
                 view = session_view(records)
                 made = self._made(tree.commit, ending, view, log.path, records)

@@ -166,7 +166,7 @@ class Talk:
     def status(self) -> str:
         """Return the status line: mode, free share of the context window, tokens, money."""
         mode = "plan: nothing is changed until you type go" if self.planning else ""
-        left = _context_left(self.session.state.loop) if self.session else ""
+        left = _context_left(self.session.loop) if self.session else ""
         return " · ".join(filter(None, (mode, left, self.screen.usage() if self.screen else "")))
 
     def above(self, status: str) -> StyleAndTextTuples:
@@ -247,10 +247,10 @@ class Talk:
         from rails.core.app_dirs import config_folder
         from rails.session.compaction import ModelWindow
 
-        loop = session.state.loop
+        loop = session.loop
         chosen = argparse.Namespace(**{**vars(self._options), "model": self.rest, "model_for": []})
         players = _make_ready(chosen, self.project)
-        check_models(players, [loop.context.agent.name], session.job, session.state.budget.prices, config_folder())
+        check_models(players, [loop.context.agent.name], session.job, session.budget.prices, config_folder())
         vars(self._options).update(vars(chosen))
         session.model_for = players.for_role
         fresh = session.context(loop.context.agent.name)
@@ -347,7 +347,7 @@ def _rewind(talk: Talk, session: Session) -> None:
                 say_moved(done, redo=False)
                 session.publish(undo_event(done, redo=False))
         session.publish(HumanSteered("rewind", str(start), "terminal"))
-    loop = session.state.loop
+    loop = session.loop
     loop.final = None
     loop.context.given.clear()
     loop.context.seen.clear()
@@ -369,12 +369,12 @@ def _gate(talk: Talk, _session: Session | None) -> None:
 
 
 def _cost(_talk: Talk, session: Session) -> None:
-    for line in session.state.summary():
+    for line in session.summary():
         print(f"  {line}")
 
 
 def _compact(_talk: Talk, session: Session) -> None:
-    if said := session.state.loop.compact():
+    if said := session.loop.compact():
         print(said)
 
 

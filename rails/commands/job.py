@@ -41,8 +41,8 @@ from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
 from rails.session.open_session import both, choose_protocol
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
-from rails.session.resume import AGAIN, ResumeState
-from rails.session.run import Session, where
+from rails.session.resume import AGAIN, ResumeState, where
+from rails.session.run import Session
 
 #: What a session that goes on takes from the settings files as well.
 _ANEW: Final = frozenset({"approve", "answer_within", "overseer_model"})
@@ -108,9 +108,9 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
         overseer=players.overseer(),
         prices=prices,
     )
-    session.state.summary = screen.summary
+    session.summary = screen.summary
     if talk:
-        session.state.talk = partial(talk, session, screen)
+        session.talk = partial(talk, session, screen)
     try:
         with log, live, serving(project, screen, log, wanted=options.web):
             common.listen(approver, log, session.publish)
@@ -206,7 +206,7 @@ def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressS
     project = session.job.project
     session_id = session.log.session_id
     if isinstance(ending, str):
-        return common.interrupted(session_id, screen, project, ending, talks=session.state.talk is not None)
+        return common.interrupted(session_id, screen, project, ending, talks=session.talk is not None)
     code = common.close(ending, screen, project)
     if options.commit and is_good(ending.outcome):
         common.commit(project, session_id, session.job.tasks[0][1], screen)

@@ -296,7 +296,7 @@ def _record(workspace: Workspace, journal: Journal, *, again: bool) -> int:
         raise WorkspaceError("An earlier step waits to be recorded.")
     from rails.edits.checkpoint_store import CheckpointStore  # starts programs: only where something is written
 
-    return CheckpointStore(workspace.project).record(workspace, journal, again=again).step
+    return CheckpointStore(workspace.project).record(workspace, journal, again=again)
 
 
 # -- recovery --------------------------------------------------------------------------------------

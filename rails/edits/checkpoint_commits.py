@@ -3,7 +3,7 @@
 The tree holds the step's files, ``before/<path>`` and ``after/<path>``. The message is a title, a blank line and one
 JSON line: ``v`` (2), ``session``, ``step``, ``seq`` (among all steps of the project, from 1), ``kind``, ``undoes`` (a
 step, or 0), ``journal`` (its id), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``before_mode``,
-``kind``). Version 1, still read, had no ``seq``, ``journal`` and ``before_mode``.
+``kind``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from rails.core import paths
 from rails.core.changes import ChangeSet
@@ -52,46 +52,42 @@ class StepFacts(msgspec.Struct, frozen=True):
     undoes: int = 0
 
 
-class _File(msgspec.Struct):
+class StepFile(msgspec.Struct, frozen=True):
+    """A file of a step, and its permission bits after and before."""
+
     path: str
     mode: int
-    before_mode: int | None = None
-    kind: str = ""
+    before_mode: int
+    kind: str
 
 
-class _Facts(msgspec.Struct):
+class Record(msgspec.Struct, frozen=True):
+    """The facts in a step's commit. ``folders``: made for the step, outer ones first. ``undoes``: 0 for none."""
+
     session: str
     step: int
     kind: CheckpointKind
     undoes: int
-    folders: list[str]
-    files: list[_File]
-    seq: int = 0
-    journal: str = ""
-    v: int = 1
+    folders: tuple[str, ...]
+    held: tuple[StepFile, ...] = msgspec.field(name="files")
+    seq: int
+    journal: str
+    v: int = 2
 
 
-class Checkpoint(msgspec.Struct, frozen=True):
+class Checkpoint(Record, frozen=True):
     """One checkpoint. ``at`` is UTC, ISO 8601. ``last``: the latest record about it, an undo or redo."""
 
-    session: str
-    step: int
-    title: str
-    at: str
-    files: tuple[WorkspacePath, ...]
-    modes: tuple[int, ...] = ()
-    kind: CheckpointKind = "change"
-    #: The step that this one took back or did again, 0 for a change of its own.
-    undoes: int = 0
-    undone: bool = False
-    #: Folders that were made for the step, outer ones first.
-    folders: tuple[str, ...] = ()
+    title: str = ""
+    at: str = ""
     commit: str = ""
-    seq: int = 0
-    journal: str = ""
-    #: The permission bits that the files had before, where they existed.
-    before_modes: tuple[int, ...] = ()
+    undone: bool = False
     last: Checkpoint | None = None
+
+    @property
+    def files(self) -> tuple[WorkspacePath, ...]:
+        """Return the paths of its files."""
+        return tuple(WorkspacePath(file.path) for file in self.held)
 
 
 def ref_name(session: str) -> str:
@@ -101,17 +97,10 @@ def ref_name(session: str) -> str:
     return "x-" + sha256(session.encode("utf-8", "surrogatepass"))
 
 
-def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:
+def import_stream(record: Record, title: str, changes: ChangeSet, parent: str) -> bytes:
     """Return a step's input of ``git fast-import``; truncated, it makes no commit."""
-    files = [
-        _File(str(c.path), c.mode, before_mode, c.kind)
-        for c, before_mode in zip(changes.changes, step.before_modes, strict=True)
-    ]
-    facts = _Facts(
-        step.session, step.step, step.kind, step.undoes, list(step.folders), files, step.seq, step.journal, v=2
-    )
-    message = f"{step.title or step.kind}\n\n{msgspec.json.encode(facts).decode()}\n".encode("utf-8", "replace")
-    out = [b"feature done\n", f"commit refs/rails/{ref_name(step.session)}\n".encode()]
+    message = f"{title or record.kind}\n\n{msgspec.json.encode(record).decode()}\n".encode("utf-8", "replace")
+    out = [b"feature done\n", f"commit refs/rails/{ref_name(record.session)}\n".encode()]
     out.append(f"committer AI-Rails <ai-rails@localhost> {int(time.time())} +0000\n".encode())
     out.append(_data(message))
     if parent:
@@ -134,42 +123,24 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
     seconds, _, body = rest.partition("\n")
     title, _, facts = body.partition("\n\n")
     try:
-        found = msgspec.json.decode(facts, type=_Facts)
+        found = msgspec.json.decode(facts, type=Record)
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds)))
     except (OverflowError, ValueError):
         return None
-    known = [(path, file) for file in found.files if (path := _path(file.path))]
-    return Checkpoint(
-        found.session,
-        found.step,
-        title,
-        at,
-        tuple(path for path, _ in known),
-        tuple(file.mode & 0o777 for _, file in known),
-        found.kind,
-        found.undoes,
-        folders=tuple(folder for folder in found.folders if _path(folder)),
-        commit=commit,
-        seq=max(0, found.seq),
-        journal=found.journal,
-        before_modes=tuple((file.mode if file.before_mode is None else file.before_mode) & 0o777 for _, file in known),
-    )
+    folders = tuple(filter(_is_allowed, found.folders))
+    held = tuple(file for file in found.held if _is_allowed(file.path))
+    sound = replace(found, folders=folders, held=held)
+    return Checkpoint(*astuple(sound), title=title, at=at, commit=commit)
 
 
-def _path(raw: str) -> WorkspacePath | None:
+def _is_allowed(raw: str) -> bool:
     path = paths.parse_path(raw)
-    return path if isinstance(path, WorkspacePath) and not paths.forbidden(path) else None
+    return isinstance(path, WorkspacePath) and str(path) == raw and not paths.forbidden(path)
 
 
 def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:
-    """Return steps by sequence number, each with its ``last``.
-
-    Steps of version 1 come first, in the order given, numbered up to 0.
-    """
-    found = list(steps)
-    old = [step for step in found if not step.seq]
-    numbered = [replace(step, seq=number - len(old)) for number, step in enumerate(old, start=1)]
-    ordered = numbered + sorted((step for step in found if step.seq), key=lambda step: step.seq)
+    """Return steps by sequence number, each with its ``last``."""
+    ordered = sorted(steps, key=lambda step: step.seq)
     last = {(step.session, step.undoes or step.step): step for step in ordered}
     return tuple(_with_last(step, last[step.session, step.step]) if not step.undoes else step for step in ordered)
 

@@ -15,8 +15,19 @@ from typing import Final
 from rails.core.atomic_file import replace_file
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import WorkspaceError
+from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
-from rails.edits.checkpoint_commits import FORMAT, Checkpoint, import_stream, in_order, parse_checkpoint, ref_name
+from rails.edits.checkpoint_commits import (
+    FORMAT,
+    Checkpoint,
+    Record,
+    StepFacts,
+    StepFile,
+    import_stream,
+    in_order,
+    parse_checkpoint,
+    ref_name,
+)
 from rails.edits.journal import Journal
 from rails.edits.project_lock import state_folder
 from rails.edits.safe_files import Workspace
@@ -46,48 +57,42 @@ class CheckpointStore:
         self.project = project
         self.folder = project.absolute() / ".rails" / "history.git"
 
-    def record(self, workspace: Workspace, journal: Journal, *, again: bool = False) -> Checkpoint:
-        """Record the change set of a locked workspace. Raises WorkspaceError, OSError.
+    def record(self, workspace: Workspace, journal: Journal, *, again: bool = False) -> int:
+        """Record the change set of a locked workspace. Return the step's number. Raises WorkspaceError, OSError.
 
-        ``again``: it may be recorded already; then that step is returned.
+        ``again``: it may be recorded already.
         """
         if journal.step is None:
             raise WorkspaceError("A change set without a step cannot be recorded.")
         self._open(workspace)
         if again and (known := next((step for step in self.steps() if step.journal == journal.id), None)):
-            return known
-        step, parent = self._next(journal)
+            return known.step
+        record, parent = self._next(journal, journal.step)
         status, _, err = self._run(
             ["fast-import", "--quiet", "--date-format=raw"],
-            import_stream(step, journal.changes, parent),
+            import_stream(record, one_line(journal.step.title, 200), journal.changes, parent),
             keep=workspace.lock,
         )
         if status != 0:
             raise _refused("fast-import", err)
         if sum(file.name.endswith(".pack") for file in (self.folder / "objects" / "pack").iterdir()) > _PACKS:
             self._run(["repack", "-a", "-d", "-q"], keep=workspace.lock)
-        return step
+        return record.step
 
-    def _next(self, journal: Journal) -> tuple[Checkpoint, str]:
-        facts = journal.step
-        assert facts is not None, "the caller has looked"
+    def _next(self, journal: Journal, facts: StepFacts) -> tuple[Record, str]:
         tips = self._tips()
         last = next((tip for tip in tips if tip.session == facts.session), None)
-        step = Checkpoint(
+        record = Record(
             facts.session,
             last.step + 1 if last else 1,
-            one_line(facts.title, 200),
-            "",
-            tuple(entry.path for entry in journal.entries),
-            tuple(entry.mode for entry in journal.entries),
             facts.kind,
             facts.undoes,
-            folders=tuple("/".join(parts) for parts in journal.folders),
-            seq=max((tip.seq for tip in tips), default=0) + 1,
-            journal=journal.id,
-            before_modes=tuple(entry.before_mode for entry in journal.entries),
+            tuple("/".join(parts) for parts in journal.folders),
+            tuple(StepFile(str(one.path), one.mode, one.before_mode, one.kind) for one in journal.entries),
+            max((tip.seq for tip in tips), default=0) + 1,
+            journal.id,
         )
-        return step, last.commit if last else ""
+        return record, last.commit if last else ""
 
     def _tips(self) -> list[Checkpoint]:
         out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
@@ -115,11 +120,13 @@ class CheckpointStore:
 
     def restore_point(self, step: Checkpoint) -> ChangeSet:
         """Return a step's change set, with all bytes."""
-        sides = [f"{step.commit}:{side}/{path}" for path in step.files for side in ("before", "after")]
+        sides = [f"{step.commit}:{side}/{file.path}" for file in step.held for side in ("before", "after")]
         data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in sides).encode())
         blobs = read_objects(data, len(sides))
-        pairs = zip(step.files, step.modes, blobs[::2], blobs[1::2], strict=True)
-        return ChangeSet(tuple(FileChange(path, before, after, mode) for path, mode, before, after in pairs))
+        pairs = zip(step.held, blobs[::2], blobs[1::2], strict=True)
+        return ChangeSet(
+            tuple(FileChange(WorkspacePath(one.path), old, new, one.mode & 0o777) for one, old, new in pairs)
+        )
 
     def _open(self, workspace: Workspace) -> None:
         state_folder(workspace)

@@ -19,6 +19,7 @@ from rails.core.text import one_line
 from rails.edits.apply import sole_writer, write_held
 from rails.edits.checkpoint_commits import Checkpoint, CheckpointKind, StepFacts
 from rails.edits.checkpoint_store import CheckpointStore
+from rails.edits.journal import Entry
 from rails.edits.merge import Merged, merge3
 from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 
@@ -36,14 +37,6 @@ class Undone(Struct, frozen=True):
     #: Files where somebody's later changes were kept and merged.
     merged: tuple[WorkspacePath, ...] = ()
     unrecorded: str = ""
-
-
-class _Side(Struct, frozen=True):
-    path: WorkspacePath
-    old: bytes | None
-    new: bytes | None
-    old_mode: int
-    new_mode: int
 
 
 class History(CheckpointStore):
@@ -137,15 +130,12 @@ class History(CheckpointStore):
             )
         return found
 
-    def _way_back(self, record: Checkpoint) -> list[_Side]:
-        changes = self.restore_point(record).changes
-        modes = zip(record.modes, record.before_modes, strict=True)
-        return [
-            _Side(c.path, c.after, c.before, mode, before) for c, (mode, before) in zip(changes, modes, strict=True)
-        ]
+    def _way_back(self, record: Checkpoint) -> list[Entry]:
+        pairs = zip(self.restore_point(record).changes, record.held, strict=True)
+        return [Entry(c.path, c.after, c.before, one.before_mode & 0o777, before_mode=c.mode) for c, one in pairs]
 
     def _onto_now(
-        self, workspace: Workspace, sides: Sequence[_Side], step: Checkpoint, kind: CheckpointKind
+        self, workspace: Workspace, sides: Sequence[Entry], step: Checkpoint, kind: CheckpointKind
     ) -> tuple[ChangeSet, list[WorkspacePath]]:
         changes = []
         merged = []
@@ -157,10 +147,11 @@ class History(CheckpointStore):
                 in_the_way.append(str(error).rstrip("."))
                 continue
             now = None if found is None else found.data
-            mode = side.new_mode if found is None or side.old is None or found.mode == side.old_mode else found.mode
-            wanted = side.new if now in (side.old, side.new) else _merged(side.old, now, side.new)
-            if wanted is None and now not in (side.old, side.new):
-                gone = "is not there any more" if now is None else "was created again" if side.old is None else ""
+            mode_set = found is not None and side.before is not None and found.mode != side.before_mode
+            mode = found.mode if found is not None and mode_set else side.mode
+            wanted = side.after if now in (side.before, side.after) else _merged(side.before, now, side.after)
+            if wanted is None and now not in (side.before, side.after):
+                gone = "is not there any more" if now is None else "was created again" if side.before is None else ""
                 in_the_way.append(
                     f"{side.path} {gone}"
                     if gone
@@ -168,7 +159,7 @@ class History(CheckpointStore):
                 )
             elif wanted != now or (found is not None and found.mode != mode):
                 changes.append(FileChange(side.path, now, wanted, mode))
-                if now not in (side.old, side.new):
+                if now not in (side.before, side.after):
                     merged.append(side.path)
         if in_the_way:
             raise WorkspaceError(

@@ -64,11 +64,7 @@ def backup_branch(project: Path) -> str:
     """
     repository = _Repository.around(project)
     head = repository.head()
-    with scratch_folder("backup") as folder:
-        index = Path(folder) / "index"
-        repository.must(["read-tree", head] if head else ["read-tree", "--empty"], index=index)
-        repository.must(["update-index", "-z", "--index-info"], repository.all_entries(), index=index)
-        tree = repository.must(["write-tree"], index=index).decode().strip()
+    tree = repository.tree(head, repository.all_entries())
     commit = head
     if not head or tree != repository.must(["rev-parse", f"{head}^{{tree}}"]).decode().strip():
         commit = repository.commit_tree(tree, head, "Before AI-Rails: the work tree as it was\n")
@@ -189,13 +185,17 @@ class _Repository(Struct, frozen=True):
         words = os.fsdecode(out).split("\0")
         return len(words) > 2 and words[2] not in ("unspecified", "unset")
 
+    def tree(self, head: str, entries: bytes) -> str:
+        """Return the tree of ``head`` with other entries, made in an index of its own."""
+        with scratch_folder("index") as folder:
+            index = Path(folder) / "index"
+            self.must(["read-tree", head or "--empty"], index=index)
+            self.must(["update-index", "-z", "--index-info"], entries, index=index)
+            return self.must(["write-tree"], index=index).decode().strip()
+
     def commit(self, entries: bytes, message: str) -> str:
         head = self.head()
-        with scratch_folder("commit") as folder:
-            index = Path(folder) / "index"
-            self.must(["read-tree", head] if head else ["read-tree", "--empty"], index=index)
-            self.must(["update-index", "-z", "--index-info"], entries, index=index)
-            tree = self.must(["write-tree"], index=index).decode().strip()
+        tree = self.tree(head, entries)
         commit = self.commit_tree(tree, head, message)
         self.must(["update-index", "-z", "--index-info"], entries)
         self.must(["update-ref", "-m", "commit: AI-Rails", "HEAD", commit, head])

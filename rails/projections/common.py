@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from rails.core.changes import ChangedFile
 from rails.core.events.changes import GateVerdict, ToolExecutionResult
@@ -117,7 +117,7 @@ class TurnView(Struct):
     checkpoints: tuple[int, ...] = ()
     errors: tuple[str, ...] = ()
     feedback: str = ""
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = {}
     progress: str = ""
     attempt: Attempt = ""
     causes: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class SessionTotals(Struct, frozen=True):
     files_changed: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = {}
 
 
 class SessionView(Struct, frozen=True):
@@ -171,7 +171,7 @@ class SessionView(Struct, frozen=True):
     attention: tuple[str, ...] = ()
     undone: tuple[int, ...] = ()
     resumed: int = 0
-    prompts: Mapping[str, str] = field(default_factory=dict)
+    prompts: Mapping[str, str] = {}
     damage: tuple[str, ...] = ()
     unknown_events: int = 0
     records: int = 0

@@ -15,9 +15,11 @@ from rails.core.text import one_line
 def failures_in(record: Record) -> Iterator[str]:
     """Yield a record's failures, a line each."""
     match record.event:
-        case ToolRequestValidationFailed(refusals=refusals) | ChangeRefused(refusals=refusals):
-            yield from map(_refusal, refusals)
-        case OutputRefused(refusals=refusals):
+        case (
+            ToolRequestValidationFailed(refusals=refusals)
+            | ChangeRefused(refusals=refusals)
+            | OutputRefused(refusals=refusals)
+        ):
             yield from map(_refusal, refusals)
         case GateVerdict(verdict=verdict) if verdict.status == "fail":
             yield from (
@@ -29,8 +31,6 @@ def failures_in(record: Record) -> Iterator[str]:
             yield f"failed: {tool} {one_line(text, 300)}"
         case LlmResponse(stop_reason=stop, note=note) if stop in ("max_tokens", "cut"):
             yield f"cut: the answer ended before its end. {note}".strip()
-        case _:
-            return
 
 
 def _refusal(refusal: Refusal) -> str:

@@ -163,13 +163,15 @@ class Live:
             yield "json-tool-status", {**data, "state": state, "statusMessage": one_line(message, _WORDS)}
 
     def _block(self, event: ToolBlock) -> tuple[str, _Facts]:
-        tool, path = self._requests.setdefault(event.id, (event.tool, event.path))
+        tool, path = self._requests.get(event.id, ("", ""))
+        tool, path = event.tool or tool, event.path or path
+        self._requests[event.id] = tool, path
         self._open.add(event.id)
         original = self._text[event.start : event.end] if event.start >= 0 else event.content
         return "json-tool-block", {
             "toolId": event.id,
-            "toolType": event.tool or tool,
-            "path": one_line(event.path or path, _WORDS),
+            "toolType": tool,
+            "path": one_line(path, _WORDS),
             "content": self._executed.get(event.id, original) if event.corrected else original,
             "original": original,
             "validationPassed": event.passed,

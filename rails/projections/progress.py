@@ -112,7 +112,7 @@ class PlanFold:
         if is_good(outcome):
             self.steps = [replace(step, state="done") for step in self.steps]
             return
+        at = self._finished
         nobody_engaged = not any(step.first for step in self.steps)
-        for at, step in enumerate(self.steps[self._finished :][:1], start=self._finished):
-            if step.state == "working" or nobody_engaged:
-                self.steps[at] = replace(step, state="stopped", outcome=outcome)
+        if at < len(self.steps) and (nobody_engaged or self.steps[at].state == "working"):
+            self.steps[at] = replace(self.steps[at], state="stopped", outcome=outcome)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from typing import Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from rails.core.errors import Refusal
@@ -45,15 +44,11 @@ class TurnBuilder:
     """Takes the records of one turn in order; ``build`` returns the view."""
 
     def __init__(self, number: int, first: Record) -> None:
+        self.number = number
         self.answered = False
         self._view = TurnView(number, "", "", first.timestamp, first.seq, first.seq, "open")
         self._requests: dict[str, RequestView] = {}
         self._begun: list[tuple[str, ...]] = []
-
-    @property
-    def number(self) -> int:
-        """The turn's number."""
-        return self._view.number
 
     def add(self, record: Record) -> None:
         """Take one record; types without a place only move the turn's end."""
@@ -248,7 +243,7 @@ class TurnBuilder:
         # A result ends what was begun for the same requests; tools that only look are not begun.
         if event.ids in self._begun:
             self._begun.remove(event.ids)
-        result = event if event.text else msgspec.structs.replace(event, text=record.message)
+        result = event if event.text else replace(event, text=record.message)
         self._view.results += (result,)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.events.approval import HumanDecision
@@ -14,16 +14,15 @@ from rails.core.verdict import Verdict
 from rails.tools.registry import Registry
 
 
-@dataclass
-class Deeds:
+class Deeds(Struct):
     """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
 
     At any time: ``written_by``, each agent's files; ``commanded``: a command or tests ran; ``tested``: tests passed
     since the last change; ``last_run``: its result ("": none).
     """
 
-    ran: set[str] = field(default_factory=set)
-    written_by: dict[str, set[str]] = field(default_factory=dict)
+    ran: set[str] = set()
+    written_by: dict[str, set[str]] = {}
     commanded: bool = False
     tested: bool = False
     last_run: str = ""

@@ -5,14 +5,16 @@ Each escalation step counts attempts again; other bounds hold for all steps toge
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 from msgspec.structs import replace
 
 from rails.agents.prompt import first_message
+from rails.config.prices import Price
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
 from rails.core.events.changes import ToolExecutionResult
@@ -22,6 +24,7 @@ from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent
 from rails.core.messages import say
 from rails.core.outcomes import MEANINGS, is_good
 from rails.core.text import counted, one_line
+from rails.gate.enforcement import CheckModes
 from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
@@ -36,10 +39,12 @@ from rails.session.escalation import AGAIN, REPEATED, RUNGS, WARM, EscalationSte
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
-from rails.session.job import Ending, SessionJob, facts_of
+from rails.session.job import Ending, facts_of
 from rails.session.monitor import Monitor, Steer
+from rails.session.open_session import OpenSession
 from rails.session.outcome import judged
-from rails.session.resume import ResumeState, answer_words
+from rails.session.proposal import attended
+from rails.session.resume import ResumeState, answer_words, where
 from rails.session.text_answers import IN_TEXT, ShownFiles, task_files, unmapped, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
@@ -48,31 +53,35 @@ from rails.session.turn_context import TurnContext
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 
 
-@dataclass
-class SessionState:
-    """State that a session's agents share. ``human`` is ``None`` where the approver stands for the person.
+class SessionState(OpenSession):
+    """An open session that its agents share. ``human`` is ``None`` where the approver stands for the person.
 
-    ``talk`` gets how an agent's part ended and returns the person's words. ``records`` are those since the last turn
-    began; ``tried`` and ``deeds`` fold all, so memory does not grow.
+    ``stronger_for`` gives a role's escalation model, ``overseer`` looks at every turn. ``talk`` gets how an agent's
+    part ended and returns the person's words. ``records`` are those since the last turn began; ``tried`` and ``deeds``
+    fold all, so memory does not grow.
     """
 
-    job: SessionJob
-    budget: SessionBudget
-    handoffs: Handoffs
-    monitor: Monitor
-    human: Person | None
-    stronger_for: Callable[[str], Model | None]
-    wait: Callable[[float], object]
-    asked_otherwise: Callable[[TurnContext], TurnContext]
-    standing: Callable[[], ResumeState]
+    wait: Callable[[float], object] = time.sleep
+    human: Person | None = None
+    stronger_for: Callable[[str], Model | None] = lambda _: None
+    overseer: Model | None = None
+    prices: Mapping[str, Price] = {}
     talk: Callable[[Ending], str] | None = None
-    loop: AgentLoop = field(init=False)
-    summary: Callable[[], Sequence[str]] = field(default=tuple)
+    loop: AgentLoop = cast("AgentLoop", None)
+    summary: Callable[[], Sequence[str]] = tuple
     turns: int = 0
-    records: list[Record] = field(default_factory=list)
-    deeds: Deeds = field(default_factory=Deeds)
-    tried: Tried = field(default_factory=Tried)
-    answers: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        job = self.job
+        watched = job.approve != "policy" or attended(self.approver)
+        self.contained.human = self.human
+        self.answers: dict[tuple[str, str], int] = {}
+        self.deeds = Deeds()
+        self.tried = Tried()
+        self.handoffs = Handoffs(self.log.path.parents[2], self.log.session_id)
+        self.modes = CheckModes(job.project)
+        self.budget = SessionBudget(job.max_tokens, job.max_seconds, job.max_cost, self.prices)
+        self.monitor = Monitor(self.human, watched, model=self.overseer, use=self.budget.use, modes=self.modes)
 
     def restore(self, resumed: ResumeState) -> None:
         """Take over an interrupted run of the session."""
@@ -84,8 +93,7 @@ class SessionState:
         for record in self.records:
             self._fold(record)
 
-    def take(self, record: Record) -> None:
-        """Take note of a record."""
+    def _note(self, record: Record) -> None:
         self.records.append(record)
         self.monitor.take(record)
         self._fold(record)
@@ -93,6 +101,9 @@ class SessionState:
     def _fold(self, record: Record) -> None:
         self.deeds.take(record)
         self.tried = self.tried.after(record)
+
+    def _time_left(self) -> float:
+        return self.budget.time_left()
 
 
 @dataclass
@@ -201,7 +212,7 @@ class AgentLoop:
 
     def _settled(self) -> Message:
         context = self.context
-        standing = self.state.standing()
+        standing = where(self.state.job.project, self.state.log)
         self.messages = list(standing.messages)
         reply = Message("user", ())
         if answer := standing.pending:  # what of it was not carried out is not done any more

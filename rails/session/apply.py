@@ -241,9 +241,9 @@ class Proposals(Struct, dict=True):
     agents: dict[str, Agent]
     approver: Approver
     gate: Gate
-    watch: Watcher = field(default=lambda _: None)
+    watch: Watcher = lambda _: None
     author: str = "saved answer"
-    became: list[ApplyStatus] = field(default_factory=list)
+    became: list[ApplyStatus] = []
     wrote: bool = False
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -428,7 +428,7 @@ class AskFunction(Struct, frozen=True):
     """
 
     ask: Callable[[ApprovalRequest], bool]
-    failed: list[Exception] = field(default_factory=list)
+    failed: list[Exception] = []
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask about ``request``."""

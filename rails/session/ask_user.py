@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, TextIO
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from rails.approval.answer import PageAnswer
 from rails.approval.edit import HumanEditError, run_editor
@@ -38,7 +38,7 @@ class UserQuestion(Struct, frozen=True):
     choices: Mapping[str, tuple[str, str]]
     otherwise: str
     edits: Path | None = None
-    check: Callable[[], str] = field(default=lambda: "")
+    check: Callable[[], str] = lambda: ""
     sentence: str = ""
     free: bool = False
     request_id: str = ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from rails.config.prices import Price, price_of
 from rails.core.conversation import Usage
@@ -17,8 +18,7 @@ _MOST: Final[Mapping[str, int]] = {"verdict": 2}
 _MORE: Final = "; to continue, use --resume with a larger "
 
 
-@dataclass
-class Attempts:
+class Attempts(Struct):
     """Failed turns in a row by kind, reset by a turn without failure; a repeated failing answer ends the loop.
 
     ``before``: those on the pages before, where the same task is asked again.
@@ -26,7 +26,7 @@ class Attempts:
 
     most: int
     before: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = {}
     last: str = ""
 
     def spend(self, codes: Sequence[str], words: str, once: Sequence[str] = ()) -> str | None:
@@ -49,8 +49,7 @@ class Attempts:
         return self.before + max(self.counts.values(), default=0)
 
 
-@dataclass
-class SessionBudget:
+class SessionBudget(Struct):
     """Bounds of a whole session; ``None`` is no bound. The clock starts at construction.
 
     Tokens include cached ones; ``max_cost`` is in the currency of the prices.
@@ -59,7 +58,7 @@ class SessionBudget:
     max_tokens: int | None = None
     max_seconds: float | None = None
     max_cost: float | None = None
-    prices: Mapping[str, Price] = field(default_factory=dict)
+    prices: Mapping[str, Price] = {}
     tokens: int = 0
     cost: float = 0.0
     started: float = field(default_factory=time.monotonic)

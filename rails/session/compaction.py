@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.config.prices import Price, price_of
@@ -30,13 +30,12 @@ _SUMMARY: Final = "\n\nSummary:\n"
 LARGER: Final = "Go on with a model of a larger window (--resume with --model), or begin a new session."
 
 
-@dataclass
-class ModelWindow:
+class ModelWindow(Struct):
     """The model's window: ``tokens`` (0: unknown, so nothing is left out) and its measure."""
 
     tokens: int = 0
-    measured: Measured = field(default_factory=Measured)
-    said: dict[str, int] = field(default_factory=dict)
+    measured: Measured = Measured()
+    said: dict[str, int] = {}
     _sizes: EachOnce[int] = field(default_factory=lambda: EachOnce(window.size))
 
     def of(self, model: Model, prices: Mapping[str, Price]) -> None:

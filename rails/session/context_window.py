@@ -1,7 +1,7 @@
 """The conversation within the model's window: messages in, messages out.
 
 Below a threshold nothing changes, so a provider's cache holds. A step makes much room at once, the least loss first:
-superseded results, old results, thoughts, last the oldest answers, which one page replaces.
+old results, thoughts, last the oldest answers, which one page replaces.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rails.core.builtin_tools import READ_FILE
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, Opaque, TextPart, ToolSpec
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
@@ -42,8 +41,6 @@ _RESULT: Final = re.compile(
     r"(?P<fence>~{4,})\n(?P<body>.*?)\n(?P=fence)$(?:\n\[\d+ characters left out;[^\n]*)?",
     re.M | re.S,
 )
-_READ: Final = re.compile(r"(?P<path>.+?): (?P<lines>\d+ lines?\b|lines \d+ to \d+ of \d+|empty file)")
-_WROTE: Final = re.compile(r"^(?:Created|Edited|Deleted) (.+)$", re.M)
 
 
 class Measured(Struct, frozen=True):
@@ -101,7 +98,6 @@ def _text_of(part: MessagePart) -> str:
 
 def reduced(messages: Messages, step: ContextReduced) -> tuple[Message, ...]:
     """Return a conversation without what ``step`` leaves out; order, pairs and the last message stay."""
-    outdated = _superseded(messages)
     newest = _last_answer(messages)
     kept = []
     for number, message in enumerate(messages):
@@ -109,8 +105,8 @@ def reduced(messages: Messages, step: ContextReduced) -> tuple[Message, ...]:
         if number < step.thoughts_before:
             parts = tuple(part for part in parts if not isinstance(part, Opaque))
         if message.role == "user":
-            old = None if number < step.results_before else outdated
-            parts = tuple(_shorter(part, (number, at), old) for at, part in enumerate(parts))
+            if number < step.results_before:
+                parts = tuple(map(_shorter, parts))
             if step.newest_chars and number == len(messages) - 1:
                 parts = tuple(_cut(part, step.newest_chars) for part in parts)
         elif step.answer_chars and number == newest:
@@ -122,18 +118,16 @@ def reduced(messages: Messages, step: ContextReduced) -> tuple[Message, ...]:
     return (Message("user", (TextPart(step.page),), stands_for), *kept[step.kept_from :])
 
 
-def _shorter(part: MessagePart, at: tuple[int, int], old: set[tuple[int, int, int]] | None) -> MessagePart:
+def _shorter(part: MessagePart) -> MessagePart:
     if not isinstance(part, TextPart | NativeResult):
         return part
+    return replace(part, text=_RESULT.sub(_left_out, part.text))
 
-    def line(found: re.Match[str]) -> str:
-        if old is not None and (*at, found.start()) not in old:
-            return found[0]
-        begins = one_line(found["body"].partition("\n")[0], 120)
-        told = f"Result of {found['tool']}: {begins} (left out; ask again if needed)"
-        return told if len(told) < len(found[0]) else found[0]
 
-    return replace(part, text=_RESULT.sub(line, part.text))
+def _left_out(found: re.Match[str]) -> str:
+    begins = one_line(found["body"].partition("\n")[0], 120)
+    told = f"Result of {found['tool']}: {begins} (left out; ask again if needed)"
+    return told if len(told) < len(found[0]) else found[0]
 
 
 def _cut(part: MessagePart, chars: int) -> MessagePart:
@@ -151,27 +145,6 @@ def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
         case Opaque(data=data) if len(data) > chars:
             return None
     return part
-
-
-def _superseded(messages: Messages) -> set[tuple[int, int, int]]:
-    """Return the message, part and offset of each result that a later one replaces."""
-    found = set[tuple[int, int, int]]()
-    later = set[str]()  # paths, and of parts of files the line that heads them
-    for number, message in reversed([*enumerate(messages)]):
-        seen = list[str]()
-        for at, part in enumerate(message.parts if message.role == "user" else ()):
-            if not isinstance(part, TextPart | NativeResult):
-                continue
-            for result in _RESULT.finditer(part.text):
-                read = _READ.match(result["body"]) if result["tool"] == READ_FILE.name else None
-                if read is None:
-                    continue
-                if later & {read["path"], read[0]}:
-                    found.add((number, at, result.start()))
-                seen.append(read[0] if read["lines"].startswith("lines ") else read["path"])
-            seen += _WROTE.findall(_RESULT.sub("", part.text))
-        later.update(seen)
-    return found
 
 
 def next_step(messages: Messages, over: int, *, page: bool = False) -> ContextReduced | None:
@@ -216,7 +189,6 @@ def page_chars(messages: Messages, over: int) -> int:
 
 
 def _milder(messages: Messages, last: int, over: int) -> Iterator[ContextReduced]:
-    yield _NOTHING
     shorter = zip(messages, reduced(messages, replace(_NOTHING, results_before=last)), strict=True)
     gains = accumulate(size(one) - size(other) for one, other in shorter)
     enough = next((number + 1 for number, gain in enumerate(gains) if gain >= over), last)

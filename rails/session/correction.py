@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
@@ -61,13 +61,16 @@ _WORD: Final = re.compile(r"[\w.+-]+")
 
 
 class Corrected(Struct, frozen=True):
-    """A valid request, or why there is none; ``drift`` are changed values. ``usage`` counts in the budget."""
+    """A valid request, or why there is none; ``drift`` are changed values. ``usage`` counts in the budget.
+
+    ``answer`` is the request as JSON, or the answer that is none.
+    """
 
     request: ToolRequest | None
     why: str = ""
     drift: tuple[str, ...] = ()
     answer: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
 
 
 def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
@@ -92,7 +95,8 @@ def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[
         return failed(invented)
     drift = (f"tool = {raw.tool_name!r}",) if tool and raw.tool_name != tool else ()
     coerced = (*checked.coerced, "corrected by the model", *drift)
-    return Corrected(replace(checked, coerced=coerced), drift=drift, answer=text, usage=answer.usage)
+    sent = json.dumps({"tool": raw.tool_name, "parameters": dict(raw.parameters)}, ensure_ascii=False)
+    return Corrected(replace(checked, coerced=coerced), drift=drift, answer=sent, usage=answer.usage)
 
 
 def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str) -> ModelAnswer:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from rails.agents.prompt import as_data
 from rails.core import limits
@@ -52,8 +53,7 @@ _ANSWER_CHARS: Final = limits.PAGE_CHARS // 4
 _FAILURES: Final = 1_000
 
 
-@dataclass
-class Tried:
+class Tried(Struct):
     """A fold over records: one agent's work on its task.
 
     ``failures`` are distinct, oldest first, with counts. ``written`` maps files to what was done; ``said``: a person's
@@ -64,10 +64,10 @@ class Tried:
     task: str = ""
     first_message: str = ""
     answers: int = 0
-    failures: dict[str, int] = field(default_factory=dict)
-    written: dict[str, str] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
-    rungs: list[str] = field(default_factory=list)
+    failures: dict[str, int] = {}
+    written: dict[str, str] = {}
+    said: list[str] = []
+    rungs: list[str] = []
     last: LlmResponse | None = None
 
     @property

@@ -59,22 +59,22 @@ class FoundOnDisk(msgspec.Struct, frozen=True):
 
     verdict: Verdict | None = None
     paths: tuple[str, ...] = ()
-    unknown: Mapping[str, str] = msgspec.field(default_factory=dict)
+    unknown: Mapping[str, str] = {}
     denied: str = ""
 
 
 class _State(msgspec.Struct):
     turns: int = 0
-    start: ProjectSnapshot = msgspec.field(default_factory=ProjectSnapshot)
+    start: ProjectSnapshot = ProjectSnapshot()
     #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
-    seen: dict[str, str | None] = msgspec.field(default_factory=dict)
+    seen: dict[str, str | None] = {}
     #: The contents of a file for which the gate had a verdict without findings: as it proposed it, and as it came.
-    passed: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    passed: dict[str, list[str]] = {}
     stops: int = 0
     #: The digest of what the model was told last.
     told: str = ""
     #: The digests of what is said at most once a session.
-    once: list[str] = msgspec.field(default_factory=list)
+    once: list[str] = []
 
 
 class HostedSession:

@@ -7,9 +7,9 @@ back to the agent or are only shown (``rails.gate.enforcement``).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.agents.monitor_rules.alert import alert_in_words
@@ -29,16 +29,14 @@ from rails.session.turn_context import TurnContext
 _ACTED: Final = (AgentEngage, FeedbackSent, Escalation, AgentFinished)
 
 
-@dataclass(frozen=True, slots=True)
-class Steer:
+class Steer(Struct, frozen=True):
     """The result of alerts: why to stop, or words for the agent; neither: go on."""
 
     stop: str = ""
     words: str = ""
 
 
-@dataclass
-class Monitor:
+class Monitor(Struct):
     """Looks at a session's records. ``human`` is ``None`` where the approver stands for the person.
 
     ``attended``: that approver may ask somebody. ``fresh`` alerts are unpublished.
@@ -47,10 +45,10 @@ class Monitor:
     human: Person | None = None
     attended: bool = True
     watch: Watch = field(default_factory=Watch)
-    fresh: list[OverseerAlert] = field(default_factory=list)
+    fresh: list[OverseerAlert] = []
     model: Model | None = None
-    use: Callable[[Usage, str], object] = field(default=lambda _usage, _model: None)
-    turn: list[Record] = field(default_factory=list)
+    use: Callable[[Usage, str], object] = lambda _usage, _model: None
+    turn: list[Record] = []
     modes: CheckModes | None = None
 
     def restore(self, records: Sequence[Record]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.agents.instructions import instructions_text
@@ -44,12 +44,12 @@ class OpenSession(Struct, dict=True):
     agents: Mapping[str, Agent]
     model_for: Callable[[str], Model]
     approver: Approver
-    watch: Watcher = field(default=lambda _: None)
-    on_text: Callable[[str], object] = field(default=lambda _: None)
+    watch: Watcher = lambda _: None
+    on_text: Callable[[str], object] = lambda _: None
     #: Asked again and again while an agent works: it raises KeyboardInterrupt where a person wants the agent stopped.
-    check: Callable[[], object] = field(default=lambda: None)
+    check: Callable[[], object] = lambda: None
     gate: Gate | None = None
-    records: list[Record] = field(default_factory=list)
+    records: list[Record] = []
 
     @cached_property
     def contained(self) -> ContainedRuns:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from rails.core import atomic_file
 from rails.core.changes import FileChange
@@ -44,15 +44,15 @@ class ProjectSnapshot(Struct, frozen=True):
     """
 
     head: str = ""
-    files: Mapping[str, str | None] = field(default_factory=dict)
-    ignores: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | None] = {}
+    ignores: Mapping[str, str] = {}
 
 
 class Changed(Struct, frozen=True):
     """The files that differ, and reasons for those not comparable."""
 
     changes: tuple[FileChange, ...] = ()
-    unknown: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str] = {}
 
 
 class GitStatus:

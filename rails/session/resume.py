@@ -31,8 +31,10 @@ from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent
 from rails.core.outcomes import is_good
 from rails.core.text import sha256
 from rails.core.tool_request import ToolResult
-from rails.edits.apply import read_file
+from rails.edits.apply import read_file, recover
+from rails.log.reader import read_strict
 from rails.log.session_stats import worked
+from rails.log.writer import SessionLog
 from rails.session import feedback
 from rails.session.context_window import Measured, reduced
 from rails.session.feedback import RequestResult
@@ -62,9 +64,9 @@ class ResumeState(Struct, frozen=True):
     turns: int = 0
     messages: tuple[Message, ...] = ()
     pending: ModelAnswer | None = None
-    done: Mapping[str, RequestResult] = field(default_factory=dict)
+    done: Mapping[str, RequestResult] = {}
     codes: tuple[tuple[str, ...], ...] = ()
-    seen: Mapping[str, str] = field(default_factory=dict)
+    seen: Mapping[str, str] = {}
     ended: bool = False
     words: str = ""
     taken: int = 0
@@ -76,15 +78,21 @@ class ResumeState(Struct, frozen=True):
     why: str = ""
     again: bool = False
     advice: str = ""
-    answers: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    answers: Mapping[tuple[str, str], int] = {}
     used: tuple[tuple[str, Usage], ...] = ()
     seconds: float = 0.0
     limits: SessionLimits = field(default_factory=lambda: SessionLimits(None, None))
     records: tuple[Record, ...] = ()
-    begun: Mapping[tuple[str, ...], ExecutionStarted] = field(default_factory=dict)
+    begun: Mapping[tuple[str, ...], ExecutionStarted] = {}
     talking: bool = False
-    measured: Measured = field(default_factory=Measured)
+    measured: Measured = Measured()
     asked_tokens: int = 0
+
+
+def where(project: Path, log: SessionLog) -> ResumeState:
+    """Return an interrupted session's state. Raises LogError for a damaged log."""
+    recover(project)
+    return resume_state(read_strict(log.path), hashes_of(project))
 
 
 def resume_state(records: Sequence[Record], hash_of: HashOf) -> ResumeState:

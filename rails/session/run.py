@@ -5,44 +5,28 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
-from msgspec import field
 from msgspec.structs import replace
 
 from rails.agents.monitor_rules.rules import RULES
 from rails.agents.output import VERDICTS, json_of, verdict_of
 from rails.agents.template import Agent, named
-from rails.config.prices import Price
 from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import FAULT, RailsError, UsageError
-from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
 from rails.core.outcomes import is_good, outcome_for
 from rails.core.text import counted, one_line, printable, sha256
-from rails.edits.apply import read_file, recover
+from rails.edits.apply import read_file
 from rails.edits.commit import net_changes
-from rails.gate.enforcement import CheckModes
 from rails.gate.support.settings import Enforcement
-from rails.log.reader import read_strict
-from rails.log.writer import SessionLog
-from rails.models.model import Model
 from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
-from rails.session.ask_user import Person, UserQuestion
-from rails.session.budget import SessionBudget
+from rails.session.ask_user import UserQuestion
 from rails.session.faults import fault_event
-from rails.session.handoffs import Handoffs
 from rails.session.job import PAUSED, Ending
-from rails.session.monitor import Monitor
-from rails.session.open_session import OpenSession
-from rails.session.proposal import attended
-from rails.session.resume import ResumeState, hashes_of, resume_state
+from rails.session.resume import ResumeState
 
 _Event = TypeVar("_Event", AgentFinished, Handoff)
 _PROSE = (".md", ".rst", ".txt")
@@ -50,47 +34,16 @@ _PROSE = (".md", ".rst", ".txt")
 _SHOWN_LINES = 12
 
 
-class Session(OpenSession):
-    """One run over one project. ``human`` answers between turns; ``None``: the approver stands for the person.
+class Session(SessionState):
+    """One run over one project. ``reviews``: how often a reviewer has sent the work back."""
 
-    ``stronger_for`` gives a role's escalation model, ``overseer`` looks at every turn.
-    """
-
-    wait: Callable[[float], object] = time.sleep
-    human: Person | None = None
-    stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
-    overseer: Model | None = None
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    #: How often a reviewer has sent the work back.
     reviews: int = 0
-    #: Made with the session, from all the others.
-    state: SessionState = field(default=cast("SessionState", None))
-    modes: CheckModes = field(default=cast("CheckModes", None))
-
-    def __post_init__(self) -> None:
-        self.contained.human = self.human
-        budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
-        files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        watched = self.job.approve != "policy" or attended(self.approver)
-        self.modes = CheckModes(self.job.project)
-        monitor = Monitor(self.human, attended=watched, model=self.overseer, use=budget.use, modes=self.modes)
-        self.state = SessionState(
-            self.job,
-            budget,
-            files,
-            monitor,
-            self.human,
-            self.stronger_for,
-            self.wait,
-            self.asked_otherwise,
-            partial(where, self.job.project, self.log),
-        )
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or its rest. Raises RailsError; the log then holds all that happened."""
         self.modes.check_rules((*RULES, "model"))
         if resumed:
-            self.state.restore(resumed)
+            self.restore(resumed)
             outcomes = [getattr(record.event, "outcome", "") for record in resumed.records]
             self.reviews = outcomes.count("rejected")
         ending: Ending | None = None
@@ -104,7 +57,7 @@ class Session(OpenSession):
         paused = ending.outcome in PAUSED
         pause = HumanSteered("conversation", ending.outcome, "", text=ending.message)
         self.publish(pause if paused else WorkflowEnd(ending.line, ending.outcome))
-        return replace(ending, session_id=self.log.session_id)
+        return replace(ending, message=self.log.masked(ending.message), session_id=self.log.session_id)
 
     def _broken(self, error: BaseException, ending: Ending | None) -> Ending:
         fault = fault_event("the session was closed" if ending else "the session went on", error)
@@ -143,12 +96,12 @@ class Session(OpenSession):
             step += 1
         if len(self.job.tasks) > 1:
             self._hand_over_last()
-        if any(self.state.deeds.written_by.values()) and is_good(ending.outcome):
+        if any(self.deeds.written_by.values()) and is_good(ending.outcome):
             return replace(ending, outcome="changed")
         return ending
 
     def _last(self, kind: type[_Event]) -> _Event | None:
-        return next((one.event for one in reversed(self.state.records) if isinstance(one.event, kind)), None)
+        return next((one.event for one in reversed(self.records) if isinstance(one.event, kind)), None)
 
     def _before(self) -> Ending:
         if last := self._last(AgentFinished):
@@ -169,7 +122,7 @@ class Session(OpenSession):
         ``previous_tool_output`` is a plan or hand-off, ``step`` the task's place in the job.
         """
         context = self.context(agent_role)
-        work = AgentLoop(self.state, context, task, step)
+        work = AgentLoop(self, context, task, step)
         if resumed and resumed.messages:
             work.restore(resumed)
         elif resumed and resumed.again:
@@ -190,7 +143,7 @@ class Session(OpenSession):
 
         def share(step: int) -> tuple[bool, bool, bool, int]:
             agent = named(self.agents, self.job.tasks[step][0])
-            files = self.state.deeds.written_by.get(agent.name, ())
+            files = self.deeds.written_by.get(agent.name, ())
             code = any(not (TEST_FILE.search(path) or path.endswith(_PROSE)) for path in files)
             return code and agent.given_tests_only, code, bool(files), step
 
@@ -217,7 +170,7 @@ class Session(OpenSession):
     def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
         sender = named(self.agents, self.job.tasks[step][0])
         receiver = self.job.tasks[step + 1][0]
-        files = self.state.handoffs
+        files = self.handoffs
         if not offered or not files.has(offered):
             given = handoffs.given_name(bool(self.job.handed))
             if step == 0 and not files.has(given):
@@ -225,23 +178,23 @@ class Session(OpenSession):
             self._write_result(step, sender, result)
             text = handoffs.text_for(sender, receiver, result, self._difference())
             if named(self.agents, receiver).gives_verdict:
-                text += handoffs.for_review(self._handed_to(self._author(step + 1)), self.state.deeds.last_run)
+                text += handoffs.for_review(self._handed_to(self._author(step + 1)), self.deeds.last_run)
             offered = files.write(handoffs.next_name(step, receiver), self.log.masked(text))
             self._publish_handoff(sender, receiver, offered)
         return self._passed(step, sender, receiver, offered)
 
     def _write_result(self, step: int, sender: Agent, result: str) -> str:
         text = result if sender.schema is None else json_of(result)
-        return self.state.handoffs.write(handoffs.output_name(step, sender), text)
+        return self.handoffs.write(handoffs.output_name(step, sender), text)
 
     def _publish_handoff(self, sender: Agent, receiver: str, file: str) -> None:
-        text = self.state.handoffs.read(file)
+        text = self.handoffs.read(file)
         self.publish(Handoff(sender.name, receiver, file, handoffs.contract_of(sender), sha256(text.encode())))
 
     def _handed_to(self, step: int) -> str:
         if not step:
             return self.job.handed
-        return self.state.handoffs.read(handoffs.next_name(step - 1, self.job.tasks[step][0]))
+        return self.handoffs.read(handoffs.next_name(step - 1, self.job.tasks[step][0]))
 
     def _difference(self) -> ChangeSet:
         project = self.job.project
@@ -254,10 +207,10 @@ class Session(OpenSession):
         self._publish_handoff(sender, "human", self._write_result(step, sender, self._result()))
         for change in self._difference().changes[: limits.FILES_PER_CHANGE]:
             if change.after is not None:
-                self.state.handoffs.keep(f"{2 * step + 2:02}_final_approved/{change.path}", change.after)
+                self.handoffs.keep(f"{2 * step + 2:02}_final_approved/{change.path}", change.after)
 
     def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
-        files = self.state.handoffs
+        files = self.handoffs
         by = ""
         if self.job.handoffs == "ask" and self.human is not None:
             said = self.human.answer(self._question(sender, receiver, file))
@@ -286,7 +239,7 @@ class Session(OpenSession):
         return self._steered(steered), answer == "back"
 
     def _told(self, sender: Agent, receiver: str, file: str, wrong: str, mode: Enforcement) -> None:
-        last = self.state.records[-1]
+        last = self.records[-1]
         self.publish(
             OverseerAlert(
                 "WARNING",
@@ -295,7 +248,7 @@ class Session(OpenSession):
                 "Quality Issue",
                 f"What {receiver} is handed is not a result of {sender.name}.",
                 one_line(wrong, 200),
-                f"Read {self.state.handoffs.relative(file)}.",
+                f"Read {self.handoffs.relative(file)}.",
                 last.seq,
                 "",
                 rule="input",
@@ -304,7 +257,7 @@ class Session(OpenSession):
         )
 
     def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
-        files = self.state.handoffs
+        files = self.handoffs
         lines = [line for line in files.read(file).splitlines() if line.strip()]
         shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
         more = [f"  │ … {counted(len(lines) - _SHOWN_LINES, 'more line')}"] if len(lines) > _SHOWN_LINES else []
@@ -326,7 +279,7 @@ class Session(OpenSession):
 
     def _waiting(self, step: int) -> Ending:
         role = self.job.tasks[step][0]
-        file = self.state.handoffs.relative(handoffs.next_name(step - 1, role))
+        file = self.handoffs.relative(handoffs.next_name(step - 1, role))
         words = f"The hand-off to {role} waits for you, to read or edit: {file}. With --handoff go nobody is asked."
         return Ending("waiting", f"{words} Nothing is lost: ai-rails run --resume {self.log.session_id}", file=file)
 
@@ -334,15 +287,3 @@ class Session(OpenSession):
         role, task = self.job.tasks[0]
         rest = f"\n{self.job.handed.rstrip()}\n" if self.job.handed else ""
         return f"# Given to {role}\n\n{task}\n{rest}"
-
-    def _time_left(self) -> float:
-        return self.state.budget.time_left()
-
-    def _note(self, record: Record) -> None:
-        self.state.take(record)
-
-
-def where(project: Path, log: SessionLog) -> ResumeState:
-    """Return an interrupted session's state. Raises LogError for a damaged log."""
-    recover(project)
-    return resume_state(read_strict(log.path), hashes_of(project))

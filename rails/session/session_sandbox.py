@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from rails.core import limits
 from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS, RUNS_TESTS
@@ -52,12 +52,12 @@ class ContainedRuns(Struct):
     """
 
     project: Path
-    publish: Callable[[Event], object] = field(default=lambda _: None)
+    publish: Callable[[Event], object] = lambda _: None
     human: Person | None = None
     found: Label | None = None
     unlocked: bool = False
     tests_agreed: bool | None = None
-    time_left: Callable[[], float] = field(default=lambda: math.inf)
+    time_left: Callable[[], float] = lambda: math.inf
     _layer: Layer | None = None
     _count: int = 0
 

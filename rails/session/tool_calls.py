@@ -27,6 +27,7 @@ from rails.core.events.turn import (
 )
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
+from rails.log.actions import paths_of
 from rails.parsing.classify import NORMAL_STOPS
 from rails.parsing.values import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session import feedback
@@ -65,6 +66,7 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
         quote = _quote(answer, found, request_id)
         judged = attempted(context.publish, (request_id,), "a request was checked", partial(_judge, context, item))
         verdict: BlockVerdict = "failed"
+        shown = item
         refusals: Sequence[Refusal] = ()
         if isinstance(judged, RequestResult):
             outcomes.append(judged)
@@ -74,11 +76,12 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
             requests.append(judged)
         elif corrected := _corrected(context, request_id, quote, judged):
             verdict = "corrected"
+            shown = corrected.raw or item
             requests.append(corrected)
         else:
             refusals = judged
             outcomes.append(_refused(item, judged, quote))
-        context.publish(_block(item, found, verdict))
+        context.publish(_block(shown, found, verdict))
         if refusals:
             context.publish(ToolRequestValidationFailed(request_id, tuple(refusals)))
     if found.requests and not whole:
@@ -122,7 +125,9 @@ def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
             context.publish(_status(context, signal.id, signal.tool_name, (signal.path,) if signal.path else ()))
             continue
         found = signal.outcome if isinstance(signal, CallFound) else None
-        if isinstance(found, RawRequest) and (paths := _inner_paths(found)):
+        if not isinstance(found, RawRequest) or found.parameters.keys() & PATH_KEYS:
+            continue
+        if paths := paths_of(found.parameters):
             context.publish(_status(context, signal.id, found.tool_name, paths))
 
 
@@ -134,24 +139,13 @@ def _status(context: TurnContext, request_id: str, tool: str, paths: Sequence[st
     return ToolStatus(message, request_id, "buffering", tool, path, words)
 
 
-def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
-    if any(name in raw.parameters for name in PATH_KEYS):
-        return ()
-    lists = [value for value in raw.parameters.values() if isinstance(value, list)]
-    items = [item for value in lists for item in value if isinstance(item, dict)]
-    named = [item.get(key) for item in items for key in PATH_KEYS]
-    return tuple(dict.fromkeys(path for path in named if isinstance(path, str) and path))
-
-
 def _block(item: Item, found: ParsedAnswer, verdict: BlockVerdict) -> ToolBlock:
     known = item if isinstance(item, RawRequest) else None
-    path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
-    inner = _inner_paths(known) if known else ()
     start, end = found.blocks.get(_id(item), _NOWHERE)
     return ToolBlock(
         id=_id(item),
         tool=known.tool_name if known else "",
-        path=path if isinstance(path, str) and path else inner[0] if inner else "",
+        path=next(iter(paths_of(known.parameters)), "") if known else "",
         start=start,
         end=end,
         content=known.raw if known and start < 0 else "",

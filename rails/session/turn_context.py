@@ -59,24 +59,24 @@ class TurnContext(Struct, frozen=True):
     approver: Approver
     publish_as: Callable[[Event, str, str], object]
     contained: ContainedRuns
-    seen: dict[str, str] = field(default_factory=dict)
-    contents: dict[str, bytes] = field(default_factory=dict)
+    seen: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
     tools: Sequence[ToolSpec] = ()
     from_project: frozenset[str] = frozenset()
     protocol: Protocol = "native"
     correction: Correction = "syntax"
     dialects: Sequence[str] = ()
-    on_text: Callable[[str], object] = field(default=lambda _: None)
-    time_left: Callable[[], float] = field(default=lambda: math.inf)
-    mask: Callable[[str], str] = field(default=lambda text: text)
+    on_text: Callable[[str], object] = lambda _: None
+    time_left: Callable[[], float] = lambda: math.inf
+    mask: Callable[[str], str] = lambda text: text
     task: str = ""
-    shown: set[str] = field(default_factory=set)
+    shown: set[str] = set()
     tests: TestsMode = "off"
     sent_back: Counter[str] = field(default_factory=Counter)
-    denied: set[str] = field(default_factory=set)
-    given: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+    denied: set[str] = set()
+    given: dict[tuple[str, str], tuple[str, int]] = {}
     talks: bool = False
-    wrote: list[ToolRequest] = field(default_factory=list)
+    wrote: list[ToolRequest] = []
     returned: ReturnedTexts = field(default_factory=ReturnedTexts)
 
     def publish(self, event: Event) -> object:

@@ -48,10 +48,9 @@ def test_a_step_is_the_next_of_its_session_and_the_next_of_all(tmp_path):
         ("s9", 1, 4, "change"),
     ]
     last = steps[-1]
-    assert (last.modes, last.before_modes, last.folders, last.undoes) == ((0o755,), (0o755,), ("x", "x/y"), 0)
-    assert (steps[0].modes, steps[0].before_modes, [str(one) for one in steps[0].files]) == ((0o640,),) * 2 + (
-        ["a.txt"],
-    )
+    assert (last.folders, last.undoes) == (("x", "x/y"), 0)
+    assert [(one.path, one.mode, one.before_mode) for one in last.held] == [("x/y/n.txt", 0o755, 0o755)]
+    assert [(one.path, one.mode, one.before_mode) for one in steps[0].held] == [("a.txt", 0o640, 0o640)]
     assert len({one.journal for one in steps}) == 4
     assert len({one.commit for one in steps}) == 4
     parents = CheckpointStore(tmp_path)._git(

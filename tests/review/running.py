@@ -12,7 +12,8 @@ from rails.gate.gate import Gate
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.session.job import SessionJob, log_session_start
-from rails.session.run import Session, where
+from rails.session.resume import where
+from rails.session.run import Session
 from rails.testing import ScriptedModel
 
 from ..shipped import registry_with, shipped_agents

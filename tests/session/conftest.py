@@ -20,7 +20,8 @@ from rails.projections.live import Live
 from rails.projections.session import session_view
 from rails.review.html import render_html
 from rails.session.job import Ending, SessionJob, log_session_start
-from rails.session.run import Session, where
+from rails.session.resume import where
+from rails.session.run import Session
 from rails.testing import ScriptedModel
 
 from ..shipped import registry_with, shipped_agents
@@ -101,9 +102,9 @@ def work(tmp_path, monkeypatch):
             standing = where(project, log) if open_log is reopened else None
             asked = approver or ScriptedApprover(list(approvals))
             one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait, human=human)
-            one.state.stronger_for = lambda _: stronger
-            one.state.monitor.model = overseer
-            one.state.talk = talk
+            one.stronger_for = lambda _: stronger
+            one.monitor.model = overseer
+            one.talk = talk
             done = Worked(project, one.run(standing), read_strict(log.path), model)
             done.shown = shown(done.records, done.ending.outcome)
             return done

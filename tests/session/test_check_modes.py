@@ -95,7 +95,7 @@ def test_c12_13_a_turn_that_a_rule_finds_fault_with_goes_back_and_is_then_the_hu
 
 @pytest.mark.parametrize(("word", "outcome"), [("blocking", "gave_up"), ("advisory", "gave_up")])
 def test_c12_13_a_warning_blocks_where_the_settings_say_so(work, users, word, outcome):
-    users(mode("turn", word, 'rule = ["forbidden", "empty"]'))
+    users(mode("turn", word, 'rule = ["forbidden", "stalling"]'))
     done = work(OUTSIDE, "Then not.", human=ScriptedHuman())
     assert done.ending.outcome == outcome
     modes = [alert.get("mode") for alert in done.events("OVERSEER_ALERT")]

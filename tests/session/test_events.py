@@ -273,6 +273,21 @@ def test_c5_03_a_repaired_block_did_not_pass_and_is_shown_as_it_will_run_and_as_
     assert json.loads(block["content"]) == {"tool": "write_file", "parameters": {"path": "a.txt", "content": "one\n"}}
 
 
+def test_a_corrected_block_has_the_tool_and_the_content_that_will_be_executed(work):
+    sent = WRITE.replace("write_file", "create_it")
+    text = stream_of(work, sent, f"Here it is:\n{WRITE}", "Done.", approvals=["approve"], correction="model")
+    events = [json.loads(line) for line in text.splitlines()]
+    block = of(events, "json-tool-block")[0]
+    assert (block["toolType"], block["original"].strip()) == ("write_file", sent.strip())
+    assert json.loads(block["content"]) == {"tool": "write_file", "parameters": {"path": "a.txt", "content": "one\n"}}
+    assert of(events, "json-tool-status")[-1]["toolType"] == "write_file"
+
+
+def test_what_a_models_server_says_of_a_key_is_masked_where_a_run_ends(work):
+    done = work(ModelError("bad key sk-ant-api03-" + "A" * 50))
+    assert done.ending.message.startswith("bad key «secret:")
+
+
 def test_a_run_that_was_stopped_has_an_end_too():
     out = io.StringIO()
     EventStream(out, "jsonl").close()

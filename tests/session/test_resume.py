@@ -9,7 +9,8 @@ from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.session.job import SessionJob, log_session_start
-from rails.session.run import Session, where
+from rails.session.resume import where
+from rails.session.run import Session
 
 from ..shipped import registry_with, shipped_agents
 

@@ -9,7 +9,8 @@ from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.session.job import SessionJob, log_session_start
-from rails.session.run import Session, where
+from rails.session.resume import where
+from rails.session.run import Session
 from rails.testing import ScriptedHuman
 
 from ..shipped import registry_with, shipped_agents
@@ -82,8 +83,8 @@ def chain(tmp_path):
             standing = where(project, log) if resume else None
             approver = ScriptedApprover(["approve"])
             session = Session(job, log, registry, agents, weak.for_agent, approver, watch=watch, human=Human())
-            session.state.stronger_for = strong.for_agent
-            session.state.wait = lambda _: None
+            session.stronger_for = strong.for_agent
+            session.wait = lambda _: None
             return session.run(standing), log.path, seen
 
     go.fresh = fresh

@@ -11,9 +11,8 @@ from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
-from rails.core.events.session import AgentFinished, OverseerAlert
+from rails.core.events.session import OverseerAlert
 from rails.core.events.turn import LlmResponse, McpRequestFormulated, OutputRefused, ToolRequestValidationFailed
-from rails.core.outcomes import is_good
 from rails.log import suspicious_text as patterns
 
 _MANY: Final = 5
@@ -177,21 +176,6 @@ def _failed(event: Event) -> bool:
             return answer == "deny"
         case _:
             return isinstance(event, ToolRequestValidationFailed | ChangeRefused | OutputRefused)
-
-
-def empty_answers(record: Record, event: Event) -> Iterator[OverseerAlert]:
-    """Alert when an agent ends without a sentence."""
-    if not isinstance(event, AgentFinished):
-        return
-    if is_good(event.outcome) and len(record.message.strip()) < 3:
-        yield alert(
-            record,
-            "INFO",
-            "Quality Issue",
-            description="The agent finished without saying what it did.",
-            evidence=record.message or "(nothing)",
-            recommendation="Read the changes before you rely on them.",
-        )
 
 
 def _forget(counts: Counter[tuple[str, str]], role: str) -> None:

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from rails.agents.monitor_rules import behaviour, safety
-from rails.agents.monitor_rules.alert import WatchRule
+from rails.agents.monitor_rules.alert import WatchRule, alert
 from rails.core.events.record import Record
 from rails.core.events.session import OverseerAlert
-from rails.core.text import one_line
 
 RULES: Mapping[str, Callable[[], WatchRule]] = {
     "repeated failures": behaviour.repeated_failures,
@@ -26,7 +25,6 @@ RULES: Mapping[str, Callable[[], WatchRule]] = {
     "instructions in results": lambda: safety.instructions_in_results,
     "invented results": lambda: behaviour.invented_results,
     "stalling": behaviour.stalling,
-    "empty answers": lambda: behaviour.empty_answers,
 }
 
 
@@ -41,7 +39,7 @@ class Watch:
         found: list[OverseerAlert] = []
         for name, look in tuple(self._looks.items()):
             try:
-                found += (replace(alert, rule=name) for alert in look(record, record.event))
+                found += (replace(one, rule=name) for one in look(record, record.event))
             except Exception as error:
                 # A rule that breaks must not pass for a clean session; that is said once.
                 del self._looks[name]
@@ -52,18 +50,15 @@ class Watch:
 def watch(records: Sequence[Record]) -> tuple[OverseerAlert, ...]:
     """Return all alerts of a session, in the order of its records."""
     watching = Watch()
-    return tuple(alert for record in records for alert in watching.take(record))
+    return tuple(one for record in records for one in watching.take(record))
 
 
 def _broken(name: str, error: Exception, record: Record) -> OverseerAlert:
-    return OverseerAlert(
+    return alert(
+        record,
         "CRITICAL",
-        "",
-        record.timestamp,
         "Other",
-        f"The rule {name!r} could not examine the session.",
-        one_line(f"{type(error).__name__}: {error}", 200),
-        "Read the log yourself before you trust it.",
-        record.seq,
-        "",
+        description=f"The rule {name!r} could not examine the session.",
+        evidence=f"{type(error).__name__}: {error}",
+        recommendation="Read the log yourself before you trust it.",
     )

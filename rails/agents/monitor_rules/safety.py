@@ -18,6 +18,7 @@ from rails.core.events.turn import LlmResponse, McpRequestFormulated, ToolReques
 from rails.core.events.values import to_json
 from rails.core.tool_request import Json
 from rails.log import suspicious_text as patterns
+from rails.log.actions import paths_of
 
 #: Tools whose parameters are text for files, where a dangerous word is no command.
 _FILE_TOOLS: Final = frozenset(tool.name for tool in BUILTIN_TOOLS.values() if tool.on_files)
@@ -61,10 +62,10 @@ def forbidden_places() -> WatchRule:
         parameters = event.request.parameters
         if tool not in _FILE_TOOLS:
             return
-        for raw in (parameters.get(key) for key in _PATH_KEYS):
-            what = _place_of(raw) if isinstance(raw, str) else ""
-            if what and (record.agent_role, str(raw)) not in told:
-                told.add((record.agent_role, str(raw)))
+        for raw in paths_of(parameters):
+            what = _place_of(raw)
+            if what and (record.agent_role, raw) not in told:
+                told.add((record.agent_role, raw))
                 yield alert(
                     record,
                     "WARNING",
@@ -119,7 +120,7 @@ def dangerous_commands(record: Record, event: Event) -> Iterator[OverseerAlert]:
 
 def _dangerous_files(record: Record, parameters: Mapping[str, Json]) -> Iterator[OverseerAlert]:
     """In most files a dangerous word is text; in one that something runs it is a command."""
-    path = next((value for key in _PATH_KEYS if isinstance(value := parameters.get(key), str)), "")
+    path = next(iter(paths_of(parameters)), "")
     written = {key: value for key, value in parameters.items() if key not in ("old_string", *_PATH_KEYS)}
     found = next((hit for text in patterns.texts_of(written) if (hit := patterns.danger(text))), None)
     if found and _is_run_by_others(path):

@@ -204,7 +204,7 @@ class Conversation:
     # -- in the session's thread -------------------------------------------------------------------
 
     def _run(self, session: Session, standing: ResumeState | None) -> None:
-        session.state.talk = self._said
+        session.talk = self._said
         self._window = session.model_for(self.agent).window
         watch_commands(partial(self._heard, session.log.masked))
         try:
