@@ -157,7 +157,7 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
 
 
 def _path(raw: str) -> WorkspacePath | None:
-    path = paths.parse_path(raw)
+    path = paths.exact_path(raw)
     return path if isinstance(path, WorkspacePath) and not paths.forbidden(path) else None
 
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.lazy_pattern import lazy
-from rails.core.paths import parse_path
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import TextFindings, count_in, identity, lines_of, nameless, which_are_new, with_new
 from rails.gate.registry import CHECKS
@@ -59,10 +58,7 @@ class File(Struct):
     @property
     def job(self) -> CheckJob:
         """The file as a check receives it."""
-        keep = self.keep
-        if str(parse_path(self.path)) != self.path:
-            keep = "AI-Rails writes no file of this name, so it is not repaired"
-        return CheckJob(self.path, self.before, self.after, keep)
+        return CheckJob(self.path, self.before, self.after, self.keep)
 
     def is_pointer(self) -> bool:
         """Return whether it is a Git LFS pointer; if so, note it."""

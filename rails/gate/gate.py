@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import FAULT, CheckError, Refusal, UsageError
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import one_line
 from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Verdict
 from rails.gate.change_findings import of_the_change
@@ -142,7 +142,7 @@ class Gate:
         return self.judge(ChangeSet(tuple(self._change(name, content) for name, content in contents.items())))
 
     def _change(self, name: str, content: str | bytes | None) -> FileChange:
-        path = parse_path(name)
+        path = exact_path(name)
         if isinstance(path, Refusal):
             raise UsageError(f"{path} Nothing was checked.")
         there = self.project.joinpath(*path.parts)

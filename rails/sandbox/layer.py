@@ -23,7 +23,7 @@ from msgspec import Struct
 from rails.core import limits, lock
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError, Refusal, WorkspaceError
-from rails.core.paths import WorkspacePath, forbidden, parse_path
+from rails.core.paths import WorkspacePath, exact_path, forbidden
 from rails.core.restrictions import RESTRICTIONS_NAME, UNRESTRICTED, Restrictions
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
@@ -114,7 +114,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         left_out: list[str] = []
         size = 0
         for one in self._proposed():
-            path = parse_path(one.path)
+            path = exact_path(one.path)
             if isinstance(path, Refusal):
                 left_out.append(str(path))
                 continue
@@ -221,7 +221,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         """Forget proposals on an outdated state; before each command."""
         changed = []
         for name, digest in self._bases.items():
-            path = parse_path(name)
+            path = exact_path(name)
             if isinstance(path, WorkspacePath):
                 now, _ = self._before(path)
                 if (None if now is None else sha256(now)) != digest:
