@@ -46,6 +46,8 @@ class File(Struct):
     compared: bool = True
     #: Why nothing of it may be repaired; "" where it may be.
     keep: str = ""
+    #: What it was for a command, which sees more than this file, where it is not compared itself.
+    was: bytes | None = None
     outcomes: list[CheckResult] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
