@@ -82,9 +82,7 @@ def test_strict_blocks_every_warning():
     assert errors(value, "publish") == errors(value, "strict") == [("N8N080", "nodes")]
 
 
-def test_pinned_data_of_no_node_and_unknown_error_handling_are_warnings():
-    value = chain("A", pinData={"A": [], "Gone": []})
-    assert the_one(value, "N8N104").json_path == "pinData.Gone"
+def test_unknown_error_handling_is_a_warning():
     value = chain("A")
     value["nodes"][1]["onError"] = "ignore"
     found = the_one(value, "N8N046")
@@ -240,7 +238,5 @@ def test_a_profile_raises_the_warnings_that_stop_it_and_no_others():
 @walked("nodes", [None, 5, True, "x", {}, [None, 3]])
 @walked("profile", PROFILES)
 def test_what_is_no_list_of_nodes_is_said_once_and_looked_at_no_further(nodes, profile):
-    value = {"name": "x", "nodes": nodes, "connections": {}, "settings": {}, "pinData": {"A": []}}
-    assert [one.rule for one in check(value, {profile})] == ["N8N104"]
-    value["onError"] = 1
-    assert [one.path for one in check(value, {profile})][1:] == ([("onError",)] if profile == "api" else [])
+    value = {"name": "x", "nodes": nodes, "connections": {}, "settings": {}, "onError": 1}
+    assert [one.path for one in check(value, {profile})] == ([("onError",)] if profile == "api" else [])

@@ -77,13 +77,6 @@ def test_a_required_sub_node_is_missed():
     assert "N8N039" not in rules(wired(ASKER | {"disabled": True}))
 
 
-@with_catalogue
-def test_more_sub_nodes_than_an_input_takes_is_a_warning():
-    second = node("Brain 2", "n8n-nodes-base.brain")
-    value = wired(ASKER, BRAIN, second, **THINKING, **{"Brain 2": THINKING["Brain"]})
-    assert the_one(value, "N8N047").severity == "warning"
-
-
 def switch(**parameters):
     return node("Switch", "n8n-nodes-base.switch", 3, parameters=parameters)
 
@@ -295,20 +288,6 @@ def test_a_required_input_is_told_with_a_node_that_would_do_and_how_it_is_connec
     )
     off = wired(ASKER, BRAIN | {"disabled": True}, **THINKING)
     assert len(told(off, "N8N039")) == 1, "a sub-node that is switched off does not count"
-
-
-@with_catalogue
-def test_more_sub_nodes_than_an_input_takes_are_counted_without_those_that_are_off():
-    more = [node(f"Brain {number}", "n8n-nodes-base.brain", disabled=number == 3) for number in (2, 3)]
-    value = wired(ASKER, BRAIN, *more, **THINKING, **{one["name"]: THINKING["Brain"] for one in more})
-    assert told(value, "N8N047") == [
-        (
-            "warning",
-            "nodes[1]",
-            'Node "Asker" takes 1 node at its "ai_languageModel" input, not 2',
-            "Remove the others.",
-        )
-    ]
 
 
 @pytest.mark.parametrize(
