@@ -50,8 +50,6 @@ _MOST_HIDDEN: Final = 500
 _MOST_LOOKED_AT: Final = 500_000
 _LOOK_SECONDS: Final = 20.0
 _PREFIX: Final = "ai-rails-sandbox-"
-#: In how many folders of a project another one's state is looked for, to hide it, too.
-_MOST_FOLDERS: Final = 50_000
 
 
 class LayerChange(Struct, frozen=True):
@@ -249,13 +247,17 @@ def own_states(folder: Path) -> Iterator[Path]:
     waiting = [os.fspath(folder)]
     for place in waiting:  # the nearest first
         with contextlib.suppress(OSError), os.scandir(place) as entries:
-            for entry in entries:
-                if entry.name in (".git", *CACHES) or not entry.is_dir(follow_symlinks=False):
-                    continue
+            inner = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+            facts = os.lstat(place)
+            # Most disks count a folder's folders in its links. Where this one's are counted, one without is not opened.
+            counted = facts.st_nlink == len(inner) + 2
+            for entry in inner:
                 if entry.name == ".rails":
-                    yield Path(entry)
-                elif len(waiting) < _MOST_FOLDERS:
-                    waiting.append(entry.path)
+                    yield Path(entry.path)
+                elif entry.name not in (".git", *CACHES):
+                    found = entry.stat(follow_symlinks=False)
+                    if not counted or found.st_nlink != 2 or found.st_dev != facts.st_dev:
+                        waiting.append(entry.path)
 
 
 def _not_looked_at(error: OSError) -> None:

@@ -94,6 +94,12 @@ def test_a_node_connected_to_itself_is_a_warning():
     assert [(f.rule, f.severity) for f in findings(value)] == [("N8N036", "warning")]
 
 
+def test_a_cycle_is_accepted():
+    value = chain("A", "B")
+    value["connections"]["B"] = {"main": [[to("A")]]}
+    assert rules(value) == []
+
+
 def webhook(name, **parameters):
     return node(name, "n8n-nodes-base.webhook", 2, parameters=parameters)
 
