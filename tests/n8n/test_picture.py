@@ -2,7 +2,6 @@
 
 import json
 import xml.etree.ElementTree as ET
-from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -189,23 +188,6 @@ def test_a_picture_of_its_own_needs_no_custom_properties():
     assert "var(" not in sheet
     assert ".flow-box { fill: #ffffff" in light
     assert ".flow-box { fill: #23282f" in dark
-
-
-def test_ai_flows_without_positions_are_laid_out_without_overlap():
-    subs = ["Model", "Memory", "Tool", "Other tool", "Store", "Parser"]
-    kinds = ["ai_languageModel", "ai_memory", "ai_tool", "ai_tool", "ai_tool", "ai_outputParser"]
-    names = ["Start", "Agent", "Next", "Chain", *subs, "Embeddings", "Chain model"]
-    wires = {name: {kind: [[to("Agent", kind)]]} for name, kind in zip(subs, kinds, strict=True)}
-    wires |= {"Embeddings": {"ai_embedding": [[to("Store", "ai_embedding")]]}}
-    wires |= {"Chain model": {"ai_languageModel": [[to("Chain", "ai_languageModel")]]}}
-    wires |= {"Start": {"main": [[to("Agent"), to("Chain")]]}, "Agent": {"main": [[to("Next")]]}}
-    value = workflow(*(node(name) for name in names), connections=wires)
-    for one in value["nodes"]:
-        del one["position"]
-    drawn = picture.read_typed(scene.Drawing, scene.drawing(compare_workflows(None, value)))
-    boxes = picture.boxes_of(drawn)
-    for one, other in combinations(boxes, 2):
-        assert abs(one.x - other.x) >= picture.SIDE or abs(one.y - other.y) >= picture.SIDE + 40
 
 
 def test_error_branches_are_seen():

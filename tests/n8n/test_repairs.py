@@ -45,22 +45,6 @@ def test_conditions_of_version_1_become_those_of_version_2():
     assert errors(repaired(one("if", 2.2, OLD_IF))[0]) == []
 
 
-def test_operators_get_their_present_names():
-    def filtered(*operators):
-        conditions = [{"leftValue": 1, "rightValue": 2, "operator": operator} for operator in operators]
-        return one("filter", 2, {"conditions": {"conditions": conditions, "combinator": "and", "options": {}}})
-
-    made, _ = parameters(
-        filtered({"type": "number", "operation": "larger"}, {"type": "string", "operation": "isNotEmpty"})
-    )
-    assert [c["operator"] for c in made["conditions"]["conditions"]] == [
-        {"type": "number", "operation": "gt"},
-        {"type": "string", "operation": "notEmpty", "singleValue": True},
-    ]
-    untouched = filtered({"type": "string", "operation": "larger"}, {"type": "string", "operation": "equals"}, {})
-    assert repaired(untouched) == (untouched, [])
-
-
 def test_fields_of_set_become_assignments():
     values = {"string": [{"name": "a", "value": "={{ 1 }}"}], "number": [{"name": "n", "value": 3}]}
     made, done = parameters(one("set", 3.4, {"values": values, "keepOnlySet": True}))

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from n8n_workflows import chain, findings, node, to, workflow
+from n8n_workflows import findings, node, to, workflow
 
 from rails.n8n.formatting import tidied
 from rails.n8n.rules.schedules import cron_fault
@@ -328,9 +328,3 @@ def test_from_ai_has_a_value_in_tools_only():
     wired["connections"]["Node"] = {"ai_tool": [[to("Agent", "ai_tool")]]}
     wired["nodes"].append(node("Agent", "@n8n/n8n-nodes-langchain.agent", 2))
     assert ("N8N067", "warning") not in told(wired)
-
-
-def test_triggers_that_are_all_disabled_start_nothing():
-    value = chain("A")
-    value["nodes"][0]["disabled"] = True
-    assert ("N8N080", "error") in told(value, "publish")
