@@ -31,7 +31,7 @@ from rails.core.errors import FAULT, CheckError, LogError, RailsError, UsageErro
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
 from rails.core.outcomes import is_good, outcome_for
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, exact_path
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line
 from rails.core.verdict import Finding, NotChecked, Verdict
@@ -251,7 +251,7 @@ def _written(records: Sequence[Record]) -> list[str]:
 def _changes(tree: JobTree, paths: Sequence[str]) -> ChangeSet:
     found = []
     for name, old in revisions.contents(tree.folder, tree.commit, paths).items():
-        path, file = parse_path(name), tree.folder / name
+        path, file = exact_path(name), tree.folder / name
         new = file.read_bytes() if file.is_file() and not file.is_symlink() else None
         if isinstance(path, WorkspacePath) and old != new:
             found.append(FileChange(path, old, new))
@@ -269,7 +269,7 @@ def _tries(view: SessionView) -> tuple[int, int]:
 def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult:
     """Run a check with the hidden files. Raises CheckError if it cannot start."""
     command, began = _command(check, tree), time.monotonic()
-    if wrong := [path for path in spec.hidden if not isinstance(parse_path(path), WorkspacePath)]:
+    if wrong := [path for path in spec.hidden if not isinstance(exact_path(path), WorkspacePath)]:
         raise CheckError(f"{one_line(repr(wrong[0]))} is not the path of a hidden file")
     hidden: dict[str, bytes | None] = {path: text.encode() for path, text in spec.hidden.items()}
     try:

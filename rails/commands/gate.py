@@ -12,9 +12,10 @@ from rails.commands.options import add_project
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
+from rails.core.paths import exact_path
 from rails.core.plain_file import real_path
 from rails.core.text import counted, one_line, printable
-from rails.gate.changed_files import path_as_named, read_changed_files
+from rails.gate.changed_files import read_changed_files
 
 if TYPE_CHECKING:
     import argparse
@@ -158,7 +159,7 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     target = real_path(Path.cwd() / options.stdin_filename)
     if not target.is_relative_to(project):
         raise UsageError(f"{one_line(options.stdin_filename)} is outside the project {project}.")
-    path = path_as_named(target.relative_to(project).as_posix())
+    path = exact_path(target.relative_to(project).as_posix())
     if isinstance(path, Refusal):
         raise UsageError(f"{path} Nothing was checked.")
     data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)

@@ -10,7 +10,7 @@ from rails.commands import common
 from rails.commands.exit import uninterrupted
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import CheckpointEvent, Undo
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import one_line
 from rails.edits.apply import recover
 from rails.edits.checkpoint_commits import is_fix_run
@@ -35,10 +35,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _one_file(options: argparse.Namespace) -> int:
     project = common.project_of(options)
-    path = parse_path(options.file)
+    path = exact_path(options.file)
     if options.all or not isinstance(path, WorkspacePath):
-        what = "--file and --all exclude each other" if options.all else str(path)
-        raise UsageError(f"{what.rstrip('.')}. Nothing was changed.")
+        what = "--file and --all exclude each other." if options.all else str(path)
+        raise UsageError(f"{what} Nothing was changed.")
     for note in recover(project):
         print(one_line(note, 400))
     with uninterrupted():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import AnyStr, Final, cast
 
 _METHODS: Final = ("match", "search", "fullmatch", "finditer", "findall", "sub", "subn", "split", "flags", "groups")
@@ -12,12 +11,12 @@ _METHODS: Final = ("match", "search", "fullmatch", "finditer", "findall", "sub",
 class LazyPattern:
     """Becomes a pattern at the first use."""
 
-    def __init__(self, pattern: str | bytes | Callable[[], str], flags: int) -> None:
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
         self.pattern = pattern
         self.asked = flags
 
     def __getattr__(self, name: str) -> object:
-        compiled = re.compile(self.pattern() if callable(self.pattern) else self.pattern, self.asked)
+        compiled = re.compile(self.pattern, self.asked)
         self.__dict__.update((one, getattr(compiled, one)) for one in _METHODS)
         return getattr(compiled, name)
 
@@ -25,8 +24,3 @@ class LazyPattern:
 def lazy(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a pattern; first use raises its mistakes."""
     return cast("re.Pattern[AnyStr]", LazyPattern(pattern, flags))
-
-
-def lazy_built(build: Callable[[], str], flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern, its text built at first use."""
-    return cast("re.Pattern[str]", LazyPattern(build, flags))

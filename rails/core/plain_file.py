@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
@@ -13,18 +12,11 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCT
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 
 
-def open_ordinary(place: Path | str, *, links: bool = True) -> BufferedReader:
-    """Return an ordinary file, open for reading. Raises OSError."""
-    file = os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "it is not an ordinary file", str(place))
-    return file
-
-
 def read_ordinary(place: Path | str, most: int, *, links: bool = True) -> bytes:
     """Return an ordinary file's bytes, at most ``most`` and one. Raises OSError."""
-    with open_ordinary(place, links=links) as file:
+    with os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not an ordinary file", str(place))
         return file.read(most + 1)
 
 

@@ -185,7 +185,7 @@ def _check_bounds(changes: ChangeSet, project: Path | None = None) -> None:
     if sum(len(c.before or b"") + len(c.after or b"") for c in changes.changes) > 2 * limits.CHANGE_BYTES:
         raise WorkspaceError(f"The change is larger than {limits.CHANGE_BYTES} bytes. Nothing was changed.")
     for change in changes.changes:
-        if paths.parse_path(str(change.path)) != change.path or paths.forbidden(change.path, project):
+        if paths.exact_path(str(change.path)) != change.path or paths.forbidden(change.path, project):
             raise WorkspaceError(f"{change.path} may not be written. Nothing was changed.")
 
 

@@ -134,8 +134,8 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
 
 
 def _is_allowed(raw: str) -> bool:
-    path = paths.parse_path(raw)
-    return isinstance(path, WorkspacePath) and str(path) == raw and not paths.forbidden(path)
+    path = paths.exact_path(raw)
+    return isinstance(path, WorkspacePath) and not paths.forbidden(path)
 
 
 def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from rails.core.changes import FileChange
 from rails.core.errors import UsageError, WorkspaceError
-from rails.core.paths import WorkspacePath, parse_path, protected
+from rails.core.paths import WorkspacePath, exact_path, protected
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import read_file
@@ -237,5 +237,5 @@ class _Repository(Struct, frozen=True):
 
 
 def _holds_secrets(name: str) -> bool:
-    path = parse_path(name)
+    path = exact_path(name)
     return not isinstance(path, WorkspacePath) or protected(path) in ("secrets", "keys")

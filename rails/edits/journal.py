@@ -121,7 +121,7 @@ def _is_sound(journal: Journal, identity: str) -> bool:
 
 
 def _is_allowed(parts: tuple[str, ...]) -> bool:
-    path = paths.parse_path("/".join(parts))
+    path = paths.exact_path("/".join(parts))
     return isinstance(path, WorkspacePath) and path.parts == parts and not paths.forbidden(path)
 
 

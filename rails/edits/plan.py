@@ -144,7 +144,7 @@ class _Planner:
             self.misses.append(replace(problem.miss, request_id=request.id, path=where))
 
     def draft(self, request: ToolRequest, raw: Json) -> Draft | None:
-        path = paths.parse_path(raw)
+        path = paths.path_in(self.workspace.project, raw)
         if isinstance(path, Refusal):
             self.refusals.append(replace(path, request_id=request.id))
             return None
@@ -372,8 +372,8 @@ def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
 
 def _losses(change: FileChange) -> Sequence[str]:
     """Return losses that a large diff hides."""
-    if change.before is None and (why := paths.not_on_windows(change.path)):
-        return (f"Windows cannot have a file of this name: {why}",)
+    if change.before is None and paths.not_on_windows(change.path):
+        return ("Windows cannot have a file of this name",)
     if not change.before or change.after is None:
         return ()
     if not change.after:

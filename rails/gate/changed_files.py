@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from rails.core.errors import CheckError, Refusal, UsageError
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import counted, one_line
 from rails.core.verdict import NotChecked
 from rails.gate.registry import FALLBACK, checks_for
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from rails.git.listing import Tracked
 
 _MOST: Final = 500_000
-#: A backslash, a tilde, a colon, and blanks that a name begins or ends with.
-_LETTERS: Final = re.compile(r"[\\~:]|(?<![^/]) +| +(?![^/])")
 #: What stands in a name for a byte that is not UTF-8.
 _UNDECODED: Final = re.compile("[\udc80-\udcff]")
 #: Kinds of entries of a tree, by their mode.
@@ -60,7 +58,7 @@ class _Reader(Struct):
         self.missed.setdefault(shown, NotChecked(shown, check, reason, required))
 
     def choose(self, path: str) -> None:
-        parsed = path_as_named(path)
+        parsed = exact_path(path)
         if not isinstance(parsed, Refusal):
             self.chosen[parsed] = None
             return
@@ -69,7 +67,7 @@ class _Reader(Struct):
         self.miss(path, "path", f"its name is refused: {why}", required=required)
 
     def lose(self, path: str) -> None:
-        parsed = path_as_named(path)
+        parsed = exact_path(path)
         if isinstance(parsed, Refusal):
             self.miss(path, "path", "it is gone, and its name is refused", required=False)
         else:
@@ -109,14 +107,6 @@ class _Reader(Struct):
 
         known = approved_state.configuration(self.project, self.project)
         return approved_state.is_configuration(path) or any(f"{name}/".startswith(f"{path}/") for name in known)
-
-
-def path_as_named(path: str) -> WorkspacePath | Refusal:
-    """Return the path; outside Windows with characters that a writer refuses."""
-    if os.name == "nt":
-        return parse_path(path)
-    parsed = parse_path(_LETTERS.sub("_", path))
-    return parsed if isinstance(parsed, Refusal) else WorkspacePath(path)
 
 
 def read_changed_files(

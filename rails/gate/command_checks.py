@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -50,24 +50,26 @@ def findings_of_command(
     before: _Contents,
     after: _Contents,
     *,
-    compared: bool = True,
+    whole: Collection[str] | None = (),
 ) -> list[Finding]:
     """Run ``command`` on the project ``after`` the change; mark what was there ``before``.
 
-    Both map changed paths to bytes (``None``: no file). The old state runs only if ``compared`` and needed. Raises
-    CheckError. No test run and too little coverage are always new.
+    Both map changed paths to bytes (``None``: no file). The old state runs only if needed. Of ``whole`` files (None: of
+    all) every finding is new, as no test run and too little coverage always are. Raises CheckError.
     """
     if probe.label().level == NONE and any(
         _content(project, path, {}) != (data or b"") for path, data in after.items()
     ):
         raise CheckError(f"{command.name} was not run: {_UNREAD} ({probe.label().why})")
     every = run_check_command(command, project, after, before)
-    found = [finding for finding in every if finding.rule not in _ALWAYS]
-    created = {path for path, data in before.items() if data is None}
-    if not compared or before == after or all(finding.path in created for finding in found):
+    if whole is None or before == after:
+        return every
+    counted = {path for path, data in before.items() if data is None}.union(whole)
+    marked = [finding for finding in every if finding.rule in _ALWAYS or finding.path in counted]
+    found = [finding for finding in every if finding.rule not in _ALWAYS and finding.path not in counted]
+    if not found:
         return every
     old = run_check_command(replace(command, measures=False), project, before)
-    marked = [finding for finding in every if finding.rule in _ALWAYS]
     for path in dict.fromkeys(finding.path for finding in found):
         sides = []
         for contents, findings in ((before, old), (after, found)):

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.lazy_pattern import lazy
-from rails.core.paths import parse_path
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import TextFindings, count_in, identity, lines_of, nameless, which_are_new, with_new
 from rails.gate.registry import CHECKS
@@ -47,6 +46,8 @@ class File(Struct):
     compared: bool = True
     #: Why nothing of it may be repaired; "" where it may be.
     keep: str = ""
+    #: What it was for a command, which sees more than this file, where it is not compared itself.
+    was: bytes | None = None
     outcomes: list[CheckResult] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
@@ -59,10 +60,7 @@ class File(Struct):
     @property
     def job(self) -> CheckJob:
         """The file as a check receives it."""
-        keep = self.keep
-        if str(parse_path(self.path)) != self.path:
-            keep = "AI-Rails writes no file of this name, so it is not repaired"
-        return CheckJob(self.path, self.before, self.after, keep)
+        return CheckJob(self.path, self.before, self.after, self.keep)
 
     def is_pointer(self) -> bool:
         """Return whether it is a Git LFS pointer; if so, note it."""

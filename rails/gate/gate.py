@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import FAULT, CheckError, Refusal, UsageError
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import one_line
 from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Verdict
 from rails.gate.change_findings import of_the_change
@@ -142,7 +142,7 @@ class Gate:
         return self.judge(ChangeSet(tuple(self._change(name, content) for name, content in contents.items())))
 
     def _change(self, name: str, content: str | bytes | None) -> FileChange:
-        path = parse_path(name)
+        path = exact_path(name)
         if isinstance(path, Refusal):
             raise UsageError(f"{path} Nothing was checked.")
         there = self.project.joinpath(*path.parts)
@@ -177,7 +177,7 @@ class Gate:
         if (base is not None or staged) and (compared or deleted):
             from rails.git import revisions
 
-            old = revisions.contents(self.project, base, [*compared, *map(str, deleted)]) if base is not None else {}
+            old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
             index = revisions.contents(self.project, revisions.INDEX, compared) if staged else {}
         left = [was for path in deleted if (was := old.get(str(path)))]
         files = []
@@ -195,11 +195,12 @@ class Gate:
             else:
                 data, mode = read
                 change = FileChange(path, data, data, mode)
-                before = old.get(str(path))
+                was = old.get(str(path))
                 is_compared = base is not None and path not in whole
+                before = was if is_compared else None
                 if before is None and data and is_compared:
                     before = moved_from(left, data)
-                files.append(File(str(path), change, before, data, mode, compared=is_compared, keep=keep))
+                files.append(File(str(path), change, before, data, mode, is_compared, keep, was))
         with self._turn:
             self._context.fix = fix
             self._context.final = True
@@ -379,15 +380,16 @@ class Gate:
     def _execute(
         self, files: Sequence[File], gone: Sequence[FileChange], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        before: dict[str, bytes | None] = {file.path: file.before for file in files}
+        before = {file.path: file.before if file.compared else file.was for file in files}
         after: dict[str, bytes | None] = {file.path: file.after for file in files}
         for change in gone:
             before[str(change.path)] = change.before
             after[str(change.path)] = None
         # A command finds the configuration of the approved state, too.
-        compared = all(file.compared for file in files)
+        whole = {file.path for file in files if not file.compared}
+        nothing_compared = len(whole) == len(after)
         sides = {**before, **self._approved}, {**after, **self._approved}
-        return self._run_commands([*after], *sides, held, compared=compared)
+        return self._run_commands([*after], *sides, held, whole=None if nothing_compared else whole)
 
     def _run_commands(
         self,
@@ -396,7 +398,7 @@ class Gate:
         after: Mapping[str, bytes | None],
         held: str,
         *,
-        compared: bool = True,
+        whole: Collection[str] | None = (),
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         findings: list[Finding] = []
         missed: list[NotChecked] = []
@@ -416,7 +418,7 @@ class Gate:
             start = time.perf_counter()
             home = self._context.home or self.project
             try:
-                findings += findings_of_command(command, home, before, after, compared=compared)
+                findings += findings_of_command(command, home, before, after, whole=whole)
             except FAULT as error:
                 missed.append(NotChecked(".", command.name, _why(error), required))
             runs.append(

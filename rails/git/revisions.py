@@ -12,7 +12,7 @@ from rails.core.plain_file import real_path
 from rails.core.text import one_line
 
 #: Instead of a revision: what is staged.
-INDEX: Final = ":"
+INDEX: Final = ":0"
 #: The tree without a file, which every repository has.
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
@@ -27,8 +27,8 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     prefix = "" if prefix == "." else f"{prefix}/"
     if revision != INDEX and (not revision or "\n" in revision):
         raise UsageError(f"{one_line(revision)!r} is not a git revision.")
-    tree = "" if revision == INDEX else revision
-    names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
+    known = EMPTY_TREE if revision == INDEX else f"{revision}^{{commit}}"
+    names = [known, *(f"{revision}:{prefix}{path}" for path in paths)]
     from rails.git.program import CLEAN, run_git  # which only those need that compare
 
     asked = os.fsencode("".join(f"{name}\n" for name in names))
@@ -40,7 +40,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     if code != 0:
         raise CheckError(f"git cat-file ended with code {code}: {one_line(complaint, 300)}")
     objects = read_objects(out, len(names))
-    if objects[0] is None and tree:
+    if objects[0] is None and revision != INDEX:
         raise UsageError(f"There is no git revision {one_line(revision)!r} in {root}.")
     return dict(zip(paths, objects[1:], strict=True))
 

@@ -26,8 +26,6 @@ _WORKFLOW_ORDER: Final[list[str]] = FACTS["order_of_workflow_keys"]
 _NODE_ORDER: Final[list[str]] = FACTS["order_of_node_keys"]
 #: Types whose node n8n gives a webhook id of its own.
 _WITH_WEBHOOK: Final = frozenset(FACTS["types_given_a_webhook_id"])
-#: Whole numbers up to here print without an exponent in JavaScript, and are exact as a float.
-_EXACT: Final = 2**53
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -167,16 +165,5 @@ def _ordered(value: Mapping[str, Json], order: list[str]) -> dict[str, Json]:
 
 
 def _dump(value: Json) -> str:
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _plain(value: Json) -> Json:
-    """Return whole floats as integers, as JavaScript does."""
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
-        return int(value)
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    return value

@@ -24,7 +24,6 @@ JsonPath: TypeAlias = "tuple[str | int, ...]"
 #: wrong name with every right one would make a hostile workflow quadratic.
 _OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
 _NEAREST_LOOKUPS: Final = 25
-_SHORT_NAME: Final = 5
 _NEAREST_NAMES: Final = 800
 _SHOWN_CHARS: Final = 80
 _SEPARATORS: Final = re.compile(r"[\W_]+")
@@ -117,11 +116,6 @@ def listed(names: Iterable[str], limit: int = 12) -> str:
     return f"{text} and {len(items) - limit} more" if len(items) > limit else text
 
 
-def _near(name: str) -> float:
-    """Return the least likeness: in short names a letter differs much."""
-    return 0.6 if len(name) <= _SHORT_NAME else 0.7
-
-
 def plain_name(name: str) -> str:
     """Return a name without case and separators."""
     return _SEPARATORS.sub("", name.casefold())
@@ -146,7 +140,7 @@ class Names:
         if self._left <= 0 or len(name) > 4 * _SHOWN_CHARS:
             return None
         self._left -= 1
-        close = most_alike(plain_name(name), islice(self._plain, _NEAREST_NAMES), _near(name))
+        close = most_alike(plain_name(name), islice(self._plain, _NEAREST_NAMES), 0.7)
         return None if close is None else self._plain[close]
 
     def hint(self, name: str, what: str) -> str:

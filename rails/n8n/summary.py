@@ -103,14 +103,6 @@ def _lines(comparison: WorkflowComparison) -> Iterator[SummaryLine]:
     if comparison.settings:
         yield SummaryLine("change", "the workflow's own values")
         yield from _details(comparison.settings)
-    moved = [node.node.name for node in comparison.nodes if node.moved and node.before and node.after]
-    if moved:
-        yield SummaryLine("note", f"moved on the canvas: {_names(moved)}")
-
-
-def _names(names: list[str]) -> str:
-    shown = ", ".join(_short(name) for name in names[:6])
-    return f"{shown} and {len(names) - 6} more" if len(names) > 6 else shown
 
 
 def _node(change: NodeChange, is_new: bool) -> Iterator[SummaryLine]:
@@ -172,7 +164,7 @@ def _text_diff(old: str, new: str) -> Iterator[SummaryLine]:
 
 
 def _short(name: str) -> str:
-    return f'"{name[:80]}"' if len(name) <= 80 else f'"{name[:80]}…"'
+    return f'"{name[:80]}{"…" * (len(name) > 80)}"'
 
 
 def _wire(wire: WireChange) -> str:

@@ -16,14 +16,10 @@ from typing import Any, Final, TypeAlias
 Value: TypeAlias = Any
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d++(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|Infinity)", re.ASCII)
-_BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
 
 
 class Undefined:
     """JavaScript's ``undefined``, as opposed to ``null``."""
-
-    def __repr__(self) -> str:
-        return "undefined"
 
     def __bool__(self) -> bool:
         return False
@@ -48,13 +44,7 @@ def to_number(value: Value) -> float:
 
 
 def _read_number(text: str) -> float:
-    base = _BASES.get(text[:2].lower())
-    if base is None:
-        return float(text.replace("Infinity", "inf") or 0) if not text or _NUMBER.fullmatch(text) else math.nan
-    try:
-        return float(int(text[2:], base))
-    except (ValueError, OverflowError):
-        return math.nan
+    return float(text.replace("Infinity", "inf") or 0) if not text or _NUMBER.fullmatch(text) else math.nan
 
 
 def to_text(value: Value) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, path_in
 from rails.data_formats.file_names import Exists
 
 
@@ -12,10 +13,7 @@ def exists_in(project: Path) -> Exists:
     """Return a test whether ``project`` has a file of a path."""
 
     def exists(name: str) -> bool:
-        path = parse_path(name)
-        try:
-            return isinstance(path, WorkspacePath) and (project / path.text).is_file()
-        except OSError:
-            return False
+        path = path_in(project, name)
+        return isinstance(path, WorkspacePath) and os.path.isfile(project / path.text)  # noqa: PTH113 - never raises
 
     return exists

@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from rails.core.lazy_pattern import lazy, lazy_built
+from rails.core.lazy_pattern import lazy
 
 ContainerKind = Literal["thought", "quote", "call", "patch", "element"]
 
@@ -229,15 +229,13 @@ def _any_case(words: Iterable[str]) -> str:
 
 #: A quick look: is there anything that could be a mark? No false negatives. It begins with plain characters, and no
 #: letter case is folded, so that the search runs from one of them to the next.
-_HINT: Final = lazy_built(
-    lambda: (
-        rf"<(?:[|｜!]|{_any_case(['start_f', 'start_of_turn', 'unused9', 'channel|'])}"
-        rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
-        rf"(?:{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w)"
-        rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
-        rf"|\[/?{_any_case(['think', 'thought', 'reasoning'])}|◁|\*\*\* Begin Patch"
-        r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
-    )
+_HINT: Final = lazy(
+    rf"<(?:[|｜!]|{_any_case(['start_f', 'start_of_turn', 'unused9', 'channel|'])}"
+    rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
+    rf"(?:{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w)"
+    rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
+    rf"|\[/?{_any_case(['think', 'thought', 'reasoning'])}|◁|\*\*\* Begin Patch"
+    r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
 )
 #: What such a thing begins with: most answers hold none of these, and the pattern above takes long to compile.
 _FIRST: Final = lazy(r"<|\[|◁|&|\\|＜|〈|\*\*\*|\"\"\"|'''")

@@ -23,7 +23,7 @@ from msgspec import Struct
 from rails.core import limits, lock
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError, Refusal, WorkspaceError
-from rails.core.paths import WorkspacePath, forbidden, parse_path
+from rails.core.paths import WorkspacePath, exact_path, forbidden
 from rails.core.restrictions import RESTRICTIONS_NAME, UNRESTRICTED, Restrictions
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
@@ -50,8 +50,6 @@ _MOST_HIDDEN: Final = 500
 _MOST_LOOKED_AT: Final = 500_000
 _LOOK_SECONDS: Final = 20.0
 _PREFIX: Final = "ai-rails-sandbox-"
-#: In how many folders of a project another one's state is looked for, to hide it, too.
-_MOST_FOLDERS: Final = 50_000
 
 
 class LayerChange(Struct, frozen=True):
@@ -114,7 +112,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         left_out: list[str] = []
         size = 0
         for one in self._proposed():
-            path = parse_path(one.path)
+            path = exact_path(one.path)
             if isinstance(path, Refusal):
                 left_out.append(str(path))
                 continue
@@ -221,7 +219,7 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
         """Forget proposals on an outdated state; before each command."""
         changed = []
         for name, digest in self._bases.items():
-            path = parse_path(name)
+            path = exact_path(name)
             if isinstance(path, WorkspacePath):
                 now, _ = self._before(path)
                 if (None if now is None else sha256(now)) != digest:
@@ -249,13 +247,17 @@ def own_states(folder: Path) -> Iterator[Path]:
     waiting = [os.fspath(folder)]
     for place in waiting:  # the nearest first
         with contextlib.suppress(OSError), os.scandir(place) as entries:
-            for entry in entries:
-                if entry.name in (".git", *CACHES) or not entry.is_dir(follow_symlinks=False):
-                    continue
+            inner = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+            facts = os.lstat(place)
+            # Most disks count a folder's folders in its links. Where this one's are counted, one without is not opened.
+            counted = facts.st_nlink == len(inner) + 2
+            for entry in inner:
                 if entry.name == ".rails":
-                    yield Path(entry)
-                elif len(waiting) < _MOST_FOLDERS:
-                    waiting.append(entry.path)
+                    yield Path(entry.path)
+                elif entry.name not in (".git", *CACHES):
+                    found = entry.stat(follow_symlinks=False)
+                    if not counted or found.st_nlink != 2 or found.st_dev != facts.st_dev:
+                        waiting.append(entry.path)
 
 
 def _not_looked_at(error: OSError) -> None:

@@ -22,7 +22,7 @@ from rails.core.changes import Approved, ChangeSet
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
 from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
-from rails.core.paths import WorkspacePath, parse_path, why_hidden
+from rails.core.paths import WorkspacePath, exact_path, why_hidden
 from rails.core.tool_request import ToolRequest
 from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
@@ -75,7 +75,7 @@ def unlisted(context: TurnContext, path: str) -> str:
 
 def closed_files(context: TurnContext, paths: Iterable[str]) -> frozenset[str]:
     """Return the hidden or kept-back ``paths`` not read by a yes."""
-    known = [(name, path) for name in paths if isinstance(path := parse_path(name), WorkspacePath)]
+    known = [(name, path) for name in paths if isinstance(path := exact_path(name), WorkspacePath)]
     left = [(name, path) for name, path in known if str(path) not in context.shown]
     return frozenset(name for name, path in left if why_hidden(path) or unlisted(context, str(path)))
 

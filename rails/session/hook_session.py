@@ -266,7 +266,7 @@ class HostedSession:
         now = {str(change.path) for change in found.changes}
         back = []
         for name, digest in self._state.seen.items():
-            path = paths.parse_path(name)
+            path = paths.exact_path(name)
             if name not in now and name not in found.unknown and isinstance(path, paths.WorkspacePath):
                 data = self._disk.now(path)
                 change = FileChange(path, data, data)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from rails.core import atomic_file
 from rails.core.changes import FileChange
 from rails.core.errors import Refusal, WorkspaceError
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import sha256
 from rails.gate.support.read_file import read_from_disk
 from rails.git import listing
@@ -110,7 +110,7 @@ class ProjectChanges(Struct, frozen=True):
         changes: list[FileChange] = []
         unknown: dict[str, str] = {}
         for name in names:
-            path = parse_path(name)
+            path = exact_path(name)
             now = self._read(name)
             old = before.get(name)
             if isinstance(path, Refusal):
@@ -191,8 +191,8 @@ class ProjectChanges(Struct, frozen=True):
         return found
 
     def _read(self, name: str) -> Content:
-        path = parse_path(name)
-        if isinstance(path, Refusal) or str(path) != name:  # on Linux a backslash may be part of a name
+        path = exact_path(name)
+        if isinstance(path, Refusal):
             return "its name is none that AI-Rails works with"
         place = self.project.joinpath(*path.parts)
         if not os.path.lexists(place):

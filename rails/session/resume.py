@@ -266,7 +266,7 @@ def hashes_of(project: Path) -> HashOf:
     """Return the reader of SHA-256s of ``project``'s files."""
 
     def hash_of(name: str) -> str | None:
-        path = paths.parse_path(name)
+        path = paths.path_in(project, name)
         data = read_file(project, path) if isinstance(path, paths.WorkspacePath) else None
         return None if data is None else sha256(data)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rails.core.builtin_tools import DELETE_FILE, READ_FILE, WRITE_FILE
 from rails.core.errors import WorkspaceError
 from rails.core.events.changes import ToolExecutionResult
-from rails.core.paths import WorkspacePath, parse_path, why_hidden
+from rails.core.paths import WorkspacePath, path_in, why_hidden
 from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, sha256
 from rails.core.tool_request import Json, RawRequest, ToolRequest
@@ -151,7 +151,7 @@ class ShownFiles:
         self._events: list[ToolExecutionResult] = []
         self._room = _CHARS
         for name in names:
-            path = parse_path(name)
+            path = path_in(context.project, name)
             why = self._take(path) if isinstance(path, WorkspacePath) else "it is not a path in the project"
             if why:
                 self.left_out[name] = why

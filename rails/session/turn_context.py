@@ -118,7 +118,7 @@ class TurnContext(Struct, frozen=True):
 
     def content(self, name: str) -> bytes | None:
         """Return a file's bytes, or None."""
-        path = paths.parse_path(name)
+        path = paths.path_in(self.project, name)
         try:
             return read_file(self.project, path) if isinstance(path, paths.WorkspacePath) else None
         except (WorkspaceError, OSError):

@@ -52,7 +52,7 @@ def written_ports(full, node_type, version):
 
 
 def written_port(port):
-    return port.type + "!" * port.required + (f"/{port.max_connections}" if port.max_connections else "")
+    return port.type + "!" * port.required
 
 
 if __name__ == "__main__":

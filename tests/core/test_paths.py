@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from rails.core import limits, paths
 from rails.core.errors import Refusal
-from rails.core.paths import WorkspacePath, forbidden, not_on_windows, parse_path, protected
+from rails.core.paths import WorkspacePath, exact_path, forbidden, not_on_windows, parse_path, path_in, protected
+from tests.edits.helpers import save
 from tests.rows import walked
 
 
@@ -433,4 +434,36 @@ def test_a_name_that_only_windows_cannot_have_is_a_path_and_said(name):
 
 @walked("name", ["src/routes/-components/header.py", "it's.py", "a;b&c.py", "$x.py", "[id].tsx", "auxiliary.py"])
 def test_a_name_that_every_system_can_have_is_a_path_without_a_word(name):
-    assert not_on_windows(parse_path(name)) == ""
+    assert not not_on_windows(parse_path(name))
+
+
+#: Names that this system may have and a model's path may not: there a backslash is a slash, ``~`` a home.
+ONLY_EXACT = [
+    *(r"a\b.py", r"..\x", r"C:\x", "C:/x", "~x", "~/x", "~root/x"),
+    *("a::b", "a:$DATA", "end:", " a", "a ", "b /c"),
+]
+
+
+@walked("name", ONLY_EXACT)
+def test_a_name_that_is_there_is_that_file_and_no_other(tmp_path, name):
+    assert exact_path(name) == exact_path(f".//{name}") == WorkspacePath(name)
+    assert path_in(tmp_path, name) == parse_path(name), "what is not there is read as a model means it"
+    save(tmp_path, name, "")
+    assert path_in(tmp_path, name) == WorkspacePath(name)
+    assert not_on_windows(WorkspacePath(name)) or name.startswith(("~", " "))
+
+
+def test_a_name_with_a_backslash_is_the_file_in_the_folder_where_both_are_there(tmp_path):
+    for name in (r"a\b", "a/b"):
+        save(tmp_path, name, "")
+    assert path_in(tmp_path, r"a\b") == WorkspacePath("a/b")
+
+
+@walked("name", ["", "/a", "../a", "a/..", "a/", "a\nb", "a\u202eb", "a" * 256, None])
+def test_no_name_leads_out_and_none_hides_what_it_is(name):
+    assert isinstance(exact_path(name), Refusal)
+
+
+@walked("name", [r".git\config", r"a\.GIT\x", r"a\.rails\b", r"x\HEAD"])
+def test_what_is_forbidden_on_another_system_is_forbidden(name):
+    assert forbidden(exact_path(name))

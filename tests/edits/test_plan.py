@@ -41,6 +41,14 @@ def test_an_exact_unique_text_is_replaced_and_nothing_else(tmp_path):
     assert change.mode == 0o644
 
 
+def test_a_file_whose_name_only_this_system_has_is_edited_by_that_name(tmp_path):
+    for name in (r"a\b.py", "~/c.py", " d.py"):
+        save(tmp_path, name, "x = 1\n")
+        (change,) = one(tmp_path, edit(name, "1", "2")).changes
+        assert (str(change.path), change.after) == (name, b"x = 2\n")
+    assert codes(tmp_path, edit("~/e.py", "1", "2")) == codes(tmp_path, edit(" e.py", "1", "2")) == ["path"]
+
+
 @walked("new", ["$& $1 $$ $`", r"\1 \g<0> \n \\", "a\x0cb", "x" * 100_000, "{}%s{0}", "\u2028 \U0001f600", ""])
 def test_new_text_is_literal(tmp_path, new):
     save(tmp_path, "a.txt", "one MARK two\n")

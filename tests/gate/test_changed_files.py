@@ -265,19 +265,6 @@ def test_what_is_staged_before_the_first_commit_is_all_of_it_and_no_link_is_requ
     assert told(read(project, (), base="HEAD", staged=True)) == ([], [], {("away2", "read", text): True})
 
 
-def test_a_name_that_is_not_written_here_is_judged_and_nothing_of_it_is_repaired(world):
-    """A backslash, a tilde, a colon or a blank where a name begins: git and the disk have such names."""
-    names = [" lead.py", "c:/help.py", r"di\r/back\slash.py", "~tilde.py"]
-    world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n")
-    for name in names:
-        world.put(name, "import os\n")
-    paths = [path for path in changed_files.read_changed_files(world.project, ()).chosen if path.suffix == ".py"]
-    verdict = world.gate.check_files(paths, fix=True)
-    assert [(found.path, found.rule) for found in verdict.findings] == [(name, "F401") for name in names]
-    assert (verdict.proposal.changes, verdict.fixed) == ((), ())
-    assert [miss.check for miss in verdict.not_checked] == ["fix"] * len(names)
-
-
 def test_what_only_the_index_or_only_the_base_has_is_gone_or_nothing(project, put, git):
     for name in ("a.py", "b.py"):
         put(name)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 from rails.gate.support.check_command import CheckCommand, bandit, mypy
 from rails.gate.support.check_command import pytest as suite_of
@@ -46,6 +47,28 @@ def test_findings_of_a_command_are_new_or_old(world, commanded):
     assert found == {("other.txt", 1, 1, False), ("a.txt", 2, 1, False), ("a.txt", 3, 10, True)}
     assert verdict.status == "fail"
     assert [run.name for run in verdict.checks] == ["words"]
+
+
+def test_of_names_that_are_staged_and_names_that_are_not_a_command_counts_what_each_of_them_asks(world, commanded):
+    """What is staged is compared with the last commit, and so is the rest of the project; no other file is."""
+    for name in ("staged.txt", "named.txt", "other.txt"):
+        world.put(name, "bad old\n")
+    world.git("init", "-q")
+    world.git("add", "-A")
+    world.git("commit", "-qm", "base")
+    world.put("staged.txt", "bad old\nbad new\n")
+    world.put("named.txt", "more\nbad old\n")
+    world.git("add", "staged.txt")
+    commanded([linter()])
+    paths = [WorkspacePath("staged.txt"), WorkspacePath("named.txt")]
+    verdict = world.gate.check_files(paths, base="HEAD", staged=True, whole=paths[1:])
+    found = {(one.path, one.line, one.new) for one in verdict.findings}
+    assert found == {
+        ("staged.txt", 1, False),
+        ("staged.txt", 2, True),
+        ("named.txt", 2, True),
+        ("other.txt", 1, False),
+    }
 
 
 def test_a_command_works_on_a_copy(world, commanded):

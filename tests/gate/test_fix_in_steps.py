@@ -48,6 +48,24 @@ def test_all_files_are_repaired_with_progress_and_one_undo_takes_them_back(many,
 
 
 @pytest.mark.usefixtures("style")
+def test_every_name_that_git_and_the_disk_have_is_repaired_and_taken_back(world, monkeypatch):
+    """A backslash, a tilde, a colon or a blank is a part of the name; no home and no other folder is meant."""
+    monkeypatch.chdir(world.project)
+    world.put("pyproject.toml", CONFIG)
+    world.git("init", "-q")
+    files = [" lead.py", "c:/help.py", r"di\r/back\slash.py", "~tilde.py", "~/x.py", r"..\x.py", ":x.py", "0:x.py"]
+    for name in files:
+        world.put(name, "x = 1  \n")
+    world.git("add", "-A")
+    before = sorted(file for file in world.project.parent.rglob("*.py"))
+    assert main(["gate", "--fix", "--staged"]) == 0
+    assert [(world.project / name).read_text() for name in files] == ["x = 1\n"] * len(files)
+    assert [main(["undo", "--file", name]) for name in files] == [0] * len(files)
+    assert [(world.project / name).read_text() for name in files] == ["x = 1  \n"] * len(files)
+    assert sorted(file for file in world.project.parent.rglob("*.py")) == before
+
+
+@pytest.mark.usefixtures("style")
 def test_an_earlier_run_stays_when_the_last_is_taken_back(many):
     assert main(["gate", "--fix"]) == 0
     first = texts(many)

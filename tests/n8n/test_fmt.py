@@ -51,11 +51,6 @@ def test_what_is_no_single_json_object_stays_as_it_is():
         assert formatting.complete(data, "x.json") == (data, ())
 
 
-def test_numbers_are_written_as_javascript_writes_them():
-    assert b'"a": 1,' in formatting.canonical(b'{"a": 1.0, "b": 1e3}')
-    assert b'"b": 1000' in formatting.canonical(b'{"a": 1.0, "b": 1e3}')
-
-
 def test_ids_positions_and_settings_are_filled_in_and_counted():
     value = chain("A", "B")
     for one in value["nodes"]:

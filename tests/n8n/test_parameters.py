@@ -1,7 +1,7 @@
 """Parameters against a catalogue: n8n's own order of defaults, visibility, required, dropped."""
 
 import pytest
-from n8n_workflows import errors, findings, node, the_one, to, workflow
+from n8n_workflows import findings, node, the_one, workflow
 
 pytestmark = pytest.mark.usefixtures("catalogue")
 
@@ -167,14 +167,3 @@ def test_a_disabled_node_is_not_judged():
 
 def test_the_expression_in_a_dropped_parameter_is_not_judged():
     assert problems(post(weight="={{ $json. }}")) == [("N8N052", "weight", "warning")]
-
-
-def test_a_missing_credential_blocks_only_publishing():
-    value = post()
-    value["connections"] = {"Start": {"main": [[to("Post")]]}}
-    assert ("N8N092", "nodes[1]") not in errors(value)
-    assert ("N8N092", "nodes[1]") in errors(value, "publish")
-    value["nodes"][1]["credentials"] = {"postApi": {"id": "1", "name": "Post"}}
-    assert ("N8N092", "nodes[1]") not in errors(value, "publish")
-    value["nodes"][1]["credentials"] = {"mailApi": {"id": "1", "name": "Post"}}
-    assert the_one(value, "N8N093").severity == "warning"

@@ -46,6 +46,7 @@ def test_what_a_name_or_a_call_gives_is_told_as_likely():
         "return items[0].json.name.toUpperCase();",
         "return items.map((item) => 'x');",
         "const f = () => 1;\nreturn f;",
+        "let out = '';\nfor (const one of $input.all()) { out += one.json.a; }\nreturn out;",
     ]:
         assert told(code) == ["warning"], code
 
@@ -68,6 +69,8 @@ def test_for_all_items_what_n8n_takes_or_what_is_computed_is_not_told():
         "return a ? 'x' : items;",
         "return [{ json: {} }];\nreturn 'x';",
         "if (a) { return []; }\nreturn [{ json: {} }];",
+        "let out = '';\nout += 'a';\nout = [{ json: { out } }];\nreturn out;",
+        "let out = 1;\nout += 1;\nreturn out;",
     ]:
         assert told(code) == [], code
 

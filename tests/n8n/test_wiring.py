@@ -1,7 +1,7 @@
 """Connections against the ports that nodes have."""
 
 import pytest
-from n8n_workflows import errors, findings, node, rules, the_one, to, workflow
+from n8n_workflows import errors, findings, node, rules, to, workflow
 
 from tests.rows import walked
 
@@ -24,26 +24,11 @@ def test_a_sound_agent_has_no_findings():
 
 
 @with_catalogue
-def test_an_output_that_is_not_there_is_an_error():
-    value = wired(SET, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")]]})
-    found = the_one(value, "N8N032")
-    assert (found.severity, found.json_path) == ("error", "connections.Set.main[1][0]")
-    assert "continueErrorOutput" in found.remedy
-
-
-@with_catalogue
 def test_an_error_output_is_one_more():
     value = wired(
         SET | {"onError": "continueErrorOutput"}, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")]]}
     )
     assert errors(value) == []
-
-
-@with_catalogue
-def test_an_input_that_is_not_there_is_an_error():
-    value = wired(SET)
-    value["connections"]["Start"]["main"][0][0]["index"] = 1
-    assert errors(value) == [("N8N033", "connections.Start.main[0][0].index")]
 
 
 @with_catalogue
@@ -53,35 +38,9 @@ def test_nothing_leads_into_a_trigger():
 
 
 @with_catalogue
-def test_a_sub_node_on_main_and_a_connection_the_wrong_way_round_are_told_apart():
-    value = wired(ASKER, BRAIN, **THINKING)
-    value["connections"]["Brain"] = {"main": [[to("Asker")]]}
-    assert "ai_languageModel" in the_one(value, "N8N032").remedy
-    value["connections"] = {
-        "Start": {"main": [[to("Asker")]]},
-        "Asker": {"ai_languageModel": [[to("Brain", "ai_languageModel")]]},
-    }
-    assert "wrong way round" in the_one(value, "N8N032").remedy
-
-
-@with_catalogue
 def test_a_plain_node_is_no_tool():
     value = wired(ASKER, BRAIN, SET, **THINKING, Set={"ai_tool": [[to("Asker", "ai_tool")]]})
     assert errors(value) == [("N8N032", "connections.Set.ai_tool")]
-
-
-@with_catalogue
-def test_a_required_sub_node_is_missed():
-    found = the_one(wired(ASKER), "N8N039")
-    assert (found.severity, found.json_path) == ("error", "nodes[1]")
-    assert "N8N039" not in rules(wired(ASKER | {"disabled": True}))
-
-
-@with_catalogue
-def test_more_sub_nodes_than_an_input_takes_is_a_warning():
-    second = node("Brain 2", "n8n-nodes-base.brain")
-    value = wired(ASKER, BRAIN, second, **THINKING, **{"Brain 2": THINKING["Brain"]})
-    assert the_one(value, "N8N047").severity == "warning"
 
 
 def switch(**parameters):
@@ -295,20 +254,6 @@ def test_a_required_input_is_told_with_a_node_that_would_do_and_how_it_is_connec
     )
     off = wired(ASKER, BRAIN | {"disabled": True}, **THINKING)
     assert len(told(off, "N8N039")) == 1, "a sub-node that is switched off does not count"
-
-
-@with_catalogue
-def test_more_sub_nodes_than_an_input_takes_are_counted_without_those_that_are_off():
-    more = [node(f"Brain {number}", "n8n-nodes-base.brain", disabled=number == 3) for number in (2, 3)]
-    value = wired(ASKER, BRAIN, *more, **THINKING, **{one["name"]: THINKING["Brain"] for one in more})
-    assert told(value, "N8N047") == [
-        (
-            "warning",
-            "nodes[1]",
-            'Node "Asker" takes 1 node at its "ai_languageModel" input, not 2',
-            "Remove the others.",
-        )
-    ]
 
 
 @pytest.mark.parametrize(

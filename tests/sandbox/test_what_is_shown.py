@@ -1,15 +1,19 @@
 """What a contained command may read: the project, the system, and a list that no repository has a say in."""
 
+import contextlib
+import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.sandbox import places
+from rails.sandbox.layer import own_states
 from rails.sandbox.places import common_git, lacks_git, own_packages, own_program, roots, states_shown
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import SandboxView
@@ -69,6 +73,30 @@ def test_in_a_project_that_is_shown_beside_its_copy_the_state_of_others_is_hidde
     state = tmp_path / "home/packages/a/.rails"
     state.mkdir(parents=True)
     assert states_shown(SandboxView(tmp_path / "copy", None, (tmp_path / "home",))) == [state]
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_the_state_of_projects_is_found_at_any_depth_also_where_the_disk_counts_no_folders(
+    tmp_path, monkeypatch, counts
+):
+    """Some disks say of every folder that it has two links: that makes none look empty."""
+    states = [tmp_path / place / ".rails" for place in (".", "a", "a/b/c/d/e", "z")]
+    for state in (*states, tmp_path / "a/leaf", tmp_path / "node_modules/.rails"):
+        state.mkdir(parents=True)
+    if not counts:
+        look, scan = os.lstat, os.scandir
+        monkeypatch.setattr(os, "lstat", lambda place: two_links(look(place)))
+        monkeypatch.setattr(os, "scandir", lambda place: contextlib.nullcontext(map(entry_of, scan(place))))
+    assert sorted(own_states(tmp_path)) == sorted(states)
+
+
+def two_links(facts):
+    return os.stat_result((*facts[:3], 2, *facts[4:]))
+
+
+def entry_of(entry):
+    facts = two_links(entry.stat(follow_symlinks=False))
+    return SimpleNamespace(name=entry.name, path=entry.path, is_dir=entry.is_dir, stat=lambda **_: facts)
 
 
 # -- git where a project is not a repository of its own ------------------------------------------------

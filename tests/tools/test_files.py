@@ -46,6 +46,16 @@ def use(registry, project, tool, **parameters):
     return dispatch.run_request(request, definition, project)
 
 
+def test_a_name_with_a_backslash_is_never_another_file(registry, project):
+    """What is listed is read by the same name: no file in a folder, which may be kept back, is shown in its place."""
+    (project / r"src\util\own.py").write_text("mine = 1\n")
+    (project / r"src\app.py").write_text("found = 1\n")
+    assert use(registry, project, "read_file", file_path=r"src\util\own.py").text.endswith("mine = 1")
+    assert "def main" in use(registry, project, "read_file", file_path=r"src\app.py").text
+    found = use(registry, project, "search_files", pattern="main|found|mine", glob="src*").text
+    assert sorted(line.partition(":")[0] for line in found.splitlines()[1:]) == [r"src\app.py", r"src\util\own.py"]
+
+
 def test_a_file_is_shown_with_line_numbers(registry, project):
     result = use(registry, project, "read_file", file_path="src/app.py")
     assert result.ok

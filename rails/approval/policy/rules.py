@@ -30,7 +30,7 @@ from rails.core.changes import FileChange
 from rails.core.diff import line_diff
 from rails.core.globs import glob_match
 from rails.core.lazy_pattern import lazy
-from rails.core.paths import WorkspacePath, parse_path, protected
+from rails.core.paths import WorkspacePath, parse_path, protected, readings
 from rails.core.tool_request import PATH_KEYS, Json
 from rails.core.verdict import Status
 
@@ -287,7 +287,8 @@ def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
     # An edit tool is asked about through its change set; asked about as a run, it is treated as one.
     kind: ItemKind = "result" if request.returned else "read" if effect == "read" else "run"
     given = request.tool_request.parameters if request.tool_request else {}
-    paths = [_named(value) for key in (*PATH_KEYS, "new_path") if isinstance(value := given.get(key), str)]
+    named = [value for key in (*PATH_KEYS, "new_path") if isinstance(value := given.get(key), str)]
+    paths = [str(path) if isinstance(path, WorkspacePath) else raw for raw in named for path in readings(raw)]
     for tool in request.tools or ("",):
         for path in paths or (None,):
             seen = Seen(risks=_risks(request))
@@ -313,11 +314,6 @@ def _words_match(globs: Sequence[str], words: Sequence[str]) -> bool:
 
 def _risks(request: ApprovalRequest, path: str = "") -> frozenset[str]:
     return frozenset(risk.kind for risk in request.named if risk.path in ("", path))
-
-
-def _named(raw: str) -> str:
-    path = parse_path(raw)
-    return str(path) if isinstance(path, WorkspacePath) else raw
 
 
 def _lines_of(change: FileChange) -> int:

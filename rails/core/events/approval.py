@@ -10,7 +10,7 @@ import msgspec
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.events.base import Event, EventWithWords
 from rails.core.events.values import StoredText
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import sha256
 from rails.core.tool_request import Json, Repair
 from rails.core.verdict import Verdict
@@ -67,7 +67,7 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def change(self) -> FileChange | None:
         """Return the logged change; ``None`` without texts."""
-        path = parse_path(self.path)
+        path = exact_path(self.path)
         sides = (self.before, self.after, self.proposed)
         missing = (self.before is None and self.before_sha256) or (self.after is None and self.after_sha256)
         if not isinstance(path, WorkspacePath) or missing or any(isinstance(side, StoredText) for side in sides):

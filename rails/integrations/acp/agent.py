@@ -59,7 +59,7 @@ from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.core.outcomes import is_good
-from rails.core.paths import parse_path, why_hidden
+from rails.core.paths import exact_path, why_hidden
 from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, one_line
 from rails.integrations.acp.updates import Update, context_update, history_of, shown, updates_of, usage_of
@@ -354,7 +354,7 @@ class Conversation:
 
     def _closed(self, name: str) -> str:
         """Return why the agent may not read a file, by the rule of read_file, or ""."""
-        path = parse_path(name)
+        path = exact_path(name)
         if isinstance(path, Refusal):
             return str(path)
         if os.path.realpath(self.project / name) != str(self.project / name):

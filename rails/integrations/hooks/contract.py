@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import RailsError
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.gate.support.read_file import read_from_disk
@@ -134,7 +134,7 @@ def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath |
         inside = _named(name, call).relative_to(os.path.realpath(project))
     except (ValueError, OSError):
         return None
-    path = parse_path(inside.as_posix())
+    path = exact_path(inside.as_posix())
     return path if isinstance(path, WorkspacePath) else Unjudged(str(path))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rails.core.events.reading import read_typed
-from rails.core.text import one_line, printable
+from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.n8n.draw.scene import MOST_NODES, MOST_WIRES, Drawing, DrawnNode, DrawnWire
 
@@ -38,8 +38,6 @@ class NodeBox(NamedTuple):
     node: DrawnNode
     x: int
     y: int
-    width: int
-    height: int
 
 
 def stylesheet() -> str:
@@ -56,8 +54,8 @@ def svg(value: Json, label: str = "Workflow", *, alone: bool = False) -> str:
     known = range(len(boxes))
     wires = [wire for wire in drawn.wires[:MOST_WIRES] if wire.source in known and wire.target in known]
     left, top = min(box.x for box in boxes) - _MARGIN, min(box.y for box in boxes) - _MARGIN
-    width = max(max(box.x + box.width for box in boxes) + _MARGIN - left, 420)
-    height = max(box.y + box.height for box in boxes) + _BACK + _MARGIN - top
+    width = max(max(box.x for box in boxes) + SIDE + _MARGIN - left, 420)
+    height = max(box.y for box in boxes) + SIDE + _BACK + _MARGIN - top
     shown = max(min(width * _SCALE, _PAGE), width * _LEAST)
     name = escape(one_line(label, 200))
     size = f'width="{shown:.0f}" height="{height * shown / width:.0f}"'
@@ -82,20 +80,15 @@ def boxes_of(drawing: Drawing) -> list[NodeBox]:
 
 def _box(node: DrawnNode) -> NodeBox:
     x, y, *_ = (*(max(-_FARTHEST, min(_FARTHEST, at)) for at in node.at), 0, 0)
-    width, height, *_ = (*(size if 0 < size <= 4_000 else SIDE for size in node.size), SIDE, SIDE)
-    return NodeBox(node, x, y, width, height)
+    return NodeBox(node, x, y)
 
 
 def _body(boxes: list[NodeBox], wires: list[DrawnWire], *, compared: bool) -> Iterator[str]:
-    for box in sorted(boxes, key=lambda box: -box.width * box.height):
-        if box.node.size:
-            yield from _node(box, "flow-note", compared=compared)
     for wire in sorted(wires, key=lambda wire: wire.kind != "same"):
         kind = _mark(wire.kind, compared=compared) or (" flow-error" if wire.label == "error" else "")
         yield from _wire(wire, boxes[wire.source], boxes[wire.target], kind)
     for box in boxes:
-        if not box.node.size:
-            yield from _node(box, "flow-start" if box.node.trigger else "flow-app", compared=compared)
+        yield from _node(box, "flow-start" if box.node.trigger else "flow-app", compared=compared)
 
 
 def _mark(kind: str, *, compared: bool) -> str:
@@ -110,10 +103,10 @@ def _node(box: NodeBox, look: str, *, compared: bool) -> Iterator[str]:
     words = [node.name, node.was and f"was: {node.was}", node.type, node.off and "disabled", mark and node.kind]
     yield f"<title>{escape(chr(10).join(one_line(word, 200) for word in words if word))}</title>"
     radius = 36 if node.trigger else 10
-    yield f'<rect class="flow-box" width="{box.width}" height="{box.height}" rx="{radius}"/>'
-    yield from _note(box) if node.size else _texts(node)
+    yield f'<rect class="flow-box" width="{SIDE}" height="{SIDE}" rx="{radius}"/>'
+    yield from _texts(node)
     if mark:
-        yield from _rows("flow-badge", box.width - 14, 22, [_BADGES[node.kind][1]])
+        yield from _rows("flow-badge", SIDE - 14, 22, [_BADGES[node.kind][1]])
     yield "</g>"
 
 
@@ -124,12 +117,6 @@ def _texts(node: DrawnNode) -> Iterator[str]:
     yield from _rows("flow-name", SIDE // 2, SIDE + 22, lines)
     kind = textwrap.shorten(f"{short} · off" if node.off else short, 26, placeholder="…")
     yield from _rows("flow-type", SIDE // 2, SIDE + 20 + _LINE * len(lines), [kind])
-
-
-def _note(box: NodeBox) -> Iterator[str]:
-    wide = max(8, (box.width - 28) // 8)
-    lines = [part for line in printable(box.node.note or "").split("\n") for part in textwrap.wrap(line, wide) or [""]]
-    yield from _rows("flow-t", 14, 28, lines[: box.height // _LINE - 1])
 
 
 def _rows(kind: str, x: int, y: int, lines: Iterable[str]) -> Iterator[str]:

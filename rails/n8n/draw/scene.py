@@ -5,7 +5,7 @@ Made from a comparison, so one form serves workflows and changes; kept in the lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -16,13 +16,11 @@ from rails.n8n.comparison import NodeChange, WireChange, WorkflowComparison
 from rails.n8n.edit import layout
 from rails.n8n.model import Node, is_position
 from rails.n8n.rules.graph import is_trigger
-from rails.n8n.values import is_numeric
 
 #: Nodes and wires that are drawn; of more, those that changed come first.
 MOST_NODES: Final = 1_000
 MOST_WIRES: Final = 2_500
 _NAME_CHARS: Final = 120
-_NOTE_CHARS: Final = 1_200
 #: What n8n's outputs are called where their number says little.
 _OUTPUT_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "if": ("true", "false"),
@@ -35,7 +33,7 @@ DrawnKind = Literal["same", "add", "remove", "change"]
 
 
 class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A placed node. ``was``: its former name. Only sticky notes have ``note`` and ``size``."""
+    """A placed node. ``was``: its former name."""
 
     name: str
     type: str
@@ -43,8 +41,6 @@ class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: DrawnKind = "same"
     was: str = ""
     off: bool = False
-    note: str | None = None
-    size: tuple[int, ...] = ()
     trigger: bool = False
 
 
@@ -70,10 +66,11 @@ class Drawing(msgspec.Struct, frozen=True):
 
 
 def drawing(comparison: WorkflowComparison) -> Json:
-    """Return what :func:`~rails.n8n.draw.picture.svg` draws. Never raises."""
-    changes = comparison.nodes
+    """Return what :func:`~rails.n8n.draw.picture.svg` draws: all but the notes. Never raises."""
+    everything = [change for change in comparison.nodes if not change.node.is_sticky]
+    changes = everything
     if len(changes) > MOST_NODES:
-        changes = tuple(sorted(changes, key=lambda node: node.kind == "same")[:MOST_NODES])
+        changes = sorted(changes, key=lambda node: node.kind == "same")[:MOST_NODES]
     gone, here = (layout.node_places(one) for one in (comparison.before, comparison.after))
     below = max((y for _, y in here.values()), default=0) + 200
     gone = {
@@ -82,13 +79,11 @@ def drawing(comparison: WorkflowComparison) -> Json:
         for x, y in [gone[node.index]]
     }
     nodes = tuple(_node(change, here if change.after else gone) for change in changes)
-    return object_to_json(Drawing(not comparison.is_new, len(comparison.nodes), nodes, _wires(changes, comparison)))
+    return object_to_json(Drawing(not comparison.is_new, len(everything), nodes, _wires(changes, comparison)))
 
 
 def _node(change: NodeChange, places: Mapping[int, tuple[int, int]]) -> DrawnNode:
     node = change.node
-    given = node.parameters
-    note = given.get("content") if node.is_sticky else None
     return DrawnNode(
         name=node.name[:_NAME_CHARS],
         type=node.type[:_NAME_CHARS],
@@ -96,17 +91,11 @@ def _node(change: NodeChange, places: Mapping[int, tuple[int, int]]) -> DrawnNod
         kind=change.kind,
         was=change.before.name[:_NAME_CHARS] if change.before and change.renamed else "",
         off=node.disabled,
-        note=note[:_NOTE_CHARS] if isinstance(note, str) else None,
-        size=tuple(_size(given.get(side)) for side in ("width", "height")) if node.is_sticky else (),
         trigger=is_trigger(node),
     )
 
 
-def _size(value: Json) -> int:
-    return round(value) if is_numeric(value) and 1 <= value <= 4_000 else 160  # type: ignore[operator, arg-type]
-
-
-def _wires(changes: tuple[NodeChange, ...], comparison: WorkflowComparison) -> tuple[DrawnWire, ...]:
+def _wires(changes: Sequence[NodeChange], comparison: WorkflowComparison) -> tuple[DrawnWire, ...]:
     # Of a node that is gone and one that is there under the same name, wires mean the one that is there.
     numbered = sorted(enumerate(changes), key=lambda pair: pair[1].kind != "remove")
     numbers = {change.node.name: number for number, change in numbered}
@@ -115,7 +104,7 @@ def _wires(changes: tuple[NodeChange, ...], comparison: WorkflowComparison) -> t
     return tuple(_drawn(wire, numbers, changes) for wire in wires[:MOST_WIRES])
 
 
-def _drawn(wire: WireChange, numbers: Mapping[str, int], changes: tuple[NodeChange, ...]) -> DrawnWire:
+def _drawn(wire: WireChange, numbers: Mapping[str, int], changes: Sequence[NodeChange]) -> DrawnWire:
     source = numbers[wire.source]
     label = _label(wire.output, changes[source].node) if wire.type == "main" else ""
     ends = (source, numbers[wire.target], wire.type[:40], wire.output, wire.input)

@@ -94,8 +94,8 @@ def constructor_fault(text: str) -> JavaScriptFault | None:
     return JavaScriptFault(*found, '".constructor" may stand nowhere in it', is_syntax=False) if found else None
 
 
-def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
-    """Return why n8n cannot evaluate a segment, or ``None``. ``alone``: its value is not made a text."""
+def syntax_fault(code: str) -> JavaScriptFault | None:
+    """Return why n8n cannot evaluate a segment, or ``None``."""
     if _PLAIN.fullmatch(code) and not sandbox.is_suspicious(code):
         return None
     shift = 1 if code.lstrip().startswith("{") else 0
@@ -108,7 +108,7 @@ def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
     if parsed.first_statement != "expression_statement":
         what = "there is no expression in it" if not parsed.first_statement else "it is a statement, not an expression"
         return JavaScriptFault(0, len(code), what)
-    refused = sandbox.refusal(parsed, alone=alone)
+    refused = sandbox.refusal(parsed)
     if refused is None:
         return None
     start, end = (len(parsed.code.encode()[:offset].decode(errors="ignore")) - shift for offset in refused[:2])

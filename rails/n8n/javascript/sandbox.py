@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from rails.n8n.facts import FACTS
 from rails.n8n.javascript.early_errors import (
-    FUNCTIONS,
     Early,
     error_at,
     forms,
@@ -33,7 +32,6 @@ _NAME: Final = re.compile(rf"(?<![\w$])(?:{'|'.join(FORBIDDEN)})(?![\w$])")
 #: n8n looks for this in the whole text of an expression, whatever it stands in.
 _CONSTRUCTOR: Final = re.compile(r"\.\s*constructor")
 _DOLLAR: Final = re.compile(r"(?<![\w$])\$(?![\w$({])")
-_VALUES_THAT_ARE_FUNCTIONS: Final = frozenset({"arrow_function", "function_expression", "generator_function", "class"})
 
 
 def is_suspicious(code: str) -> bool:
@@ -47,13 +45,10 @@ def constructor_access(text: str) -> tuple[int, int] | None:
     return found.span() if found else None
 
 
-def refusal(parsed: ParsedScript, *, alone: bool) -> Early | None:
-    """Return what n8n refuses first; ``alone``: without text around."""
-    root = parsed.tree.root_node
+def refusal(parsed: ParsedScript) -> Early | None:
+    """Return what n8n refuses first."""
     refused = forms(parsed.tree, "expression")
     found = [*refused, *_names(parsed), *_dollars(parsed), *outer_await(parsed.code, parsed.tree)]
-    if alone:
-        found += _function_value(root)
     return min(found, default=None)
 
 
@@ -88,17 +83,3 @@ def _is_called(node: Node) -> bool:
     while parent is not None and parent.type == "parenthesized_expression":
         parent = parent.parent
     return parent is not None and node == inside_parentheses(parent.child_by_field_name("function"))
-
-
-def _function_value(root: Node) -> Iterator[Early]:
-    statements = [child for child in root.named_children if "comment" not in child.type]
-    if len(statements) != 1 or statements[0].type != "expression_statement":
-        return
-    value = inside_parentheses(statements[0].named_children[0])
-    if value is None:
-        return
-    if value.type in _VALUES_THAT_ARE_FUNCTIONS:
-        yield error_at(value, "its value is a function: call it")
-    called = inside_parentheses(value.child_by_field_name("function"))
-    if called is not None and called.type in FUNCTIONS and any(child.type == "async" for child in called.children):
-        yield error_at(value, "its value is a promise, and n8n does not wait for it in an expression")

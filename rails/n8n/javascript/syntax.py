@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -100,27 +100,13 @@ def _is_caught(parent: Node, node: Node) -> bool:
 def _passes_by(parent: Node, node: Node) -> bool:
     if node.type in {"else_clause", "switch_case", "switch_default"}:
         return True
-    if parent.type == "statement_block":
-        return any(one.type in {"return_statement", "throw_statement"} for one in _before(parent, node))
-    if parent.type == "subscript_expression" and parent.child_by_field_name("optional_chain") is not None:
-        return parent.child_by_field_name("index") == node
-    if parent.type in {"expression_statement", "unary_expression"}:
-        return _is_unread(node)
     if parent.type == "arguments" and parent.parent is not None:
-        is_condition = next(iter(_before(parent, node)), None) is None
-        return _may_end_early(parent.parent, is_condition=is_condition)
+        return _may_end_early(parent.parent, is_condition=parent.named_children[0] == node)
     fields = _BRANCHES.get(parent.type, ())
     if parent.type in {"binary_expression", "augmented_assignment_expression"}:
         operator = early_errors.text_of(parent.child_by_field_name("operator"))
         fields = fields if operator in _SHORT else ()
     return any(parent.child_by_field_name(field) == node for field in fields)
-
-
-def _is_unread(node: Node) -> bool:
-    """Return whether an expression is an unread ``$('A')``, which n8n never looks up."""
-    bare = early_errors.inside_parentheses(node)
-    function = bare.child_by_field_name("function") if bare is not None and bare.type == "call_expression" else None
-    return function is not None and function.text == b"$"
 
 
 def _may_end_early(call: Node, *, is_condition: bool) -> bool:
@@ -136,13 +122,6 @@ def _may_end_early(call: Node, *, is_condition: bool) -> bool:
             return True
         here = here.child_by_field_name("object") or here.child_by_field_name("function")
     return False
-
-
-def _before(parent: Node, node: Node) -> Iterator[Node]:
-    for child in parent.named_children:
-        if child == node:
-            return
-        yield child
 
 
 @cache

@@ -141,14 +141,13 @@ def _port(port: Any) -> Any:  # noqa: ANN401
     listed = port.get("filter") or {}
     facts = {
         "required": bool(port.get("required")),
-        "max": port.get("maxConnections"),
         "only": listed.get("nodes"),
         "never": listed.get("excludedNodes"),
     }
     return {"type": str(port.get("type"))} | {name: value for name, value in facts.items() if value}
 
 
-_KEPT_OPTIONS: Final = ("multipleValues", "minRequiredFields", "maxAllowedFields")
+_KEPT_OPTIONS: Final = ("multipleValues", "minRequiredFields")
 
 
 def _property(raw: Mapping[str, Any], interned: _Interned) -> int:

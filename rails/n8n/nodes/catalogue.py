@@ -33,7 +33,6 @@ class Port:
 
     type: str
     required: bool = False
-    max_connections: int | None = None
     only: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
 
@@ -152,19 +151,14 @@ def read_port(raw: str | Mapping[str, Any]) -> Port:
     if isinstance(raw, str):
         return Port(raw)
     only, never = (tuple(raw.get(name, ())) for name in ("only", "never"))
-    return Port(raw["type"], bool(raw.get("required")), raw.get("max"), only, never)
+    return Port(raw["type"], bool(raw.get("required")), only, never)
 
 
 def _written_ports(written: str) -> tuple[Port, ...] | None:
-    """Read "main,ai_memory/1,ai_languageModel!/1"; "?" is unknown."""
+    """Read "main,ai_memory,ai_languageModel!"; "?" is unknown."""
     if written == "?":
         return None
-    return tuple(_read_port(one) for one in written.split(",") if one)
-
-
-def _read_port(written: str) -> Port:
-    kind, _, most = written.partition("/")
-    return Port(kind.removesuffix("!"), kind.endswith("!"), int(most) if most else None)
+    return tuple(Port(kind.removesuffix("!"), kind.endswith("!")) for kind in written.split(",") if kind)
 
 
 def base_of_tool(node_type: str) -> str:

@@ -154,8 +154,6 @@ _TESTS: Final[Mapping[str, Callable[[Any], _Test]]] = {
     "lt": _compare(lambda a, b: a < b),
     "between": _between,
     "includes": lambda wanted: lambda value: type(value) is str and str(wanted) in value,
-    "startsWith": lambda wanted: lambda value: type(value) is str and value.startswith(str(wanted)),
-    "endsWith": lambda wanted: lambda value: type(value) is str and value.endswith(str(wanted)),
     "regex": _regex,
     "exists": lambda _: lambda value: value is not None and value is not UNDEFINED and value != "",
 }

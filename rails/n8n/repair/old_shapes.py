@@ -13,7 +13,6 @@ from rails.n8n import model
 from rails.n8n.facts import FACTS
 from rails.n8n.nodes.given import filters_in
 from rails.n8n.repair import operators
-from rails.n8n.rules.shapes import has_bare_workflow
 
 _CONDITIONS: Final = ("n8n-nodes-base.if", "n8n-nodes-base.filter")
 #: The operation that an old condition has where it names none.
@@ -23,8 +22,6 @@ _OLD: Final[Mapping[str, list[str]]] = FACTS["old_operations"]
 _SET: Final = "n8n-nodes-base.set"
 _SET_TYPES: Final = ("string", "number", "boolean")
 _HTTP: Final = "n8n-nodes-base.httpRequest"
-#: What Merge called its ways to combine before version 3.
-_COMBINED_BY: Final[Mapping[str, str]] = FACTS["old_merge_modes"]
 
 Repaired = tuple[dict[str, Json], str] | None
 
@@ -48,24 +45,6 @@ def _operators(_: model.Node, parameters: dict[str, Json]) -> Repaired:
 
 def _differ(value: Mapping[str, Json], sound: Mapping[str, Json]) -> bool:
     return isinstance(value.get("conditions"), list) and value["conditions"] != sound["conditions"]
-
-
-def _assigned(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    value = parameters.get("assignments")
-    rows = value.get("assignments") if isinstance(value, dict) else None
-    if node.type != _SET or not isinstance(value, dict) or not isinstance(rows, dict) or not rows:
-        return None
-    entries: list[Json] = [rows] if "name" in rows else list(rows.values())
-    if not all(isinstance(entry, dict) and isinstance(entry.get("name"), str) for entry in entries):
-        return None
-    return {**parameters, "assignments": {**value, "assignments": entries}}, "`assignments` as a list"
-
-
-def _called_workflow(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    value = parameters.get("workflowId")
-    if not has_bare_workflow(node, parameters):
-        return None
-    return {**parameters, "workflowId": {"__rl": True, "mode": "id", "value": value}}, "`workflowId` as a locator"
 
 
 def _with(value: Any, path: tuple[str | int, ...], new: Json) -> Any:  # noqa: ANN401
@@ -117,28 +96,6 @@ def _condition(node: model.Node, kind: str, entry: Json) -> dict[str, Json] | No
     return {"id": key, "leftValue": left, "rightValue": right, "operator": found}
 
 
-def _old_rules(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    value = parameters.get("rules")
-    kind = parameters.get("dataType", "number")
-    rows = value.get("rules") if isinstance(value, dict) and set(value) == {"rules"} else None
-    if node.type != "n8n-nodes-base.switch" or (node.version or 0) < 3 or not isinstance(rows, list) or not rows:
-        return None
-    if kind not in _OLD or parameters.get("fallbackOutput", -1) != -1 or parameters.get("mode", "rules") != "rules":
-        return None
-    made: list[Json] = []
-    for number, row in enumerate(rows):
-        if not isinstance(row, dict) or row.get("output", 0) != number:
-            return None
-        entry = {name: one for name, one in row.items() if name != "output"}
-        conditions = _filter([_condition(node, str(kind), {**entry, "value1": parameters.get("value1", "")})], "and")
-        if conditions is None:
-            return None
-        made.append({"conditions": conditions})
-    gone = {"dataType", "value1", "fallbackOutput", "rules"}
-    rest = {name: one for name, one in parameters.items() if name not in gone}
-    return {**rest, "rules": {"values": made}}, "rules in the shape of version 3"
-
-
 def _old_fields(node: model.Node, parameters: dict[str, Json]) -> Repaired:
     value = parameters.get("values")
     if node.type != _SET or (node.version or 0) < 3.3 or not isinstance(value, dict) or "assignments" in parameters:
@@ -172,24 +129,9 @@ def _old_method(node: model.Node, parameters: dict[str, Json]) -> Repaired:
     return {new if name == old else name: one for name, one in parameters.items()}, f"`{old}` as `{new}`"
 
 
-def _old_merge(node: model.Node, parameters: dict[str, Json]) -> Repaired:
-    if node.type != "n8n-nodes-base.merge" or (node.version or 0) < 3 or "combineBy" in parameters:
-        return None
-    name = "combinationMode" if parameters.get("mode") == "combine" else "mode"
-    by = _COMBINED_BY.get(str(parameters.get(name)))
-    if by is None:
-        return None
-    rest = {key: one for key, one in parameters.items() if key != "combinationMode"}
-    return {**rest, "mode": "combine", "combineBy": by}, f"`{name}` as `combineBy`"
-
-
 _REPAIRS: Final[tuple[Callable[[model.Node, dict[str, Json]], Repaired], ...]] = (
     _old_conditions,
-    _old_rules,
     _operators,
-    _assigned,
-    _called_workflow,
     _old_fields,
     _old_method,
-    _old_merge,
 )

@@ -23,12 +23,6 @@ _OPTIONS: Final[Mapping[str, Json]] = {
     "caseSensitive": True, "leftValue": "", "typeValidation": "strict", "version": 1,
 }  # fmt: skip
 _COMBINED: Final = {"all": "and", "any": "or"}
-#: What an operator may be, beside its type and operation.
-_ONE_TYPE: Final = {
-    name: kinds[0]
-    for name in _SYNONYMS
-    if len(kinds := [kind for kind, names in FILTER_OPERATIONS.items() if name in names]) == 1
-}
 
 
 def operation(kind: str, written: str) -> str | None:
@@ -39,10 +33,8 @@ def operation(kind: str, written: str) -> str | None:
 
 
 def operator(kind: Json, written: str) -> dict[str, Json] | None:
-    """Return n8n's operator; for an unknown type, the only one with that operation."""
+    """Return n8n's operator of a known type."""
     named = _TYPES.get(plain_name(kind)) if isinstance(kind, str) else None
-    if named is None:
-        named = _ONE_TYPE.get(_CANONICAL.get(plain_name(written) or written.strip(), ""))
     name = operation(named, written) if named is not None else None
     if named is None or name is None:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -91,8 +90,7 @@ def _filtered(wire: Wire, port: Port) -> Iterator[Issue]:
 
 
 def _inputs(node: Node, inputs: _Ports, wires: tuple[Wire, ...]) -> Iterator[Issue]:
-    connected = Counter((wire.target_type, wire.input) for wire in wires if not wire.source.disabled)
-    kinds = {kind for kind, _ in connected}
+    kinds = {wire.target_type for wire in wires if not wire.source.disabled}
     for kind in dict.fromkeys(port.type for port in inputs if port.required):
         if kind not in kinds:
             message = f"{node.title} needs a node at its {shown_value(kind)} input: it cannot run without"
@@ -101,10 +99,3 @@ def _inputs(node: Node, inputs: _Ports, wires: tuple[Wire, ...]) -> Iterator[Iss
             example = f", such as {usual}," if usual else ""
             remedy = f'Add one{example} and connect it: "connections": {{"Its name": {{"{kind}": [[{target}]]}}}}.'
             yield Issue("N8N039", node.path, message, remedy)
-    numbers: Counter[str] = Counter()
-    for port in inputs:
-        number = numbers[port.type]
-        numbers[port.type] += 1
-        count = connected[port.type, number]
-        if port.max_connections and count > port.max_connections:
-            yield issue("N8N047", node.path, node=node, port=port, count=count)

@@ -68,11 +68,6 @@ def _name(workflow: Mapping[str, Json], severity: Severity) -> Iterator[Issue]:
 def _around(workflow: Mapping[str, Json]) -> Iterator[Issue]:
     nodes = workflow.get("nodes")
     objects = {n: node for n, node in enumerate(nodes) if isinstance(node, dict)} if isinstance(nodes, list) else {}
-    pinned = workflow.get("pinData")
-    names = {name for node in objects.values() if isinstance(name := node.get("name"), str)}
-    for name in pinned if isinstance(pinned, dict) else ():
-        if name not in names:
-            yield issue("N8N104", ("pinData", name), on_key=True, name=name)
     for index, node in objects.items():
         chosen = node.get("onError")
         if chosen is not None and chosen not in ON_ERROR:

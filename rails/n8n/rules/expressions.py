@@ -113,9 +113,8 @@ class _Checker:
         if fault := expressions.constructor_fault(text):
             yield self._fault(path, fault, 0, "Use another name, or a Code node.")
             return
-        alone = text.startswith("={{") and text.endswith("}}")
         for segment in expressions.segments(text) if "{{" in text else ():
-            yield from self._segment(path, segment, alone=alone and segment.start == 3 and segment.end == len(text) - 2)
+            yield from self._segment(path, segment)
 
     def _resolves(self, path: JsonPath) -> bool:
         return path[-1] in _RESOLVES_ITSELF or _RESOLVING_TYPES.search(self._node.type) is not None
@@ -129,8 +128,8 @@ class _Checker:
         start, end = shift + fault.start, shift + max(fault.end, fault.start + 1)
         return self._issue("N8N060", path, start, end, said=said, fault=fault, remedy=remedy)
 
-    def _segment(self, path: JsonPath, segment: Segment, *, alone: bool) -> Iterator[Issue]:
-        fault = expressions.syntax_fault(segment.code, alone=alone)
+    def _segment(self, path: JsonPath, segment: Segment) -> Iterator[Issue]:
+        fault = expressions.syntax_fault(segment.code)
         if fault is not None:
             yield self._fault(path, fault, segment.start, _remedy(segment))
             return
@@ -175,7 +174,7 @@ def _is_code(text: str) -> bool:
         return _REFERS_INSIDE.match(text) is not None
     if not _REFERS.match(text):
         return False
-    return expressions.syntax_fault(text, alone=True) is None
+    return expressions.syntax_fault(text) is None
 
 
 def _remedy(segment: Segment) -> str:

@@ -6,38 +6,19 @@ Normal: loops, fan-out, ``null`` outputs, sub-nodes on ``ai_*``, disabled nodes,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from rails.core.verdict import Severity
 from rails.n8n.facts import FACTS
-from rails.n8n.model import Issue, Names, Node, Wire, Workflow, issue, listed, reachable, shown_value
-from rails.n8n.nodes.catalogue import CORE_PACKAGES
-
-#: Core types that can send items elsewhere or hold them back. A community node may do so too.
-_CAN_STOP: Final = frozenset(FACTS["types_that_stop_items"])
+from rails.n8n.model import Issue, Names, Node, Wire, Workflow, issue, reachable, shown_value
 
 
 def check_cycles(workflow: Workflow) -> Iterator[Issue]:
-    """Yield a warning for each self-connection and cycle without exit."""
+    """Yield a warning for each self-connection, and loop whose body does not lead back."""
     for wire in workflow.wires:
         if wire.source is wire.target and wire.source_type == "main" and not wire.source.disabled:
             yield issue("N8N036", wire.path, wire=wire)
     yield from _loops(workflow)
-    following = {node.name: _passed_on(workflow, node) for node in workflow.nodes if not _has_exit(workflow, node)}
-    try:
-        TopologicalSorter(following).prepare()
-    except CycleError as error:
-        cycle = {*error.args[1]}
-        first = min((workflow.by_name[name] for name in cycle), key=lambda node: node.index)
-        yield issue("N8N038", first.path, listed=listed(sorted(cycle), 5))
-
-
-def _passed_on(workflow: Workflow, node: Node) -> list[str]:
-    """Return other nodes next on main that cannot hold items back."""
-    wires = [wire for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
-    others = [wire.target for wire in wires if wire.target is not node]
-    return [other.name for other in others if not _has_exit(workflow, other)]
 
 
 def _loops(workflow: Workflow) -> Iterator[Issue]:
@@ -62,12 +43,6 @@ def _reached_along(workflow: Workflow, wire: Wire) -> set[str]:
         yield from (wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main")
 
     return reachable([wire.target.name], following)
-
-
-def _has_exit(workflow: Workflow, node: Node) -> bool:
-    outputs = [wire.output for wire in workflow.outgoing.get(node.name, ()) if wire.source_type == "main"]
-    is_core = node.type.rpartition(".")[0] in CORE_PACKAGES
-    return max(outputs, default=0) > 0 or node.disabled or node.type in _CAN_STOP or not is_core
 
 
 #: n8n's ``NodeConnectionTypes``.
@@ -113,14 +88,10 @@ def _ports(workflow: Workflow) -> Iterator[Issue]:
 def _unknown_output(wire: Wire, names: Names) -> Issue:
     given = wire.source_type
     message = f"Output type {shown_value(given)} of {wire.source} is unknown to n8n, which drops these connections"
-    if given.isdigit():
-        remedy = (
-            f'The number of an output is a place in the list: write "main" with the targets in its element {given}.'
-        )
-    elif given.lower() in {"error", "output", "true", "false", "success", "done", "loop"}:
-        remedy = 'All data outputs are elements of "main", the first at 0; an error output is the last one.'
-    else:
-        remedy = names.hint(given, "connection types")
+    nearest = names.nearest(given)
+    remedy = 'All data outputs are elements of "main", the first at 0; an error output is the last one.'
+    if nearest is not None:
+        remedy = f"Did you mean {shown_value(nearest)}?"
     return Issue("N8N030", wire.path[:3], message, remedy, on_key=True)
 
 

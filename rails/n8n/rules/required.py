@@ -23,8 +23,6 @@ _LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelec
 #: As much of a locator's value as its pattern is tried on.
 _MATCHED_CHARS: Final = 2_000
 _ALPHANUMERIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_JWT: Final = re.compile(r"[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_.+/=]*")
-_TIME: Final = re.compile(r"\d{2}:\d{2}(?::\d{2})?(?:[-+]\d{4})?(?:[-+]\d{1,2}(?::\d{2})?)?", re.ASCII)
 
 _Path = tuple[str | int, ...]
 
@@ -79,14 +77,11 @@ class _Checker:
 
     def _groups(self, item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa: ANN401
         least = item.raw.get("minRequiredFields")
-        most = item.raw.get("maxAllowedFields")
         for name, level in item.groups.items():
             entries = at_parts(value, (name,))
             count = len(entries) if isinstance(entries, list) else 0
             if least and count < least:
                 yield Lack("count", (*place, name), f"it needs at least {least} of `{name}`, and has {count}")
-            if most and count > most:
-                yield Lack("count", (*place, name), f"it takes at most {most} of `{name}`, and has {count}")
             if entries is UNDEFINED:
                 continue
             rows: list[tuple[_Path, Any]] = [((*place, name), entries)]
@@ -191,9 +186,7 @@ def _is_object(value: Any) -> bool:  # noqa: ANN401
 _TYPES: Final[Mapping[str, Callable[[Any], bool]]] = {
     "number": lambda value: not math.isnan(to_number(value)),
     "boolean": _reads(to_boolean),
-    "time": lambda value: bool(_TIME.fullmatch(to_text(value))),
     "array": _reads(partial(parsed_as, list)),
     "object": _is_object,
     "string-alphanumeric": lambda value: bool(_ALPHANUMERIC.fullmatch(to_text(value))),
-    "jwt": lambda value: bool(value) and bool(_JWT.fullmatch(to_text(value))),
 }

@@ -106,14 +106,18 @@ def _own_returns(body: Node | None) -> Iterator[Node]:
 
 
 def _names(root: Node, code: str) -> Iterator[tuple[str, Node]]:
-    """Yield top-level names with values: texts, or used once."""
+    """Yield top-level names with values: what stays, a text that only gets longer, or what is used once."""
     for statement in root.named_children:
         for one in statement.named_children if statement.type.endswith("_declaration") else ():
             name = text_of(one.child_by_field_name("name"))
             value = one.child_by_field_name("value")
             uses = len(re.findall(rf"(?<![\w$.]){re.escape(name)}(?![\w$])", code))
-            is_fixed = value is not None and value.type in _PLAIN and text_of(statement).startswith("const")
-            if value is not None and (uses == 2 or is_fixed):
+            if value is None:
+                continue
+            given = len(re.findall(rf"(?<![\w$.]){re.escape(name)}\s*=(?![=>])", code))
+            is_text = _PLAIN.get(value.type) == "text" and given == 1
+            is_fixed = value.type in _PLAIN and text_of(statement).startswith("const")
+            if uses == 2 or is_fixed or is_text:
                 yield name, value
 
 

@@ -27,7 +27,6 @@ _FIELDS: Final[list[tuple[str, int, int]]] = FACTS["cron_fields"]
 _NAMED: Final[Mapping[str, int]] = FACTS["cron_names"]
 _PRESETS: Final = frozenset(FACTS["cron_presets"])
 _PIECE: Final = re.compile(r"(?:(?P<any>\*)|(?P<low>\w+)(?:-(?P<high>\w+))?)(?:/(?P<step>\d+))?", re.ASCII)
-_MONTH_DAYS: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _CRON_REMEDY: Final = 'Write minute, hour, day, month and day of the week: "0 9 * * 1" is Monday at nine.'
 
 
@@ -83,10 +82,6 @@ def cron_fault(text: str) -> str:
     for field, (name, lowest, highest) in zip(fields, _FIELDS[6 - len(fields) :], strict=True):
         if not all(_can_be(piece, lowest, highest) for piece in field.split(",")):
             return f"the {name} cannot be {shown_value(field)}"
-    days, months = (re.findall(r"\d+", field) for field in fields[-3:-1])
-    longest = max((_MONTH_DAYS.get(int(month), 31) for month in months), default=31)
-    if re.fullmatch(r"[\d,]+ [\d,]+", " ".join(fields[-3:-1])) and min(map(int, days)) > longest:
-        return f"no such month has a day {min(map(int, days))}, and n8n takes another"
     return ""
 
 

@@ -74,12 +74,6 @@ def _assignments(node: Node) -> Iterator[Issue]:
             yield parameter_issue(node, "N8N055g", (*place, "value"), index=index, row=row)
 
 
-def has_bare_workflow(node: Node, parameters: Mapping[str, Json]) -> bool:
-    """Return whether a called workflow is a text where the version reads an object."""
-    value = parameters.get("workflowId")
-    return _reads_locator(node, parameters) and isinstance(value, str) and bool(value) and not value.startswith("=")
-
-
 def _reads_locator(node: Node, parameters: Mapping[str, Json]) -> bool:
     since = _WORKFLOW_LOCATORS.get(node.type)
     return since is not None and (node.version or since) >= since and parameters.get("source", "database") == "database"

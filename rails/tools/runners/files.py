@@ -24,7 +24,7 @@ from rails.core import limits
 from rails.core.builtin_tools import LIST_FILES, OUTLINE, READ_FILE, SEARCH_FILES
 from rails.core.errors import Refusal
 from rails.core.globs import glob_match
-from rails.core.paths import HIDDEN_FOLDERS, WorkspacePath, hidden, parse_path, why_hidden
+from rails.core.paths import HIDDEN_FOLDERS, WorkspacePath, exact_path, hidden, path_in, why_hidden
 from rails.core.restrictions import Restrictions
 from rails.core.text import Decoded, counted, decode_text, one_line, sha256, why_not_text, with_unseen_escaped
 from rails.core.tool_request import Json, ToolRequest, ToolResult
@@ -85,7 +85,7 @@ def _view_of(project: Path, keeps_back: Callable[[str], str] | None) -> AgentVie
 
 
 def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
-    path = _path(parameters["file_path"])
+    path = _shown(path_in(view.project, parameters["file_path"]))
     if why := view.keeps_back(str(path)):
         raise _Unreadable(f"{path} is not shown to agents: {why}. Do without it.")
     data = _read(view.project, path)
@@ -171,7 +171,7 @@ def _outline(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     walk = _Walk()
     lines = list[str]()
     read = 0
-    for entry in walk.files(view, _start(_string(parameters, "path"))):
+    for entry in walk.files(view, _start(parameters, view)):
         if entry.size > _SEARCHED_BYTES - read or not language_of(entry.path):
             continue
         read += entry.size
@@ -245,9 +245,9 @@ def _folders(entries: Sequence[_Entry], depth: int) -> Iterator[str]:
 def _list_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     pattern = _string(parameters, "pattern")
     walk = _Walk()
-    found: list[str] = []
+    found = list[str]()
     total = 0
-    for entry in walk.files(view, _start(_string(parameters, "path")), pattern):
+    for entry in walk.files(view, _start(parameters, view), pattern):
         total += 1
         if len(found) < _LISTED:
             found.append(f"{entry.path}  ({entry.size} bytes)")
@@ -263,9 +263,9 @@ def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult
         ) from None
     glob = _string(parameters, "glob")
     walk = _Walk()
-    found: list[str] = []
+    found = list[str]()
     total = budget = 0
-    for entry in walk.files(view, _start(_string(parameters, "path")), glob):
+    for entry in walk.files(view, _start(parameters, view), glob):
         budget += entry.size
         if budget > _SEARCHED_BYTES:
             walk.stopped = f"stopped after {_SEARCHED_BYTES // 1_000_000} MB; name a path or a glob"
@@ -379,8 +379,7 @@ class _Walk:
         return [f"({'; '.join(said)})"] if said else []
 
 
-def _path(raw: Json) -> WorkspacePath:
-    path = parse_path(raw)
+def _shown(path: WorkspacePath | Refusal) -> WorkspacePath:
     if isinstance(path, Refusal):
         raise _Unreadable(str(path))
     if why := why_hidden(path):
@@ -388,10 +387,9 @@ def _path(raw: Json) -> WorkspacePath:
     return path
 
 
-def _start(raw: str) -> str:
-    plain = raw.strip()
-    trimmed = raw if plain.startswith("/") and plain != "/" else plain.strip("/")
-    return "" if trimmed in ("", ".") else str(_path(trimmed))
+def _start(parameters: Mapping[str, Json], view: AgentView) -> str:
+    trimmed = _string(parameters, "path").strip().rstrip("/")
+    return "" if trimmed in ("", ".") else str(_shown(path_in(view.project, trimmed)))
 
 
 def _open_folders(project: Path, parts: list[str]) -> int:
@@ -448,7 +446,7 @@ def _reason(shown: str, error: OSError) -> str:
 
 
 def _text(project: Path, entry: _Entry) -> str:
-    return _text_of(_read(project, _path(entry.path)), entry.path).text
+    return _text_of(_read(project, _shown(exact_path(entry.path))), entry.path).text
 
 
 def _text_of(data: bytes, shown: str) -> Decoded:
