@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import asdict, replace
 
 from rails.core import paths
 from rails.core.changes import ChangeSet
@@ -130,7 +130,7 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
     folders = tuple(filter(_is_allowed, found.folders))
     held = tuple(file for file in found.held if _is_allowed(file.path))
     sound = replace(found, folders=folders, held=held)
-    return Checkpoint(*astuple(sound), title=title, at=at, commit=commit)
+    return Checkpoint(**asdict(sound), title=title, at=at, commit=commit)
 
 
 def _is_allowed(raw: str) -> bool:

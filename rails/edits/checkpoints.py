@@ -20,7 +20,7 @@ from rails.edits.apply import sole_writer, write_held
 from rails.edits.checkpoint_commits import Checkpoint, CheckpointKind, StepFacts
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.journal import Entry
-from rails.edits.merge import Merged, merge3
+from rails.edits.merge import merge3
 from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 
 
@@ -178,7 +178,7 @@ def _merged(base: bytes | None, now: bytes | None, wanted: bytes | None) -> byte
     if base is None or now is None or wanted is None:
         return None
     found = merge3(base + b"\n", now + b"\n", wanted + b"\n")
-    return found.data[:-1] if isinstance(found, Merged) else None
+    return found[:-1] if isinstance(found, bytes) else None
 
 
 #: How the title of a step begins that is all about one file; the store may shorten the path after it.

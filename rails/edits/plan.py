@@ -41,7 +41,7 @@ from rails.edits.file_draft import Draft
 from rails.edits.placeholders import lost_lines
 from rails.edits.plan_result import EditError, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace
-from rails.edits.stale import KnownFiles, kept_note
+from rails.edits.stale import MERGED, KnownFiles
 
 if TYPE_CHECKING:
     from rails.edits.match import Miss
@@ -367,7 +367,7 @@ _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
 
 
 def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
-    return (*((kept_note(draft.merged),) if draft.merged else ()), *_losses(change))
+    return [MERGED, *_losses(change)] if draft.merged else _losses(change)
 
 
 def _losses(change: FileChange) -> Sequence[str]:
