@@ -96,13 +96,15 @@ class History(CheckpointStore):
 
     def undo_session(self, session: str) -> tuple[Undone, ...]:
         """Undo a session's steps, last first, until the first refusal."""
-        active = in_effect(self.steps(session), undone=False)
-        return tuple(self.undo(session, step.step) for step in reversed(active))
+        return self._whole(session, "undo")
 
     def redo_session(self, session: str) -> tuple[Undone, ...]:
         """Redo a session's undone steps until the first refusal."""
-        undone = in_effect(self.steps(session), undone=True)
-        return tuple(self.redo(session, step.step) for step in reversed(undone))
+        return self._whole(session, "redo")
+
+    def _whole(self, session: str, kind: CheckpointKind) -> tuple[Undone, ...]:
+        steps = in_effect(self.steps(session), undone=kind == "redo")
+        return tuple(self._go(session, step.step, kind) for step in reversed(steps))
 
     def _go(self, session: str | None, number: int | None, kind: CheckpointKind) -> Undone:
         with sole_writer(self.project, self.disk) as workspace:

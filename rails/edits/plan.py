@@ -60,7 +60,7 @@ def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | 
         left_out: list[EditResult] = []
         while True:
             planner = _Planner(project, workspace, known, restrictions)
-            failed = [part for part in rest if planner.fails(part) and part.parameters.get("partial") is True]
+            failed = [part for part in rest if not planner.take(part) and part.parameters.get("partial") is True]
             planned = planner.result()
             if not failed or len(failed) == len(rest):
                 return _with_left_out(planned, left_out)
@@ -113,15 +113,16 @@ class _Planner:
         self.occurrences = 0
         self.results: list[tuple[ToolRequest, EditResult]] = []
 
-    def fails(self, request: ToolRequest) -> bool:
-        before = len(self.refusals)
-        self.take(request)
-        return len(self.refusals) > before
-
     def results_of(self, requests: Sequence[ToolRequest]) -> list[EditResult]:
         return [one for request, one in self.results if request in requests and not one.success]
 
-    def take(self, request: ToolRequest) -> None:
+    def take(self, request: ToolRequest) -> bool:
+        """Take a request in. Return whether that could be done."""
+        before = len(self.refusals)
+        self._take(request)
+        return len(self.refusals) == before
+
+    def _take(self, request: ToolRequest) -> None:
         handler = _HANDLERS.get(request.tool_name)
         if handler is None:
             self.refuse(request, EditError("unknown_tool", f"{request.tool_name} is not an edit tool."), "")
