@@ -113,7 +113,7 @@ def say_moved(one: Undone, *, redo: bool, whole: bool = True) -> None:
     else:
         print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.")
     if one.merged:
-        print(one_line(f"Later changes in {', '.join(map(str, one.merged))} is kept.", 400))
+        print(one_line(f"Later changes in {', '.join(map(str, one.merged))} are kept.", 400))
     if one.unrecorded:
         print(f"The history could not be written; the next start of AI-Rails completes it: {one.unrecorded}")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import asdict, replace
 
 from rails.core import paths
 from rails.core.changes import ChangeSet
@@ -61,7 +61,7 @@ class StepFile(msgspec.Struct, frozen=True):
     kind: str
 
 
-class Record(msgspec.Struct, frozen=True):
+class StepRecord(msgspec.Struct, frozen=True):
     """The facts in a step's commit. ``folders``: made for the step, outer ones first. ``undoes``: 0 for none."""
 
     session: str
@@ -75,7 +75,7 @@ class Record(msgspec.Struct, frozen=True):
     v: int = 2
 
 
-class Checkpoint(Record, frozen=True):
+class Checkpoint(StepRecord, frozen=True):
     """One checkpoint. ``at`` is UTC, ISO 8601. ``last``: the latest record about it, an undo or redo."""
 
     title: str = ""
@@ -87,7 +87,7 @@ class Checkpoint(Record, frozen=True):
     @property
     def files(self) -> tuple[WorkspacePath, ...]:
         """Return the paths of its files."""
-        return tuple(WorkspacePath(file.path) for file in self.held)
+        return tuple(path for file in self.held if (path := _path(file.path)))
 
 
 def ref_name(session: str) -> str:
@@ -97,7 +97,7 @@ def ref_name(session: str) -> str:
     return "x-" + sha256(session.encode("utf-8", "surrogatepass"))
 
 
-def import_stream(record: Record, title: str, changes: ChangeSet, parent: str) -> bytes:
+def import_stream(record: StepRecord, title: str, changes: ChangeSet, parent: str) -> bytes:
     """Return a step's input of ``git fast-import``; truncated, it makes no commit."""
     message = f"{title or record.kind}\n\n{msgspec.json.encode(record).decode()}\n".encode("utf-8", "replace")
     out = [b"feature done\n", f"commit refs/rails/{ref_name(record.session)}\n".encode()]
@@ -123,19 +123,19 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
     seconds, _, body = rest.partition("\n")
     title, _, facts = body.partition("\n\n")
     try:
-        found = msgspec.json.decode(facts, type=Record)
+        found = msgspec.json.decode(facts, type=StepRecord)
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds)))
     except (OverflowError, ValueError):
         return None
-    folders = tuple(filter(_is_allowed, found.folders))
-    held = tuple(file for file in found.held if _is_allowed(file.path))
+    folders = tuple(filter(_path, found.folders))
+    held = tuple(file for file in found.held if _path(file.path))
     sound = replace(found, folders=folders, held=held)
-    return Checkpoint(*astuple(sound), title=title, at=at, commit=commit)
+    return Checkpoint(**asdict(sound), title=title, at=at, commit=commit)
 
 
-def _is_allowed(raw: str) -> bool:
+def _path(raw: str) -> WorkspacePath | None:
     path = paths.exact_path(raw)
-    return isinstance(path, WorkspacePath) and not paths.forbidden(path)
+    return path if isinstance(path, WorkspacePath) and str(path) == raw and not paths.forbidden(path) else None
 
 
 def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:

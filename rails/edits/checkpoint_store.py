@@ -15,14 +15,13 @@ from typing import Final
 from rails.core.atomic_file import replace_file
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import WorkspaceError
-from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.edits.checkpoint_commits import (
     FORMAT,
     Checkpoint,
-    Record,
     StepFacts,
     StepFile,
+    StepRecord,
     import_stream,
     in_order,
     parse_checkpoint,
@@ -58,7 +57,7 @@ class CheckpointStore:
         self.folder = project.absolute() / ".rails" / "history.git"
 
     def record(self, workspace: Workspace, journal: Journal, *, again: bool = False) -> int:
-        """Record the change set of a locked workspace. Return the step's number. Raises WorkspaceError, OSError.
+        """StepRecord the change set of a locked workspace. Return the step's number. Raises WorkspaceError, OSError.
 
         ``again``: it may be recorded already.
         """
@@ -79,10 +78,10 @@ class CheckpointStore:
             self._run(["repack", "-a", "-d", "-q"], keep=workspace.lock)
         return record.step
 
-    def _next(self, journal: Journal, facts: StepFacts) -> tuple[Record, str]:
+    def _next(self, journal: Journal, facts: StepFacts) -> tuple[StepRecord, str]:
         tips = self._tips()
         last = next((tip for tip in tips if tip.session == facts.session), None)
-        record = Record(
+        record = StepRecord(
             facts.session,
             last.step + 1 if last else 1,
             facts.kind,
@@ -123,10 +122,8 @@ class CheckpointStore:
         sides = [f"{step.commit}:{side}/{file.path}" for file in step.held for side in ("before", "after")]
         data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in sides).encode())
         blobs = read_objects(data, len(sides))
-        pairs = zip(step.held, blobs[::2], blobs[1::2], strict=True)
-        return ChangeSet(
-            tuple(FileChange(WorkspacePath(one.path), old, new, one.mode & 0o777) for one, old, new in pairs)
-        )
+        pairs = zip(step.files, step.held, blobs[::2], blobs[1::2], strict=True)
+        return ChangeSet(tuple(FileChange(path, old, new, one.mode & 0o777) for path, one, old, new in pairs))
 
     def _open(self, workspace: Workspace) -> None:
         state_folder(workspace)

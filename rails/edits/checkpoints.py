@@ -20,7 +20,7 @@ from rails.edits.apply import sole_writer, write_held
 from rails.edits.checkpoint_commits import Checkpoint, CheckpointKind, StepFacts
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.journal import Entry
-from rails.edits.merge import Merged, merge3
+from rails.edits.merge import merge3
 from rails.edits.safe_files import DISK, Disk, UnsafeFileError, Workspace
 
 
@@ -96,13 +96,15 @@ class History(CheckpointStore):
 
     def undo_session(self, session: str) -> tuple[Undone, ...]:
         """Undo a session's steps, last first, until the first refusal."""
-        active = in_effect(self.steps(session), undone=False)
-        return tuple(self.undo(session, step.step) for step in reversed(active))
+        return self._whole(session, "undo")
 
     def redo_session(self, session: str) -> tuple[Undone, ...]:
         """Redo a session's undone steps until the first refusal."""
-        undone = in_effect(self.steps(session), undone=True)
-        return tuple(self.redo(session, step.step) for step in reversed(undone))
+        return self._whole(session, "redo")
+
+    def _whole(self, session: str, kind: CheckpointKind) -> tuple[Undone, ...]:
+        steps = in_effect(self.steps(session), undone=kind == "redo")
+        return tuple(self._go(session, step.step, kind) for step in reversed(steps))
 
     def _go(self, session: str | None, number: int | None, kind: CheckpointKind) -> Undone:
         with sole_writer(self.project, self.disk) as workspace:
@@ -178,7 +180,7 @@ def _merged(base: bytes | None, now: bytes | None, wanted: bytes | None) -> byte
     if base is None or now is None or wanted is None:
         return None
     found = merge3(base + b"\n", now + b"\n", wanted + b"\n")
-    return found.data[:-1] if isinstance(found, Merged) else None
+    return found[:-1] if isinstance(found, bytes) else None
 
 
 #: How the title of a step begins that is all about one file; the store may shorten the path after it.

@@ -21,8 +21,8 @@ from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import read_file
 from rails.edits.checkpoints import History
+from rails.git import listing, revisions
 from rails.git.program import CLEAN, git_library, run_git
-from rails.git.revisions import repository, shared_folder
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
 
@@ -47,7 +47,7 @@ def commit_session(project: Path, session: str, title: str) -> Committed:
     repository = _Repository.around(project)
     repository.check_idle()
     names = [repository.name(change) for change in changes]
-    ignored = repository.ignored(names)
+    ignored = revisions.ignored(repository.top, names) - {*repository.listed()}
     kept = [(name, change) for name, change in zip(names, changes, strict=True) if name not in ignored]
     if not kept:
         raise WorkspaceError(f"Session {session} has no changes in effect that git would keep. Nothing was committed.")
@@ -63,7 +63,7 @@ def backup_branch(project: Path) -> str:
     Branch, index and files stay. Left out: ignored files, untracked ones with secrets or keys. Raises WorkspaceError.
     """
     repository = _Repository.around(project)
-    head = repository.head()
+    head = listing.commit_of(repository.top, "HEAD")
     tree = repository.tree(head, repository.all_entries())
     commit = head
     if not head or tree != repository.must(["rev-parse", f"{head}^{{tree}}"]).decode().strip():
@@ -95,10 +95,10 @@ class _Repository(Struct, frozen=True):
     @classmethod
     def around(cls, project: Path) -> _Repository:
         try:
-            top, folder = repository(project)
+            top, folder = revisions.repository(project)
         except UsageError as error:
             raise WorkspaceError(f"{project} is not in a git repository. Nothing was committed.") from error
-        return cls(top, folder, shared_folder(folder), project.resolve())
+        return cls(top, folder, revisions.shared_folder(folder), project.resolve())
 
     def check_idle(self) -> None:
         for name in _BUSY:
@@ -131,21 +131,11 @@ class _Repository(Struct, frozen=True):
             raise WorkspaceError(f"git {arguments[0]} failed in your repository. Nothing was committed.")
         return out
 
-    def ignored(self, names: Sequence[str]) -> set[str]:
-        status, out = self.git(["check-ignore", "-z", "--stdin"], os.fsencode("".join(f"{name}\0" for name in names)))
-        if status not in (0, 1):  # 1: none is ignored
-            raise WorkspaceError("git could not list what the project ignores. Nothing was committed.")
-        return {name for name in os.fsdecode(out).split("\0") if name}
-
-    def head(self) -> str:
-        status, out = self.git(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
-        return out.decode().strip() if status == 0 else ""
-
     def entries(self, kept: Sequence[tuple[str, FileChange]]) -> bytes:
         """Return index lines. Raises if others' changes would go in."""
-        head = self.head()
-        staged = self._listed(["ls-files", "-s", "-z"])
-        committed = self._listed(["ls-tree", "-r", "-z", head]) if head else {}
+        head = listing.commit_of(self.top, "HEAD")
+        staged = self.listed()
+        committed = self.listed(head) if head else {}
         lines = []
         for name, change in kept:
             if staged.get(name) != committed.get(name):
@@ -160,9 +150,12 @@ class _Repository(Struct, frozen=True):
             lines.append(f"{'100755' if change.mode & 0o111 else '100644'} {blob}\t{name}\0")
         return os.fsencode("".join(lines))
 
-    def _listed(self, arguments: Sequence[str]) -> dict[str, str]:
+    def listed(self, head: str = "") -> dict[str, str]:
+        """Return the objects of the index, or of a commit, by name."""
         found = {}
-        for line in os.fsdecode(self.must(arguments)).split("\0"):
+        for line in os.fsdecode(self.must(["ls-tree", "-r", "-z", head] if head else ["ls-files", "-s", "-z"])).split(
+            "\0"
+        ):
             facts, _, name = line.partition("\t")
             if name:
                 found[name] = next(word for word in facts.split() if len(word) >= 40)
@@ -194,7 +187,7 @@ class _Repository(Struct, frozen=True):
             return self.must(["write-tree"], index=index).decode().strip()
 
     def commit(self, entries: bytes, message: str) -> str:
-        head = self.head()
+        head = listing.commit_of(self.top, "HEAD")
         tree = self.tree(head, entries)
         commit = self.commit_tree(tree, head, message)
         self.must(["update-index", "-z", "--index-info"], entries)
@@ -218,7 +211,7 @@ class _Repository(Struct, frozen=True):
 
     def all_entries(self) -> bytes:
         """No filters run."""
-        tracked = self._listed(["ls-files", "-s", "-z"])
+        tracked = self.listed()
         others = os.fsdecode(self.must(["ls-files", "-o", "--exclude-standard", "-z"]))
         lines = []
         wanted = []

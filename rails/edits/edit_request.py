@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.core.lazy_pattern import lazy
@@ -29,15 +29,15 @@ class EditRequest(Struct, frozen=True):
     ``whole_lines``: ``old`` is lines, as in a patch. ``below``: lines, in order, above the place.
     """
 
-    old: str
-    new: str
+    old: str = field(default="", name="old_string")
+    new: str = field(default="", name="new_string")
     replace_all: bool = False
     occurrence: int | None = None
     near_line: int | None = None
     expected_count: int | None = None
     handle: str = ""
     ignore_case: bool = False
-    regex: bool = False
+    regex: bool = field(default=False, name="use_regex")
     validate_after: str = ""
     keep_placeholder: bool = False
     whole_lines: bool = False

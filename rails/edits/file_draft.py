@@ -34,7 +34,7 @@ class Draft:
     def __init__(self, path: WorkspacePath, found: Snapshot | None, known: KnownFiles | None = None) -> None:
         self.path = path
         self.found = found
-        self.merged: tuple[tuple[int, int], ...] = ()  # somebody's lines that a merge kept; known once finished
+        self.merged = False  # whether somebody's lines were kept; known once finished
         self._known = known or KnownFiles()
         self._base: bytes | None = None  # what the agent read, where its requests are about that and not about now
         self.mode = _NEW_MODE if found is None else found.mode
@@ -251,10 +251,9 @@ class Draft:
     def _merge(self) -> None:
         """Merge with the changes made since. Raises Problem where they meet."""
         if self._base is not None and self.before is not None and self._data is not None:
-            found = put_together(self._base, self.before, self._data)
+            self._data = put_together(self._base, self.before, self._data)
             self._base = None
-            self._data = found.data
-            self.merged = found.kept
+            self.merged = True
 
     def _changed_note(self, base: str) -> Sequence[str]:
         seen = self._known.seen.get(str(self.path), "")

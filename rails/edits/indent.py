@@ -20,36 +20,31 @@ _USUAL = frozenset({"\t", "  ", "    ", "        "})
 class IndentMap(Struct, frozen=True):
     """Search indentation to file indentation, and the step of each for unseen depths.
 
-    ``shifted``: moved sideways as a whole. ``bare``: what only the first line lacks. ``file_blanks``: the file's
-    characters. ``slips``: wrongly copied indentation to the file's. ``spelled``: depths in a file with tabs and spaces.
+    ``shifted``: moved sideways as a whole. ``file_blanks``: the file's characters. ``slips``: wrongly copied
+    indentation to the file's. ``spelled``: depths in a file with tabs and spaces.
     """
 
     known: dict[str, str]
     search_unit: str
     file_unit: str
     shifted: bool
-    bare: str | None = None
     file_blanks: str = " \t"
     slips: tuple[str, str] = ("", "")
     spelled: frozenset[str] = frozenset()
 
-    def translate(self, blanks: str, *, first: bool = False) -> str | None:
-        """Return the file's indentation for ``blanks`` (``first``: of the first line), or None if uncertain."""
+    def translate(self, blanks: str) -> str | None:
+        """Return the file's indentation for ``blanks``, or None if uncertain."""
         slipped, meant = self.slips
         if slipped != meant and blanks == slipped:
             return meant if blanks and blanks not in self.known else None  # the slip once more, or that depth itself?
         even = bool(self.spelled) and self._is_even()
-        there = blanks if even else self._translated(blanks, first=first)
+        there = blanks if even else self._translated(blanks)
         if blanks in self.known or there is None or not (even or (self.spelled and len(set(there)) > 1)):
             return self.known.get(blanks, there)
         same = {one for one in self.spelled if _width(one) == _width(there)}
         return same.pop() if len(same) == 1 else None
 
-    def _translated(self, blanks: str, *, first: bool) -> str | None:
-        if first and not blanks and self.bare is not None:
-            return self.bare
-        if self.bare is not None and not blanks.startswith((self.bare, *self.known)):
-            return None  # as deep as the first line, or where it stands?
+    def _translated(self, blanks: str) -> str | None:
         if shorter := [known for known in self.known if blanks.startswith(known)]:
             base = max(shorter, key=len)
             deeper = self._convert(blanks[len(base) :])
@@ -64,12 +59,6 @@ class IndentMap(Struct, frozen=True):
     def _convert(self, blanks: str) -> str | None:
         if self.shifted and set(blanks) <= set(self.file_blanks):
             return blanks if self._is_level(blanks) else None
-        steps = self._steps()
-        if blanks in steps:
-            return steps[blanks]
-        scaled = {_scale(blanks, *step) for step in steps.items()}
-        if len(scaled) == 1 and (only := scaled.pop()) is not None:
-            return only
         if not self.search_unit or not self.file_unit:
             return self._by_depth(blanks)
         if self._is_even() and _width(self.search_unit) != _width(self.file_unit):
@@ -90,18 +79,6 @@ class IndentMap(Struct, frozen=True):
         units = {self.search_unit, self.file_unit}
         return len(units) > 1 and units <= _USUAL
 
-    def _steps(self) -> dict[str, str]:
-        ordered = sorted(self.known, key=_width)
-        steps: dict[str, str] = {}
-        unclear = set()
-        for low, high in pairwise(ordered):
-            step = high.removeprefix(low)
-            result = self.known[high].removeprefix(self.known[low])
-            nested = high.startswith(low) and self.known[high].startswith(self.known[low])
-            if nested and result and steps.setdefault(step, result) != result:
-                unclear.add(step)
-        return {step: result for step, result in steps.items() if step not in unclear}
-
     def _by_depth(self, blanks: str) -> str | None:
         """Return ``blanks`` at the one ratio of all depths, if that is a usual width."""
         levels = [(wanted, found) for wanted, found in self.known.items() if wanted and found]
@@ -112,27 +89,12 @@ class IndentMap(Struct, frozen=True):
         return scaled.pop() if len(scaled) == 1 else None
 
 
-def first_bare(search: Sequence[str], found: Sequence[str]) -> str | None:
-    """Return the first line's indentation in the file, if only that line lacks it."""
-    if not search[0].strip() or indent(search[0]) or not indent(found[0]):
-        return None
-    others = [
-        (indent(wanted), indent(line)) for wanted, line in zip(search[1:], found[1:], strict=True) if wanted.strip()
-    ]
-    if not others or any(wanted != line for wanted, line in others):
-        return None
-    return indent(found[0])
-
-
 def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     """Return search indentation to file indentation, or None for another structure.
 
     That is where one means two in the file, or deeper is shallower there.
     """
     known: dict[str, str] = {}
-    if first_bare(search, found) is not None:
-        search = search[1:]
-        found = found[1:]
     for wanted, line in zip(search, found, strict=True):
         if wanted.strip() and known.setdefault(indent(wanted), indent(line)) != indent(line):
             return None
@@ -142,37 +104,12 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     return known
 
 
-def is_same_structure(search: Sequence[str], found: Sequence[str]) -> bool:
-    """Return whether the structures match, but for one slipped line."""
-    return pairs(search, found) is not None or slipped(search, found) is not None
-
-
-def slipped(search: Sequence[str], found: Sequence[str]) -> int | None:
-    """Return the one line that differs in structure, if deeper than one that opens nothing: a slip."""
-    differ = _differing(search, found)
-    if len(differ) != 1 or len(search) < 3:
-        return None
-    at = differ[0]
-    full = [n for n, line in enumerate(search) if line.strip()]
-    if at in (full[0], full[-1]):
-        return None
-    near = full[full.index(at) - 1 : full.index(at) + 2]
-    return at if _has_odd_step(search, near) and not _has_odd_step(found, near) else None
-
-
-def _has_odd_step(lines: Sequence[str], at: Sequence[int]) -> bool:
-    return any(
-        _width(indent(lines[low])) < _width(indent(lines[high])) and not lines[low].rstrip().endswith(OPENERS)
-        for low, high in pairwise(at)
-    )
-
-
 def _differing(search: Sequence[str], found: Sequence[str]) -> list[int]:
     return [n for n, (a, b) in enumerate(zip(search, found, strict=True)) if a.strip() and indent(a) != indent(b)]
 
 
-def _explained(known: dict[str, str] | None, *units: str) -> bool:
-    return known is not None and (_is_shift(known) or _is_scale(known, *units))
+def _explained(known: dict[str, str], *units: str) -> bool:
+    return _is_shift(known) or _is_scale(known, *units)
 
 
 def learn_indent(
@@ -183,20 +120,20 @@ def learn_indent(
     ``request`` (old and new) and ``file`` (lines around) show how wide a level is.
     """
     known = pairs(search, found)
+    if known is None:
+        return None
     units = (unit(request, search), unit(file, file))
     blanks = "".join({char for line in file for char in indent(line)}) or " \t"
     differ = _differing(search, found)
-    if len(differ) == 1 and len(search) > 2 and first_bare(search, found) is None and not _explained(known, *units):
-        if known is None and slipped(search, found) is None:
-            return None
+    if len(differ) == 1 and len(search) > 2 and not _explained(known, *units):
         same = {indent(line): indent(line) for line in found if line.strip()}
         return IndentMap(
             same, "", "", shifted=True, file_blanks=blanks, slips=(indent(search[differ[0]]), indent(found[differ[0]]))
         )
-    if known is None:
-        return None
+    if known.get("") and list(known.values()).count(known[""]) > 1:
+        return None  # only the first line lacks its indentation: a new one may be as deep, or at the left
     if all(wanted == found for wanted, found in known.items()):
-        return IndentMap(known, "", "", shifted=True, bare=first_bare(search, found), file_blanks=blanks)
+        return IndentMap(known, "", "", shifted=True, file_blanks=blanks)
     shifted = _is_shift(known) and not _is_scale(known, *units)
     spelled = frozenset(indent(line) for line in file if line.strip()) if len(set(blanks)) > 1 else frozenset()
     return IndentMap(known, *units, shifted, file_blanks=blanks, spelled=spelled)

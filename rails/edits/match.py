@@ -27,7 +27,6 @@ from rails.edits.strategies import PLACES, FoundPlaces, LinePlaces, TextPlaces, 
 from rails.edits.text_view import View, apart, flatten, line_places, text_places
 
 _TELLING: Final = 8  # characters of a new text that, found inside a line, is taken as "done already"
-_MANY: Final = 50  # places from which on an index of lines is worth making
 _LISTED: Final = 5  # ambiguous places that are listed
 
 
@@ -124,7 +123,6 @@ def _by_pattern(view: View, wanted: EditRequest) -> Match | Miss:
         return chosen
     spans = []
     meant = set(chosen)
-    _ = view.starts
     for start, end, text in found:
         if start in meant:
             first = view.line_of(start)
@@ -143,8 +141,6 @@ def _settle(view: View, wanted: EditRequest, found: FoundPlaces) -> Match | Miss
     if isinstance(chosen, Miss):
         return chosen
     spans = []
-    if len(chosen) > _MANY:
-        _ = view.starts
     for place in chosen:
         span = replacement_at(view, found, place)
         if span is None:

@@ -15,16 +15,6 @@ from msgspec import Struct
 from rails.core.diff import line_diff
 
 
-class Merged(Struct, frozen=True):
-    """``kept``: the (first, last) lines of ``ours``, from 1, that differ from the base.
-
-    Where ours only lacks lines, ``last`` is ``first`` - 1.
-    """
-
-    data: bytes
-    kept: tuple[tuple[int, int], ...]
-
-
 class Conflict(Struct, frozen=True):
     """Both sides changed lines ``first_line`` to ``last_line`` of ours, from 1."""
 
@@ -32,17 +22,14 @@ class Conflict(Struct, frozen=True):
     last_line: int
 
 
-def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflict:
+def merge3(base: bytes, ours: bytes, theirs: bytes) -> bytes | Conflict:
     """Return ``ours`` with the changes of ``theirs``, or the first conflict."""
     sides = tuple(_lines(data) for data in (base, ours, theirs))
     cuts = [*_anchors(*sides), tuple(len(lines) for lines in sides)]
     out: list[bytes] = []
-    kept: list[tuple[int, int]] = []
     at = (0, 0, 0)
     for cut in cuts:
         old, our, their = [lines[start:end] for lines, start, end in zip(sides, at, cut, strict=True)]
-        if our != old:
-            kept.append(_changed(old, our, at[1]))
         if their == old:
             out += our
         elif our in (old, their):
@@ -53,7 +40,7 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflict:
             return Conflict(at[1] + 1, max(at[1] + 1, cut[1]))
         out += sides[0][cut[0] : cut[0] + 1]  # the same line in all three, none at the end
         at = tuple(place + 1 for place in cut)  # type: ignore[assignment]
-    return Merged(b"".join(out), tuple(kept))
+    return b"".join(out)
 
 
 def _lines(data: bytes) -> list[bytes]:
@@ -81,12 +68,6 @@ def _extent(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[int, int]:
 def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     shortest = min(len(one), len(other))
     return next((n for n in range(shortest) if one[n] != other[n]), shortest)
-
-
-def _changed(old: Sequence[bytes], our: Sequence[bytes], start: int) -> tuple[int, int]:
-    head = _alike(old, our)
-    tail = min(_alike(old[::-1], our[::-1]), min(len(old), len(our)) - head)
-    return start + head + 1, start + len(our) - tail
 
 
 def _anchors(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[tuple[int, int, int]]:

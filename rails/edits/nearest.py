@@ -66,15 +66,13 @@ def nearest_places(view: View, old: str, new: str) -> tuple[Candidate, ...]:
 
 
 def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    index: dict[str, list[int]] = defaultdict(list)
-    keys = {without_spaces(line) for line in wanted} - {""}
+    index = defaultdict(list)
     for number, line in enumerate(lines):
-        if (key := without_spaces(line)) in keys and len(index[key]) <= _COMMON:
-            index[key].append(number)
+        index[without_spaces(line)].append(number)
     votes: Counter[int] = Counter()
     for offset, line in enumerate(wanted):
         found = index.get(without_spaces(line), [])
-        if len(found) <= _COMMON:
+        if line.strip() and len(found) <= _COMMON:
             votes.update(max(0, number - offset) for number in found)
     return [start for start, _ in votes.most_common(2 * _SHOWN)]
 

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from rails.core import limits, paths
@@ -41,7 +42,7 @@ from rails.edits.file_draft import Draft
 from rails.edits.placeholders import lost_lines
 from rails.edits.plan_result import EditError, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace
-from rails.edits.stale import KnownFiles, kept_note
+from rails.edits.stale import MERGED, KnownFiles
 
 if TYPE_CHECKING:
     from rails.edits.match import Miss
@@ -59,7 +60,7 @@ def plan(requests: Sequence[ToolRequest], project: Path, *, known: KnownFiles | 
         left_out: list[EditResult] = []
         while True:
             planner = _Planner(project, workspace, known, restrictions)
-            failed = [part for part in rest if planner.fails(part) and part.parameters.get("partial") is True]
+            failed = [part for part in rest if not planner.take(part) and part.parameters.get("partial") is True]
             planned = planner.result()
             if not failed or len(failed) == len(rest):
                 return _with_left_out(planned, left_out)
@@ -84,6 +85,17 @@ def _with_left_out(planned: Plan, left_out: Sequence[EditResult]) -> Plan:
     return replace(planned, notes=(*planned.notes, *notes), edits=(*planned.edits, *left_out)) if left_out else planned
 
 
+class _Given(Struct, frozen=True):
+    base_hash: str = ""
+    content: str = ""
+    create_only: bool = False
+    keep_placeholder: bool = False
+    line: int = 0
+    end_line: int | None = None
+    text: str = ""
+    old_content: str | None = None
+
+
 class _Planner:
     def __init__(
         self, project: Path, workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions
@@ -101,15 +113,16 @@ class _Planner:
         self.occurrences = 0
         self.results: list[tuple[ToolRequest, EditResult]] = []
 
-    def fails(self, request: ToolRequest) -> bool:
-        before = len(self.refusals)
-        self.take(request)
-        return len(self.refusals) > before
-
     def results_of(self, requests: Sequence[ToolRequest]) -> list[EditResult]:
         return [one for request, one in self.results if request in requests and not one.success]
 
-    def take(self, request: ToolRequest) -> None:
+    def take(self, request: ToolRequest) -> bool:
+        """Take a request in. Return whether that could be done."""
+        before = len(self.refusals)
+        self._take(request)
+        return len(self.refusals) == before
+
+    def _take(self, request: ToolRequest) -> None:
         handler = _HANDLERS.get(request.tool_name)
         if handler is None:
             self.refuse(request, EditError("unknown_tool", f"{request.tool_name} is not an edit tool."), "")
@@ -239,16 +252,15 @@ class _Planner:
     # -- one method per tool ----------------------------------------------------------------------
 
     def write_file(self, request: ToolRequest) -> None:
-        p = request.parameters
-        content = _text(p.get("content"))
-        base = _text(p.get("base_hash"))
-        only = p.get("create_only") is True
-        keep = p.get("keep_placeholder") is True
-        self._on_file(request, lambda draft: draft.write(content, base, create_only=only, keep=keep))
+        p = convert(request.parameters, _Given)
+        self._on_file(
+            request,
+            lambda draft: draft.write(p.content, p.base_hash, create_only=p.create_only, keep=p.keep_placeholder),
+        )
 
     def edit_file(self, request: ToolRequest) -> None:
         p = request.parameters
-        wanted = _wanted(p)
+        wanted = convert(p, EditRequest)
         if request.raw is not None and request.raw.dialect in PATCHES:
             wanted = replace(wanted, whole_lines=True, below=request.raw.below)
         self.edit(request, p.get("file_path"), wanted, p.get("base_hash"))
@@ -261,7 +273,7 @@ class _Planner:
                     draft.chain()
             path = item.get("file_path")
             base = item.get("base_hash")
-            self._noted(request, path, partial(self.edit, request, path, _wanted(item), base))
+            self._noted(request, path, partial(self.edit, request, path, convert(item, EditRequest), base))
 
     def file_editor(self, request: ToolRequest) -> None:
         from rails.edits import file_editor  # which few answers need
@@ -294,19 +306,14 @@ class _Planner:
         return draft.put_back(changes[0])
 
     def insert_lines(self, request: ToolRequest) -> None:
-        p = request.parameters
-        line = _number(p.get("line")) or 0
-        end = _number(p.get("end_line"))
-        text = _text(p.get("text"))
-        base = _text(p.get("base_hash"))
-        keep = p.get("keep_placeholder") is True
-        self._on_file(request, lambda draft: draft.insert(line, end, text, base, keep=keep))
+        p = convert(request.parameters, _Given)
+        self._on_file(
+            request, lambda draft: draft.insert(p.line, p.end_line, p.text, p.base_hash, keep=p.keep_placeholder)
+        )
 
     def delete_file(self, request: ToolRequest) -> None:
-        base = _text(request.parameters.get("base_hash"))
-        content = request.parameters.get("old_content")
-        wanted = content if isinstance(content, str) else None
-        self._on_file(request, lambda draft: draft.delete(base, wanted))
+        p = convert(request.parameters, _Given)
+        self._on_file(request, lambda draft: draft.delete(p.base_hash, p.old_content))
 
     def move_file(self, request: ToolRequest) -> None:
         source = self.draft(request, request.parameters.get("file_path"))
@@ -367,7 +374,7 @@ _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
 
 
 def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
-    return (*((kept_note(draft.merged),) if draft.merged else ()), *_losses(change))
+    return [MERGED, *_losses(change)] if draft.merged else _losses(change)
 
 
 def _losses(change: FileChange) -> Sequence[str]:
@@ -381,14 +388,6 @@ def _losses(change: FileChange) -> Sequence[str]:
     old, new = (data.decode("utf-8", "replace") for data in (change.before, change.after))
     lost = lost_lines(old, new)
     return (f"it loses {lost[0]} of its {lost[1]} lines",) if lost else ()
-
-
-def _wanted(p: Mapping[str, Json]) -> EditRequest:
-    old, new, handle, after = (_text(p.get(key)) for key in ("old_string", "new_string", "handle", "validate_after"))
-    nth, near, count = (_number(p.get(key)) for key in ("occurrence", "near_line", "expected_count"))
-    flags = ("replace_all", "ignore_case", "use_regex", "keep_placeholder")
-    every, any_case, regex, keep = (p.get(key) is True for key in flags)
-    return EditRequest(old, new, every, nth, near, count, handle, any_case, regex, after, keep)
 
 
 def _text(value: Json) -> str:

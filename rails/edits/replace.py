@@ -61,7 +61,7 @@ def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
     old = found.old.split("\n")
     new = found.new.split("\n")
     real = [(text, view.real_line(index + n)[1]) for n, text in enumerate(old)]
-    return _weave(real, old, new, lambda line, _: line, view.eol)
+    return _weave(real, old, new, str, view.eol)
 
 
 def _block_span(view: View, found: LinePlaces, start: int) -> Replacement | None:
@@ -84,15 +84,15 @@ class _UnclearError(Exception):
     """A new line has an indentation that the map does not cover."""
 
 
-def _translator(view: View, found: LinePlaces, start: int) -> Callable[[str, bool], str]:
+def _translator(view: View, found: LinePlaces, start: int) -> Callable[[str], str]:
     known = map_at(view, start, found)
     shown = all(line.startswith(" ") for line in found.old if line.strip())  # as the context of a diff is
 
-    def translate(line: str, first: bool) -> str:
+    def translate(line: str) -> str:
         if not line.strip():
             return ""
         blanks = indent(line)
-        there = known.translate(blanks, first=first) if known else None
+        there = known.translate(blanks) if known else None
         if there is None or (shown and line.startswith("+")):
             raise _UnclearError
         return there + line[len(blanks) :]
@@ -104,7 +104,7 @@ def _weave(
     real: Sequence[tuple[str, str]],
     old: Sequence[str],
     new: Sequence[str],
-    translate: Callable[[str, bool], str],
+    translate: Callable[[str], str],
     eol: str,
 ) -> str:
     out: list[tuple[str, str]] = []
@@ -114,7 +114,7 @@ def _weave(
         else:
             last = min(max(i1, i2 - 1), len(real) - 1)
             ends = (real[min(i1 + n, last)][1] or real[max(0, last - 1)][1] or eol for n in range(j2 - j1))
-            out.extend(zip((translate(new[j], j == 0) for j in range(j1, j2)), ends, strict=True))
+            out.extend(zip((translate(line) for line in new[j1:j2]), ends, strict=True))
     return "".join(line + (end or eol) for line, end in out[:-1]) + out[-1][0]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -12,11 +12,7 @@ from rails.edits.edit_request import EditRequest
 from rails.edits.plan_result import EditError
 from rails.edits.text_view import View
 
-if TYPE_CHECKING:
-    from rails.edits.merge import Merged
-
 _LINES: Final = 12  # lines of a changed file that a refusal quotes
-_PLACES: Final = 5  # of somebody's changes that a note names
 
 
 class KnownFiles(Struct, frozen=True):
@@ -37,12 +33,12 @@ def can_merge(data: bytes) -> bool:
     return coded is not None and not coded.encoding.startswith(("utf-16", "utf-32"))
 
 
-def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def put_together(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """Merge the file (``ours``) with the agent's changes (``theirs``). Raises Problem where they meet."""
-    from rails.edits.merge import Merged, merge3
+    from rails.edits.merge import merge3
 
     found = merge3(base, ours, theirs)
-    if isinstance(found, Merged):
+    if isinstance(found, bytes):
         return found
     raise EditError(
         "stale",
@@ -53,11 +49,7 @@ def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     )
 
 
-def kept_note(kept: Sequence[tuple[int, int]]) -> str:
-    """Return a note on somebody's lines that a merge kept."""
-    places = ", ".join(f"{first}–{last}" if last >= first else f"before {first}" for first, last in kept[:_PLACES])
-    more = f" and {len(kept) - _PLACES} more" if len(kept) > _PLACES else ""
-    return f"merged: somebody changed the file since it was read; their lines ({places}{more}) were kept"
+MERGED: Final = "merged: somebody changed the file since it was read; their lines were kept"
 
 
 def as_it_is_now(data: bytes, wanted: EditRequest) -> str:

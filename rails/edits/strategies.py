@@ -157,7 +157,7 @@ def _mapped_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int
     return [
         start
         for number, start in enumerate(at)
-        if number >= _MAPPED or indents.is_same_structure(block.old, view.lines[start : start + len(block.old)])
+        if number >= _MAPPED or indents.pairs(block.old, view.lines[start : start + len(block.old)])
     ]
 
 

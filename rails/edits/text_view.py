@@ -69,9 +69,7 @@ class View:
 
     def line_of(self, offset: int) -> int:
         """Return the 1-based line of a flat offset."""
-        if "starts" in self.__dict__:  # worth making only when many are asked
-            return bisect_right(self.starts, offset)
-        return self.flat.count("\n", 0, offset) + 1
+        return bisect_right(self.starts, offset)
 
     def real_line(self, index: int) -> tuple[str, str]:
         """Return real line ``index`` (from 0) and its ending ("" for the last)."""

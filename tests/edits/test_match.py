@@ -94,13 +94,6 @@ LADDER = {
     "5 blank lines stay blank": (5, "    a\n\n    b\n", "a\n\nb", "a\n\n\nb", "    a\n\n\n    b\n"),
     "5 one line, too deep": (5, "  a = 1\n", "      a = 1", "      a = 1\n      b = 2", "  a = 1\n  b = 2\n"),
     "5 list under its key": (5, "k:\n- a\n- b\n", "k:\n  - a\n  - b", "k:\n  - a\n  - c\n  - b", "k:\n- a\n- c\n- b\n"),
-    "5 first line bare, and trailing blanks": (
-        5,
-        "        a = 1 \n        b = 2\nc = 3\n",
-        "a = 1\n        b = 2\nc = 3",
-        "a = 1\n        if b:\n            b = 2\nelse_ = 4\nc = 3",
-        "        a = 1 \n        if b:\n            b = 2\nelse_ = 4\nc = 3\n",
-    ),
     "6 tokens": (6, "f(a, b)\ng( c )\n", "f(a,b)\ng(c)", "f(a,b)\nh(c)", "f(a, b)\nh(c)\n"),
     "6 and indentation": (6, "    f(a, b)\n    g()\n", "f(a,b)\ng()", "f(a,b)\nh()", "    f(a, b)\n    h()\n"),
     "7 blank borders": (7, "x\na\nb\ny\n", "\na\nb\n\n", "\na\nB\n\n", "x\na\nB\ny\n"),

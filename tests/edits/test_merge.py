@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rails.edits.merge import Conflict, Merged, merge3
+from rails.edits.merge import Conflict, merge3
 from tests.rows import walked
 
 BASE = b"a\nb\nc\nd\ne\n"
@@ -22,8 +22,8 @@ BASE = b"a\nb\nc\nd\ne\n"
 )
 def test_changes_in_different_places_are_both_kept(ours, theirs, result):
     merged = merge3(BASE, ours, theirs)
-    assert isinstance(merged, Merged)
-    assert merged.data == result
+    assert isinstance(merged, bytes)
+    assert merged == result
 
 
 @walked(
@@ -48,25 +48,18 @@ def test_repeated_lines_are_never_taken_for_each_other():
     base = b"x\n}\n\ny\n}\n\nz\n}\n"
     ours = b"x\n1\n}\n\ny\n}\n\nz\n}\n"
     theirs = b"x\n}\n\ny\n}\n\nz\n2\n}\n"
-    assert merge3(base, ours, theirs).data == b"x\n1\n}\n\ny\n}\n\nz\n2\n}\n"
+    assert merge3(base, ours, theirs) == b"x\n1\n}\n\ny\n}\n\nz\n2\n}\n"
     # nothing but repeated lines: where a side's change is, is not certain, so it is not guessed
     assert isinstance(merge3(b"}\n}\n}\n", b"}\n}\n", b"}\n}\n}\n}\n"), Conflict)
     assert isinstance(merge3(b"A\nB\nA\nB\n", b"A\nB\n", b"A\nB\nA\nQ\nB\n"), Conflict)
     assert isinstance(merge3(b"A\nB\nB\nB\nB\n", b"R\nA\nB\nB\nB\nB\nB\n", b"A\nB\nB\nB\nQ\nB\n"), Conflict)
 
 
-def test_the_lines_that_were_kept_are_named():
-    assert merge3(BASE, b"a\nB\nB2\nc\nd\ne\n", b"a\nb\nc\nd\nE\n").kept == ((2, 3),)
-    assert merge3(BASE, b"a\nc\nd\ne\n", b"a\nb\nc\nd\nE\n").kept == ((2, 1),)
-    assert merge3(BASE, b"1\n2\na\nb\nC\nd\ne\n", b"a\nb\nc\nd\nE\n").kept == ((1, 2), (5, 5))
-    assert merge3(b"}\n\nm\nz\n", b"}\n\n}\n\nm\nz\n", b"}\n\nm\nZ\n").kept == ((3, 4),)
-    both = [b"%b\n}\n\nm\n}\n\n%b\n" % sides for sides in ((b"x", b"z"), (b"y", b"z"), (b"x", b"Z"))]
-    assert merge3(*both).kept == ((1, 1),), "what repeats below it is none of it"
+def test_a_conflict_is_numbered_as_ours_is():
     assert merge3(BASE, b"a\nB\nc\nd\ne\n", b"a\nBB\nc\nd\ne\n") == Conflict(2, 2)
     assert merge3(BASE, b"a\nB\nB\nc\nd\ne\n", b"a\nBB\nc\nd\ne\n") == Conflict(2, 3)
     assert merge3(BASE, b"b\nc\nd\ne\n", b"A\nb\nc\nd\ne\n") == Conflict(1, 1), "where something is gone"
-    assert merge3(BASE, b"a\nb\nc\ne\n", b"a\nn\nb\nc\nD\ne\n") == Conflict(4, 4), "numbered as ours is"
-    assert merge3(b"a\nm\nx", b"a\nm\nx\n", b"A\nm\nx").kept == ((3, 3),)
+    assert merge3(BASE, b"a\nb\nc\ne\n", b"a\nn\nb\nc\nD\ne\n") == Conflict(4, 4)
 
 
 TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"\n", b"}\n", b"e\r\n"]), max_size=12)
@@ -78,15 +71,15 @@ def test_any_three_texts_give_a_conflict_or_a_merge_with_every_new_line_and_no_o
     base, ours, theirs = (b"".join(lines) + last for lines in (base, ours, theirs))
     merged = merge3(base, ours, theirs)
     swapped = merge3(base, theirs, ours)
-    assert isinstance(merged, Merged) == isinstance(swapped, Merged)
-    if isinstance(merged, Merged):
-        assert merged.data == swapped.data
-        lines = [set(data.split(b"\n")) for data in (base, ours, theirs, merged.data)]
+    assert isinstance(merged, bytes) == isinstance(swapped, bytes)
+    if isinstance(merged, bytes):
+        assert merged == swapped
+        lines = [set(data.split(b"\n")) for data in (base, ours, theirs, merged)]
         assert (lines[1] & lines[2]) <= lines[3] <= (lines[1] | lines[2])
         assert (lines[1] - lines[0]) | (lines[2] - lines[0]) <= lines[3]
-    assert merge3(base, ours, base).data == ours
-    assert merge3(base, base, theirs).data == theirs
-    assert merge3(base, ours, ours).data == ours
+    assert merge3(base, ours, base) == ours
+    assert merge3(base, base, theirs) == theirs
+    assert merge3(base, ours, ours) == ours
 
 
 @st.composite
@@ -108,8 +101,8 @@ def test_edits_with_a_line_between_them_are_both_there_byte_for_byte(edits, swap
     theirs = b"".join([*lines[:c], *second, *lines[d:]])
     both = b"".join([*lines[:a], *first, *lines[b:c], *second, *lines[d:]])
     merged = merge3(b"".join(lines), *((theirs, ours) if swap else (ours, theirs)))
-    if isinstance(merged, Merged):
-        assert merged.data == both
+    if isinstance(merged, bytes):
+        assert merged == both
     else:  # only where an edit repeats a line and so leaves none between the two that each text has once
         between = set(lines[b:c])
         assert not any(ours.count(line) == theirs.count(line) == 1 for line in between)

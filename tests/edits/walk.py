@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rails.core.errors import WorkspaceError
 from rails.edits.checkpoints import History
-from rails.edits.merge import Merged, merge3
+from rails.edits.merge import merge3
 
 from .helpers import change, step
 
@@ -161,8 +161,8 @@ class Walk:
             if None in datas:
                 return None, True, False
             merged = merge3(*datas)
-            if isinstance(merged, Merged):
-                wanted[name] = (merged.data, mode)
+            if isinstance(merged, bytes):
+                wanted[name] = (merged, mode)
             else:
                 certain = False
         return wanted, certain, exact
