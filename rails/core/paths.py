@@ -214,7 +214,7 @@ def exact_path(name: object) -> WorkspacePath | Refusal:
 
     A backslash, a colon, a tilde or a blank in it is what it is to this system.
     """
-    return parse_path(name, exact=os.name != "nt")
+    return parse_path(name, exact=True)
 
 
 def readings(raw: object) -> tuple[WorkspacePath | Refusal, ...]:

@@ -38,7 +38,7 @@ _STOPS: Final[tuple[tuple[str, StopReason, str], ...]] = (
     (r".*(malformed|tool_call|function_call)", "cut", BAD_CALL),
     (r".*pause", "pause_turn", "the model paused and wants to go on"),
     (r".*context", "max_tokens", "the answer was cut: the conversation fills the model's context"),
-    (r".*(max|length|limit)", "max_tokens", "the answer was cut at its limit of {limit} tokens"),
+    (r".*(max|length|limit)", "max_tokens", "the answer was cut at the limit of its tokens"),
     (
         r".*(filter|safety|refus|block|prohibit|recitation|spii|language|policy|sensitive)",
         "refusal",
@@ -116,8 +116,8 @@ class Reading:
     stop = words = ""
     _chars = 0
 
-    def __init__(self, sender: str, model: str, max_tokens: int) -> None:
-        self.sender, self.model, self.max_tokens = sender, model, max_tokens
+    def __init__(self, sender: str, model: str) -> None:
+        self.sender, self.model = sender, model
         self.slots: dict[Hashable, Slot] = {}
         self.counts: dict[str, Any] = {}
 
@@ -170,7 +170,7 @@ class Reading:
             if re.match(pattern, word):
                 said = one_line(self.words, 600)
                 own = f"{note}. {said}" if note == BAD_CALL else said
-                return stop, (own if said and note else note.format(limit=self.max_tokens))
+                return stop, (own if said and note else note)
         calls = [slot for slot in self.slots.values() if slot.kind == "call"]
         came = any(slot.text for slot in self.slots.values())
         if self.whole and came and all(call.is_whole for call in calls):

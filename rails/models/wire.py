@@ -108,7 +108,7 @@ class ServerModel(Model, Struct, frozen=True):
         begun = False
         try:
             body = self._request(system, messages, tools)
-            reading = self.READING(self.sender, self.name, self.max_tokens)
+            reading = self.READING(self.sender, self.name)
             for delta in self.server().answer(self.path(), body, self.ANSWER, reading):
                 begun = True
                 yield delta

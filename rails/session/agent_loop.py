@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rails.agents.prompt import first_message
 from rails.config.prices import Price
-from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
+from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
@@ -30,7 +30,7 @@ from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
 from rails.session.activity import Deeds
-from rails.session.answer_reader import read_whole
+from rails.session.answer_reader import native_ids, read_whole
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.compaction import LARGER, ModelWindow
@@ -216,7 +216,7 @@ class AgentLoop:
         self.messages = list(standing.messages)
         reply = Message("user", ())
         if answer := standing.pending:  # what of it was not carried out is not done any more
-            native = _native_ids(context, standing.turns, answer)
+            native = native_ids(answer, read_whole(context, standing.turns, answer, context.model.name))
             done = tuple(dict.fromkeys((standing.done or {}).values()))
             told = {request_id for outcome in done for request_id in outcome.ids}
             left = tuple(request_id for request_id in native if request_id not in told)
@@ -377,15 +377,13 @@ class AgentLoop:
     # -- escalation --------------------------------------------------------------------------------
 
     def _escalate(self, why: str) -> bool:
-        for rung in self._escalations_left():
-            if rung == "model":
-                stronger = self._agreed(why)
-                if stronger is None:
-                    return False
-                self.context = replace(self.context, model=stronger)
-            self._begin_afresh(rung, why)
-            return True
-        return False
+        rung = next(iter(self._escalations_left()), None)
+        stronger = self._agreed(why) if rung == "model" else self.context.model
+        if rung is None or stronger is None:
+            return False
+        self.context = replace(self.context, model=stronger)
+        self._begin_afresh(rung, why)
+        return True
 
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
         if self.rung == "human":
@@ -494,12 +492,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
         return carry_out(context, answer, found, resumed.messages, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
-    native = {} if isinstance(found, RequestResult) else found.native_ids
+    native = native_ids(answer, found)
     outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
     told = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
     return Turn(answer, outcomes, feedback.compose(answer, told, native))
-
-
-def _native_ids(context: TurnContext, turns: int, answer: ModelAnswer) -> Mapping[str, str]:
-    found = read_whole(context, turns, answer, context.model.name)
-    return {} if isinstance(found, RequestResult) else found.native_ids

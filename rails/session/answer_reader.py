@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -32,6 +32,13 @@ def read_whole(
     options = _options(context, number, written_by) | {"finish": answer.stop_reason, "calls": answer.message.calls}
     step = partial(parse, answer.message.text, context.registry.shapes(), **options)
     return attempted(context.publish, (), _DOING, step)
+
+
+def native_ids(answer: ModelAnswer, found: ParsedAnswer | RequestResult) -> Mapping[str, str]:
+    """Return the provider's call ids by request id: each call needs a result, also where no request was read."""
+    if isinstance(found, RequestResult):
+        return {call.id: call.id for call in answer.message.calls}
+    return found.native_ids
 
 
 def _options(context: TurnContext, number: int, model: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.agents.instructions import instructions_text
-from rails.agents.prompt import registry_for, system_prompt, tool_specs
+from rails.agents.prompt import Protocol, registry_for, system_prompt, tool_specs
 from rails.agents.protocols import OTHERWISE, ProtocolChoice, choose
 from rails.agents.template import PROTOCOLS, Agent, named
 from rails.approval.decision import Approver
@@ -92,8 +92,11 @@ class OpenSession(Struct, dict=True):
     def _note(self, record: Record) -> None:
         self.records.append(record)
 
-    def context(self, role: str) -> TurnContext:
-        """Return the context for turns of ``role``. Raises UsageError for an unknown or unaccepted agent."""
+    def context(self, role: str, asked: Protocol | None = None) -> TurnContext:
+        """Return the context for turns of ``role``. Raises UsageError for an unknown or unaccepted agent.
+
+        It is ``asked`` in this protocol, or in the one that fits its model.
+        """
         assert self.gate is not None, "the session is open"
         agent = named(self.agents, role)
         if not agent.trusted:
@@ -101,7 +104,7 @@ class OpenSession(Struct, dict=True):
 
             raise untrusted_agent_error(agent)
         model = self.model_for(agent.name)
-        protocol = choose_protocol(self.job, agent, model).protocol
+        protocol = asked or choose_protocol(self.job, agent, model).protocol
         instructions = self.log.masked(instructions_text(self.job.project, trust_of(self.job.project)))
         return TurnContext(
             project=self.job.project,
@@ -128,13 +131,8 @@ class OpenSession(Struct, dict=True):
 
     def asked_otherwise(self, context: TurnContext) -> TurnContext:
         """Return the agent's context in another protocol, after one failed."""
-        protocol = OTHERWISE[context.protocol]
-        system = context.system.replace(
-            system_prompt(context.agent, self.registry, context.protocol),
-            system_prompt(context.agent, self.registry, protocol),
-        )
-        tools = tool_specs(context.agent, self.registry, protocol)
-        return replace(context, protocol=protocol, system=system, tools=tools)
+        other = self.context(context.agent.name, OTHERWISE[context.protocol])
+        return replace(context, protocol=other.protocol, system=other.system, tools=other.tools)
 
     def _checked_time_left(self) -> float:
         self.check()

@@ -60,7 +60,7 @@ _FILES: Final = rf"`?{_NAME}`?(?:(?:,? and|,) `?{_NAME}`?)*"
 _FILE_CHANGE: Final = re.compile(
     rf"(?:\b(?:{_BY}) |^[ \t*-]*){_HOW}(?:{_VERBS}) "
     rf"(?:[^.\n]{{0,60}}?(?<!like)(?<!as) (?:in|into|to) )?(?:the |files? )*({_FILES})"
-    rf"|({_FILES}) (?:ha(?:s|ve) been|was|were|(?:is|are) now) {_HOW}(?:{_VERBS})\b",
+    rf"|({_FILES}) (?:ha(?:s|ve) been|was|were|(?:is|are) now) {_HOW}(?:{_VERBS})\b(?! (?:by|when|if)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 #: "Nothing has to change", "store.py handles tabs already", "no fix is needed", "I didn't touch it", "it cannot be

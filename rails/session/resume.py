@@ -10,7 +10,6 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rails.core import paths
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
 from rails.core.errors import UsageError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
@@ -31,13 +30,14 @@ from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent
 from rails.core.outcomes import is_good
 from rails.core.text import sha256
 from rails.core.tool_request import ToolResult
-from rails.edits.apply import read_file, recover
+from rails.edits.apply import recover
 from rails.log.reader import read_strict
 from rails.log.session_stats import worked
 from rails.log.writer import SessionLog
 from rails.session import feedback
 from rails.session.context_window import Measured, reduced
 from rails.session.feedback import RequestResult
+from rails.session.turn_context import content_of
 
 #: How an agent ended that a human may let try again, with a hint or an answer.
 AGAIN: Final = ("gave_up", "asked")
@@ -266,8 +266,7 @@ def hashes_of(project: Path) -> HashOf:
     """Return the reader of SHA-256s of ``project``'s files."""
 
     def hash_of(name: str) -> str | None:
-        path = paths.path_in(project, name)
-        data = read_file(project, path) if isinstance(path, paths.WorkspacePath) else None
+        data = content_of(project, name)
         return None if data is None else sha256(data)
 
     return hash_of

@@ -9,13 +9,14 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from rails.agents.monitor_rules.alert import alert
 from rails.agents.monitor_rules.rules import RULES
 from rails.agents.output import VERDICTS, json_of, verdict_of
 from rails.agents.template import Agent, named
 from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import FAULT, RailsError, UsageError
-from rails.core.events.session import AgentFinished, Handoff, HumanSteered, OverseerAlert, WorkflowEnd
+from rails.core.events.session import AgentFinished, Handoff, HumanSteered, WorkflowEnd
 from rails.core.outcomes import is_good, outcome_for
 from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import read_file
@@ -239,22 +240,15 @@ class Session(SessionState):
         return self._steered(steered), answer == "back"
 
     def _told(self, sender: Agent, receiver: str, file: str, wrong: str, mode: Enforcement) -> None:
-        last = self.records[-1]
-        self.publish(
-            OverseerAlert(
-                "WARNING",
-                receiver,
-                last.timestamp,
-                "Quality Issue",
-                f"What {receiver} is handed is not a result of {sender.name}.",
-                one_line(wrong, 200),
-                f"Read {self.handoffs.relative(file)}.",
-                last.seq,
-                "",
-                rule="input",
-                mode=mode,
-            )
+        made = alert(
+            self.records[-1],
+            "WARNING",
+            "Quality Issue",
+            description=f"What {receiver} is handed is not a result of {sender.name}.",
+            evidence=wrong,
+            recommendation=f"Read {self.handoffs.relative(file)}.",
         )
+        self.publish(replace(made, agent=receiver, rule="input", mode=mode))
 
     def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
         files = self.handoffs

@@ -71,10 +71,7 @@ def wishes_granted(
     own = {request.parameters.get("file_path") for request in requests}
     if not own.issuperset(names):
         files = ShownFiles(context, names)
-        files.publish()
-        left_out = [f"{name} is not shown: {why}." for name, why in files.left_out.items()]
-        told = "\n\n".join((*files.texts, *left_out))
-        return (*outcomes, RequestResult((), "result" if files.texts else "failed", told)), False
+        return (*outcomes, RequestResult((), "result" if files.texts else "failed", files.told())), False
     made = bool(requests) and all(outcome.ok for outcome in outcomes)
     only_edits = all(request.effect == "edit" for request in requests)
     has_to_say = bool(context.agent.headings or context.agent.schema)
@@ -109,13 +106,11 @@ def never_seen(context: TurnContext, requests: Sequence[ToolRequest]) -> tuple[s
 def shown_instead(context: TurnContext, ids: tuple[str, ...], paths: Sequence[str]) -> RequestResult:
     """Return the texts of such files as the outcome of requests that were not carried out."""
     files = ShownFiles(context, paths)
-    files.publish()
     words = (
         f"You sent the whole of {', '.join(paths)} without having seen it, so nothing was written. This is there now. "
         "Send the whole file again, with your change in it."
     )
-    left_out = [f"{name} is not shown: {why}." for name, why in files.left_out.items()]
-    return RequestResult(ids, "result" if files.texts else "edit", "\n\n".join((words, *files.texts, *left_out)))
+    return RequestResult(ids, "result" if files.texts else "edit", files.told(words))
 
 
 def task_files(context: TurnContext, task: str, named: Sequence[str], project_map: str) -> ShownFiles:
@@ -155,6 +150,12 @@ class ShownFiles:
             why = self._take(path) if isinstance(path, WorkspacePath) else "it is not a path in the project"
             if why:
                 self.left_out[name] = why
+
+    def told(self, *words: str) -> str:
+        """Publish the files; return them behind ``words``, and why others are not shown."""
+        self.publish()
+        left_out = (f"{name} is not shown: {why}." for name, why in self.left_out.items())
+        return "\n\n".join((*words, *self.texts, *left_out))
 
     def publish(self) -> None:
         """Log what was shown: the agent's knowledge of these files."""

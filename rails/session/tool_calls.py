@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -25,7 +26,7 @@ from rails.core.events.turn import (
     ToolRequestValidationFailed,
     ToolStatus,
 )
-from rails.core.paths import WorkspacePath, parse_path
+from rails.core.paths import WorkspacePath, path_in
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.log.actions import paths_of
 from rails.parsing.classify import NORMAL_STOPS
@@ -88,14 +89,15 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
         outcomes.append(_held_back(context, answer, found))
     if more := found.refusals[limits.BLOCKS_TOLD :]:
         outcomes.append(feedback.not_looked_at(tuple(one.request_id for one in more)))
-    return CheckedCalls(tuple(map(_with_plain_paths, requests)), tuple(outcomes))
+    plain = tuple(_with_plain_paths(context.project, request) for request in requests)
+    return CheckedCalls(plain, tuple(outcomes))
 
 
-def _with_plain_paths(request: ToolRequest) -> ToolRequest:
+def _with_plain_paths(project: Path, request: ToolRequest) -> ToolRequest:
     """Return an edit whose paths are written as all others are: "a.py" for "./a.py"."""
     if request.effect != "edit":
         return request
-    named = {name: parse_path(request.parameters.get(name)) for name in ("file_path", "new_path")}
+    named = {name: path_in(project, request.parameters.get(name)) for name in ("file_path", "new_path")}
     plain = {name: str(path) for name, path in named.items() if isinstance(path, WorkspacePath)}
     return replace(request, parameters={**request.parameters, **plain})
 

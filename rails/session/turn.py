@@ -14,20 +14,19 @@ from functools import partial
 
 from msgspec import Struct
 
-from rails.core.conversation import Message, ModelAnswer, TextDelta, TextPart, readable
-from rails.core.errors import ModelError
+from rails.core.conversation import Message, ModelAnswer, TextPart
 from rails.core.events.turn import LlmCall, LlmResponse
 from rails.core.tool_request import ToolRequest
 from rails.parsing.values import ParsedAnswer
 from rails.session import feedback
-from rails.session.answer_reader import AnswerReader
+from rails.session.answer_reader import AnswerReader, native_ids
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
 from rails.session.outcome import lacking_in
 from rails.session.proposal import propose_change, propose_last_fixes
 from rails.session.text_answers import wishes_granted, with_deletions
 from rails.session.tool_calls import validate_all
-from rails.session.turn_context import TurnContext, ms_since
+from rails.session.turn_context import TurnContext, ms_since, whole_answer
 
 
 class Turn(Struct, frozen=True):
@@ -61,7 +60,9 @@ def take_turn(context: TurnContext, number: int, messages: Sequence[Message], to
     started = time.monotonic()
     reader = AnswerReader(context, number)
     try:
-        answer = _listen(context, reader, messages)
+        answer = whole_answer(
+            context.model, context.system, messages, context.tools, context.time_left, heard=reader.feed
+        )
     except KeyboardInterrupt:
         if context.talks and reader.text.strip():
             answer = ModelAnswer(Message("assistant", (TextPart(reader.text),)), "cut", note=feedback.INTERRUPTED)
@@ -85,12 +86,12 @@ def carry_out(
 
     ``done`` holds an earlier run's results.
     """
+    native = native_ids(answer, found)
     if isinstance(found, RequestResult):
-        native = {call.id: call.id for call in answer.message.calls}
         return Turn(answer, (found,), _reply(context, answer, (found,), native))
     checked = attempted(context.publish, (), "your requests were checked", lambda: validate_all(context, answer, found))
     if isinstance(checked, RequestResult):
-        return Turn(answer, (checked,), _reply(context, answer, (checked,), found.native_ids))
+        return Turn(answer, (checked,), _reply(context, answer, (checked,), native))
     outcomes = (*checked.outcomes, *_carried_out(context, checked.requests, checked.outcomes, done or {}))
     outcomes, complete = wishes_granted(context, found.prose, checked.requests, outcomes)
     if not outcomes and answer.stop_reason not in feedback.CUT:
@@ -102,7 +103,7 @@ def carry_out(
             return Turn(answer, (), None)
         outcomes = (lacking,)
     outcomes = tuple(feedback.without_secrets(outcome, context.mask) for outcome in outcomes)
-    turn = Turn(answer, outcomes, _reply(context, answer, outcomes, found.native_ids), complete)
+    turn = Turn(answer, outcomes, _reply(context, answer, outcomes, native), complete)
     if turn.settled:
         _last_fixes(context)
     return turn
@@ -133,20 +134,6 @@ def _reply(
 ) -> Message:
     reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
     return reply if isinstance(reply, Message) else feedback.after_fault(reply, native)
-
-
-def _listen(context: TurnContext, reader: AnswerReader, messages: Sequence[Message]) -> ModelAnswer:
-    from rails.models.in_time import in_time
-
-    stream = context.model.stream(system=context.system, messages=messages, tools=context.tools)
-    for delta in in_time(stream, context.model.silence_s, context.time_left):
-        if not isinstance(delta, TextDelta):
-            try:
-                return readable(delta)
-            except ValueError as error:
-                raise ModelError(f"What came of the model is no answer ({error}). Nothing of it was run.") from error
-        reader.feed(delta.text)
-    raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
 
 
 def _change(context: TurnContext, edits: Sequence[ToolRequest], *, failed: bool) -> RequestResult:

@@ -17,7 +17,7 @@ from rails.agents.template import Agent
 from rails.approval.decision import Approver
 from rails.core import limits, paths
 from rails.core.builtin_tools import BUILTIN_TOOLS, WRITE_FILE
-from rails.core.conversation import Message, ModelAnswer, ToolSpec
+from rails.core.conversation import Message, ModelAnswer, TextDelta, ToolSpec, readable
 from rails.core.errors import ModelError, WorkspaceError
 from rails.core.events.base import Event
 from rails.core.text import sha256
@@ -118,11 +118,7 @@ class TurnContext(Struct, frozen=True):
 
     def content(self, name: str) -> bytes | None:
         """Return a file's bytes, or None."""
-        path = paths.path_in(self.project, name)
-        try:
-            return read_file(self.project, path) if isinstance(path, paths.WorkspacePath) else None
-        except (WorkspaceError, OSError):
-            return None
+        return content_of(self.project, name)
 
     def echo(self, request: ToolRequest) -> str:
         """Return a doubt where the agent had read the request in any form, or ""."""
@@ -149,15 +145,31 @@ def whole_answer(
     messages: Sequence[Message],
     tools: Sequence[ToolSpec],
     time_left: Callable[[], float],
+    *,
+    heard: Callable[[str], object] = lambda _: None,
 ) -> ModelAnswer:
-    """Return a model's answer to a side question. Raises ModelError and TimeUpError."""
+    """Return a model's answer; ``heard`` gets its text in pieces. Raises ModelError and TimeUpError."""
     from rails.models.in_time import in_time  # an answer that is applied asks no model
 
     stream = model.stream(system=system, messages=messages, tools=tools)
     for delta in in_time(stream, model.silence_s, time_left):
-        if isinstance(delta, ModelAnswer):
-            return delta
-    raise ModelError("the stream ended without an answer.")
+        if isinstance(delta, TextDelta):
+            heard(delta.text)
+            continue
+        try:
+            return readable(delta)
+        except ValueError as error:
+            raise ModelError(f"What came of the model is no answer ({error}). Nothing of it was run.") from error
+    raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
+
+
+def content_of(project: Path, name: str) -> bytes | None:
+    """Return the bytes of a project's file, or None."""
+    path = paths.path_in(project, name)
+    try:
+        return read_file(project, path) if isinstance(path, paths.WorkspacePath) else None
+    except (WorkspaceError, OSError):
+        return None
 
 
 def ms_since(started: float) -> float:

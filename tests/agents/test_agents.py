@@ -162,20 +162,11 @@ def test_injected_text_arrives_byte_for_byte(body):
     assert ("After." in prompt) is ("After." in body)
 
 
-def test_c3_15_the_protocols_example_parses_and_validates(registry):
-    blocks = re.findall(r"```json\n(.*?)\n```", protocol_page("json"), re.DOTALL)
-    assert blocks
-    for block in blocks:
-        request = json.loads(block)
-        assert set(request) == {"type", "tool_name", "parameters", "explanation"}
-        raw = RawRequest("r1", request["tool_name"], request["parameters"], request["explanation"])
-        assert isinstance(validate(raw, registry, "coder"), ToolRequest)
-
-
-def test_intake_finds_the_protocols_example_and_nothing_else(registry):
+def test_c3_15_the_protocols_example_is_found_alone_and_validates(registry):
     found = parse(protocol_page("json"), registry.shapes())
     assert [request.tool_name for request in found.requests] == ["read_file"]
     assert found.refusals == ()
+    assert isinstance(validate(found.requests[0], registry, "coder"), ToolRequest)
 
 
 def test_a_template_that_lists_tools_is_held_to_them(registry):

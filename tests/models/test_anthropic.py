@@ -135,7 +135,7 @@ def test_a_call_sent_whole_as_an_object_becomes_text():
         ("tool_use", "tool_use", ""),
         ("stop_sequence", "stop_sequence", "stop sequence"),
         ("pause_turn", "pause_turn", "paused"),
-        ("max_tokens", "max_tokens", "77 tokens"),
+        ("max_tokens", "max_tokens", "the limit of its tokens"),
         ("model_context_window_exceeded", "max_tokens", "context"),
         ("refusal", "refusal", "The request was declined."),
         ("compaction", "cut", "broke off the answer"),
@@ -144,7 +144,7 @@ def test_a_call_sent_whole_as_an_object_becomes_text():
 )
 def test_every_stop_reason_is_mapped_and_said_in_words(sent, stop, note):
     with StubServer([call("t", '{"a":', stop_reason=sent)]) as stub:
-        answer = answer_of(stub, max_tokens=77)
+        answer = answer_of(stub)
     assert answer.stop_reason == stop
     assert note in answer.note
     assert answer.message.calls[0].arguments == '{"a":'

@@ -15,7 +15,7 @@ BODY = MODEL._request("Be brief.", [Message("user", (TextPart("Hello."),))], ())
 
 def asked(url):
     server = SdkServer(url, MODEL.headers(), 5.0)
-    reading = _Reading(MODEL.sender, MODEL.name, MODEL.max_tokens)
+    reading = _Reading(MODEL.sender, MODEL.name)
     return list(server.answer(MODEL.PATH, BODY, MODEL.ANSWER, reading))
 
 

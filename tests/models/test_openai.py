@@ -100,7 +100,7 @@ def test_arguments_as_an_object_become_text_and_a_missing_id_is_made_up():
     [
         ("stop", "end_turn", ""),
         ("tool_calls", "tool_use", ""),
-        ("length", "max_tokens", "77 tokens"),
+        ("length", "max_tokens", "the limit of its tokens"),
         ("content_filter", "refusal", "refused"),
         ("insufficient_system_resource", "cut", "broke off the answer"),
         ("compaction", "cut", "broke off the answer"),
@@ -108,7 +108,7 @@ def test_arguments_as_an_object_become_text_and_a_missing_id_is_made_up():
 )
 def test_every_finish_reason_is_mapped_and_said_in_words(finish, stop, note):
     with StubServer([chunks({"content": "a"}, finish=finish)]) as stub:
-        answer = answer_of(stub, max_tokens=77)
+        answer = answer_of(stub)
     assert answer.stop_reason == stop
     assert note in answer.note
 

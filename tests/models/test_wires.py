@@ -164,7 +164,7 @@ def test_letters_that_the_network_tears_are_whole(wire):
     body = json_as_utf8(stream(wire))
     model = open_model(f"{wire}:m", base_url="http://127.0.0.1:9", options=ModelOptions(environment={}))
     for size in (1, 2, 3, 5):
-        reading = model.READING("s", "m", 9)
+        reading = model.READING("s", "m")
         pieces = (body[start : start + size] for start in range(0, len(body), size))
         *_, answer = answer_of_events(pieces, "U", "x", reading)
         assert (answer.message.text, len(answer.message.calls)) == (PARTS[0], 1)
@@ -570,7 +570,7 @@ def test_tokens_from_the_cache_are_counted_apart_from_fresh_ones(wire):
     }
     spoken = "openai" if wire == "deepseek" else wire
     model = open_model(f"{spoken}:m", base_url="http://127.0.0.1:9", options=ModelOptions(environment={}))
-    reading = model.READING("s", "m", 9)
+    reading = model.READING("s", "m")
     list(reading.take(bodies[spoken]))
     usage = reading.answer().usage
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (40, 60, 7)

@@ -1,6 +1,7 @@
 """What the model is sent never overflows its window, keeps what matters, and is the same after a kill."""
 
 import json
+import shutil
 from dataclasses import dataclass
 
 import pytest
@@ -8,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.conversation import (
     Message,
     ModelAnswer,
@@ -22,19 +22,12 @@ from rails.core.conversation import (
 )
 from rails.core.events.turn import ContextReduced
 from rails.core.outcomes import is_good
-from rails.log.reader import read_strict, sessions
-from rails.log.writer import SessionLog
 from rails.models.model import Model
 from rails.session import context_window as window
 from rails.session.context_window import Measured
 from rails.session.feedback import HEADER
-from rails.session.job import SessionJob, log_session_start
-from rails.session.resume import where
-from rails.session.run import Session
 from rails.testing import ScriptedModel
 from tests.rows import walked
-
-from ..shipped import registry_with, shipped_agents
 
 
 def result_of(tool, body):
@@ -287,50 +280,34 @@ class Steady(Model):
         yield ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", Usage(counted, 10), self.name)
 
 
-def test_a_session_killed_after_any_record_sends_the_same_prompts_as_one_that_was_not(tmp_path, monkeypatch):
+def killed_after(number):
+    """Return a watcher that kills the session at this record."""
+    left = list(range(number - 1))
+
+    def watch(_record):
+        if not left:
+            raise Killed
+        left.pop()
+
+    return watch
+
+
+def test_a_session_killed_after_any_record_sends_the_same_prompts_as_one_that_was_not(work, monkeypatch):
     monkeypatch.setattr("os.fdatasync", lambda _: None)  # what is killed is a process, not the machine
     monkeypatch.setattr("os.fsync", lambda _: None)
+    (work.project / "big.txt").write_text("".join(f"line {n} of the file\n" for n in range(150)))
     long = "I think about it. " * 300
     answers = [f"{long}\n{ask('read_file', file_path='big.txt', offset=n + 1)}" for n in range(6)] + ["Done."]
-    registry = registry_with()
-    agents = shipped_agents()
-
-    def run(project, prompts, kill_after=None, resume=False):
-        seen = []
-        state = project / ".rails"
-        job = SessionJob(project, (("coder", "the task"),))
-
-        def watch(record):
-            seen.append(record)
-            if len(seen) == kill_after:
-                raise Killed
-
-        log = SessionLog.reopen(state, sessions(state)[-1].session_id) if resume else SessionLog.create(state)
-        with log:
-            if not resume:
-                log_session_start(job, log, "steady")
-            standing = where(project, log) if resume else None
-            model = Steady(answers, prompts)
-            Session(job, log, registry, agents, model.for_agent, ScriptedApprover([]), watch=watch).run(standing)
-        return seen
-
-    def fresh(name):
-        project = tmp_path / name / "project"
-        project.mkdir(parents=True)
-        (project / "big.txt").write_text("".join(f"line {n} of the file\n" for n in range(150)))
-        return project
-
-    whole = []
-    records = run(fresh("whole"), whole)
-    steps = [record.event for record in records if isinstance(record.event, ContextReduced)]
-    assert any(step.page for step in steps), [(s.before, s.after) for s in steps] + [len(one) for one in whole]
-    first = next(n for n, record in enumerate(records) if isinstance(record.event, ContextReduced))
-    for number in range(first - 7, len(records), 2):
-        project = fresh(f"killed{number}")
-        prompts = []
+    prompts = []
+    monkeypatch.setitem(work.__globals__, "ScriptedModel", lambda script: Steady(script, prompts))
+    records = work(*answers).records
+    whole = prompts.copy()
+    steps = [n for n, record in enumerate(records) if isinstance(record.event, ContextReduced)]
+    assert any(records[n].event.page for n in steps), whole
+    for number in range(steps[0] - 7, len(records) - 1, 2):
+        shutil.rmtree(work.project / ".rails")
+        prompts.clear()
         with pytest.raises(Killed):
-            run(project, prompts, kill_after=number)
-        log = next((project / ".rails/sessions").glob("*/log.jsonl"))
-        if read_strict(log)[-1].event_type != "WORKFLOW_END":
-            run(project, prompts, resume=True)
+            work(*answers, watch=killed_after(number))
+        work.resume(*answers)
         assert [one for one, before in zip(prompts, ["", *prompts], strict=False) if one != before] == whole, number

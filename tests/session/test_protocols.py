@@ -243,6 +243,7 @@ def test_other_ways_to_say_that_something_was_done_are_claims_too(leap):
         ("I changed the fatal error to slog.Warn in a.txt.", ""),
         ("I updated the Node.js part of a.txt; b.txt could be updated, too.", ""),
         ("I changed self.load() in a.txt. See README.md.", ""),
+        ("b.txt was changed by somebody else. I updated a.txt.", ""),
     ],
 )
 def test_a_file_that_is_said_to_be_changed_was_written(leap, words, lost):

@@ -82,19 +82,6 @@ def test_a_log_without_a_start_cannot_be_resumed():
         resume_state([], lambda _: None)
 
 
-def test_a_session_that_was_killed_while_the_model_answered_asks_again():
-    state = resume_state(records(START, ENGAGE), lambda _: None)
-    assert [message.text for message in state.messages] == ["the task"]
-    assert state.pending is None
-
-
-def test_an_answer_that_was_not_carried_out_is_pending():
-    state = resume_state(records(START, ENGAGE, ANSWER), lambda _: None)
-    assert state.pending is not None
-    assert state.pending.message.text == "an answer"
-    assert state.done == {}
-
-
 def test_feedback_that_was_sent_is_part_of_the_conversation_native_results_included():
     reply = message_to_json(Message("user", (NativeResult("c1", "R", is_error=True), TextPart("T"))))
     sent = ("FEEDBACK_SENT", {"text": "R T", "reply": reply, "codes": ["gate"]})
@@ -109,38 +96,6 @@ def test_feedback_that_cannot_be_read_stops_a_resume_and_names_its_record(reply)
     facts = {"text": "R T", "codes": ["gate"]} | ({} if reply is None else {"reply": reply})
     with pytest.raises(UsageError, match=r"feedback in record 4 cannot be read.*Nothing was changed"):
         resume_state(records(START, ENGAGE, ANSWER, ("FEEDBACK_SENT", facts)), lambda _: None)
-
-
-def change(after):
-    return {"ids": ["t1.r1"], "digest": "d", "changes": [{"path": "a", "after_sha256": after}]}
-
-
-def test_a_write_that_began_and_is_on_disk_was_carried_out():
-    state = resume_state(records(START, ENGAGE, ANSWER, ("EXECUTION_STARTED", change("new"))), lambda _: "new")
-    assert state.done["t1.r1"].ok
-
-
-def test_a_write_that_began_and_was_rolled_back_is_to_be_done():
-    state = resume_state(records(START, ENGAGE, ANSWER, ("EXECUTION_STARTED", change("new"))), lambda _: "old")
-    assert state.done == {}
-
-
-def test_a_command_that_began_and_has_no_result_is_in_doubt_and_not_run_again():
-    begun = ("EXECUTION_STARTED", {"ids": ["t1.r1"], "tool": "run_tests"})
-    state = resume_state(records(START, ENGAGE, ANSWER, begun), lambda _: None)
-    assert not state.done["t1.r1"].ok
-    assert "nobody knows" in state.done["t1.r1"].text
-
-
-def test_what_has_a_result_is_not_done_again():
-    result = ("TOOL_EXECUTION_RESULT", {"ids": ["t1.r1"], "ok": True, "tool": "read_file", "text": "content"})
-    state = resume_state(records(START, ENGAGE, ANSWER, result), lambda _: None)
-    assert "content" in state.done["t1.r1"].text
-
-
-def test_an_agent_that_finished_is_not_engaged_again():
-    state = resume_state(records(START, ENGAGE, ANSWER, ("AGENT_FINISHED", {"outcome": "done"})), lambda _: None)
-    assert (state.finished, state.messages, state.pending) == (1, (), None)
 
 
 def test_the_first_bound_that_is_reached_is_named():
