@@ -70,6 +70,17 @@ def project_of(options: argparse.Namespace) -> Path:
     return folder
 
 
+def project_above(options: argparse.Namespace) -> Path:
+    """Return the project folder: unless one is named, the nearest with a sign of one, but not the home."""
+    folder = project_of(options)
+    if options.project != ".":
+        return folder
+    signs = (".rails.toml", ".agent-restrictions", ".git")
+    above = (one for one in (folder, *folder.parents) if any((one / sign).exists() for sign in signs))
+    found = next(above, folder)
+    return folder if found == Path.home() else found
+
+
 def untrusted(registry: Registry) -> frozenset[str]:
     """Return the project's unaccepted tools."""
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)

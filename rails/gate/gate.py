@@ -29,7 +29,7 @@ from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob
-from rails.gate.support.read_file import LARGE, Overlay, read_from_disk
+from rails.gate.support.read_file import LARGE, read_from_disk
 from rails.gate.verdicts import COMMAND, CONFIGURES, cut_short, importance, rank, status_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ class Gate:
         self.keep_old = keep_old
         self.commands = tuple(commands)
         self._entered = 0
-        self._overlay = Overlay()
         self._turn = threading.RLock()
         self._trusted = trusted
         self._waits = wait
@@ -209,25 +208,6 @@ class Gate:
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
-    def in_steps(self, paths: Sequence[WorkspacePath]) -> Iterator[Verdict]:
-        """Yield a verdict with fixes per batch of files; write each before asking for the next.
-
-        The last is about the commands, run once on the disk's state.
-        """
-        parsed = True
-        for start in range(0, len(paths), limits.FILES_PER_STEP):
-            verdict = self.check_files(paths[start : start + limits.FILES_PER_STEP], fix=True, executing=False)
-            parsed = parsed and not any(rank(finding) == 0 for finding in verdict.findings)
-            yield verdict
-            self._context.known.clear()
-        with self._turn:
-            missed = self._settings()
-            findings, unable, runs = self._run_commands([*map(str, paths)], {}, {}, "" if parsed else _UNPARSED)
-            findings, missed = self._modes.applied(findings, [*missed, *unable], self._context.options, "")
-            if self.strict:
-                missed = [replace(miss, required=True) for miss in missed]
-        yield Verdict(status_of(findings, missed), ChangeSet(()), tuple(findings), (), tuple(missed), tuple(runs))
-
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
         state = None
@@ -241,7 +221,6 @@ class Gate:
         gate = copy.copy(self)
         gate.project = state.folder
         gate._approved = state.changed
-        gate._overlay = Overlay()
         gate._context = replace(
             self._context,
             project=state.folder,
@@ -258,7 +237,7 @@ class Gate:
         alone = self._turn.acquire(timeout=limits.GATE_CLOSE_SECONDS)
         try:
             with contextlib.ExitStack() as closing:  # each, whatever another one raises
-                for resource in (self._overlay, *self._context.resources.values()):
+                for resource in self._context.resources.values():
                     closing.callback(resource.close)
                 self._context.resources.clear()
         finally:
@@ -293,8 +272,6 @@ class Gate:
         self._context.hits.clear()
         self._context.created = frozenset(file.path for file in files if file.change.before is None)
         self._context.gone = frozenset(str(change.path) for change in gone)
-        self._context.modules = self._overlay.show(self._context.created)
-        self._context.overlay = self._overlay.folder
         by_path = {file.path: file for file in files}
         here = [file for file in files if not file.is_pointer()]
         for name in (*CHECKS, FALLBACK):
@@ -302,7 +279,7 @@ class Gate:
             if jobs:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files, gone)
-        findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
+        findings = [found for file in files for found in cut_short(file.judged(left, keep_old=self.keep_old))]
         findings += [
             *of_the_change(self.project, self._context.home or self.project, files, gone, author),
             *self._newly_hidden(files),
@@ -326,7 +303,7 @@ class Gate:
         findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
-        shown = tuple(cut_short(sorted((f for f in findings if f.new or self.keep_old), key=importance)))
+        shown = tuple(sorted((one for one in findings if one.new or self.keep_old), key=importance))
         proposal = ChangeSet((*(file.proposal() for file in files), *gone))
         return Verdict(
             status_of(shown, missed),
@@ -379,34 +356,18 @@ class Gate:
     def _execute(
         self, files: Sequence[File], gone: Sequence[FileChange], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        before: dict[str, bytes | None] = {file.path: file.before for file in files}
-        after: dict[str, bytes | None] = {file.path: file.after for file in files}
-        for change in gone:
-            before[str(change.path)] = change.before
-            after[str(change.path)] = None
-        # A command finds the configuration of the approved state, too.
-        compared = all(file.compared for file in files)
-        sides = {**before, **self._approved}, {**after, **self._approved}
-        return self._run_commands([*after], *sides, held, compared=compared)
-
-    def _run_commands(
-        self,
-        paths: Sequence[str],
-        before: Mapping[str, bytes | None],
-        after: Mapping[str, bytes | None],
-        held: str,
-        *,
-        compared: bool = True,
-    ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
+        """Run the commands on the project's copy, with the approved state's configuration; ``held``: why not."""
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
         from rails.gate.support.known_tools import wanted_tools
 
-        there = [path for path in paths if after.get(path) is not None]
-        for command in (*self.commands, *self._context.options.commands, *wanted_tools(self.project, there)):
+        before = {file.path: file.before for file in files} | {str(one.path): one.before for one in gone}
+        after: dict[str, bytes | None] = {**dict.fromkeys(before), **{file.path: file.after for file in files}}
+        wanted = wanted_tools(self.project, [file.path for file in files])
+        for command in (*self.commands, *self._context.options.commands, *wanted):
             required = command.blocking and not command.optional
-            if not any(path.endswith(command.endings) for path in paths):
+            if not any(path.endswith(command.endings) for path in before):
                 continue
             if held:
                 missed.append(NotChecked(".", command.name, held, required))
@@ -414,21 +375,19 @@ class Gate:
             from rails.gate.command_checks import findings_of_command
 
             start = time.perf_counter()
-            home = self._context.home or self.project
             try:
-                findings += findings_of_command(command, home, before, after, compared=compared)
+                findings += findings_of_command(
+                    command,
+                    self._context.home or self.project,
+                    {**before, **self._approved},
+                    {**after, **self._approved},
+                    compared=all(file.compared for file in files),
+                )
             except FAULT as error:
                 missed.append(NotChecked(".", command.name, _why(error), required))
-            runs.append(
-                CheckRun(
-                    command.name,
-                    "",
-                    round((time.perf_counter() - start) * 1000, 2),
-                    COMMAND,
-                    len(paths),
-                    command=" ".join(command.argv),
-                )
-            )
+            took = round((time.perf_counter() - start) * 1000, 2)
+            argv = " ".join(command.argv)
+            runs.append(CheckRun(command.name, "", took, COMMAND, len(before), command=argv))
         return findings, missed, runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
@@ -453,11 +412,9 @@ def not_read(path: WorkspacePath, why: str) -> NotChecked:
 
 def _why(error: BaseException) -> str:
     """Describe an error: our own bug must not look clean."""
-    return (
-        str(error)
-        if isinstance(error, CheckError)
-        else f"the check crashed: {type(error).__name__}: {one_line(str(error))}"
-    )
+    if isinstance(error, CheckError):
+        return str(error)
+    return f"the check crashed: {type(error).__name__}: {one_line(str(error))}"
 
 
 def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> Sequence[CheckRun]:

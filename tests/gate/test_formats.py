@@ -11,7 +11,6 @@ import rails
 from rails.core.changes import ChangeSet
 from rails.core.verdict import CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.report import text
-from tests.rows import walked
 
 #: The part of SARIF 2.1.0 that is written here, as strict as the standard's own schema is about it.
 SARIF = json.loads((Path(__file__).parent / "sarif.json").read_text())
@@ -304,27 +303,6 @@ def test_junit_has_a_case_for_each_file_that_blocks_and_their_counts():
     assert '"every required check ran and found nothing new"/>' in text.render(EMPTY, "junit")
 
 
-def test_rdjson_tells_each_place_and_whose_rule_it_is():
-    log = json.loads(text.render(RICH, "rdjson"))
-    assert text.render(RICH, "rdjson") == json.dumps(log, indent=2)
-    ends = [(3, 6, 7), (9, 1, 2), (3, 2, 5), (1, 1, 0), (2, 1, 0), (2, 1, 0), (1, 300, 302), (2, 160, 0), (3, 4, 0)]
-    ends.append((3, 1, 0))
-    severities = ["ERROR", "ERROR", "WARNING", "INFO", *["ERROR"] * 6]
-    assert log["source"] == {"name": "ai-rails"}
-    for finding, item, severity, (line, start, end) in zip(FOUND, log["diagnostics"], severities, ends, strict=True):
-        place = {"start": {"line": line, "column": start}} | ({"end": {"line": line, "column": end}} if end else {})
-        assert item == {
-            "message": finding.message,
-            "location": {"path": finding.path, "range": place},
-            "severity": severity,
-            "code": {"value": finding.rule},
-            "source": {"name": finding.tool},
-        }
-    unquoted = Finding("a.py", 2, 7, "R", "m", "t", end_line=2, end_column=9)
-    place = json.loads(text.render(Verdict("fail", ChangeSet(), (unquoted,)), "rdjson"))["diagnostics"][0]["location"]
-    assert place["range"] == {"start": {"line": 2, "column": 7}, "end": {"line": 2, "column": 9}}
-
-
 CODE = """\
 import os
 
@@ -333,53 +311,33 @@ def first(a):
 
     return b
 
-    # its last line
+# between
 async def second(
     a,
 ):
     if a:
         return 1
-    pass
 
-x = 1
-
-y = 2
-export default function third() {
-  return 2;
-}
 class A:
-    VALUE = [
-        1,
-    ]
-    def b(self):
-        return 1
-if os:
-    x = 3
+    VALUE = 1
 
-    y = 4
+    def inner(self):
+        return 2
 """
 
 
-@walked(
+@pytest.mark.parametrize(
     ("line", "end_line", "options", "first", "last", "marked"),
     [
         (1, 1, {}, 1, 4, "1"),
-        (3, 3, {}, 3, 8, "3"),
-        (4, 6, {}, 3, 8, "4 5 6"),
-        (5, 5, {}, 3, 8, "5"),
-        (6, 99, {}, 3, 8, "6 7 8"),
-        (6, 0, {"most": 5}, 3, 9, "6"),
-        (6, 0, {"most": 6}, 3, 8, "6"),
-        (13, 13, {}, 9, 14, "13"),
-        (16, 16, {"around": 1}, 15, 17, "16"),
-        (20, 20, {}, 19, 21, "20"),
-        (21, 30, {"around": 2}, 19, 23, "21 22 23"),
-        (23, 23, {}, 22, 27, "23"),
-        (26, 26, {}, 26, 27, "26"),
-        (27, 27, {}, 26, 27, "27"),
-        (30, 30, {"around": 1}, 29, 31, "30"),
-        (29, 29, {"around": 1}, 28, 30, "29"),
-        (32, 32, {}, 0, 0, ""),
+        (4, 6, {}, 3, 6, "4 5 6"),
+        (4, 6, {"most": 3}, 1, 7, "4 5 6"),
+        (6, 99, {}, 3, 6, "6"),
+        (8, 8, {"around": 1}, 7, 9, "8"),
+        (13, 13, {}, 9, 13, "13"),
+        (16, 16, {}, 15, 19, "16"),
+        (19, 19, {}, 18, 19, "19"),
+        (20, 20, {}, 0, 0, ""),
         (0, 0, {}, 0, 0, ""),
     ],
 )
@@ -390,18 +348,8 @@ def test_around_a_finding_its_function_is_shown_or_some_lines_on_each_side(
     places = [one.partition(" | ")[0].rstrip(" |").split(" ", 1) for one in shown if one]
     assert [int(number) for _, number in places] == list(range(first, last + 1) if first else [])
     assert " ".join(number.strip() for mark, number in places if mark == ">") == marked
-    if line == 5:
-        for start in ("def x():", "async def x():", "class X:", "function x() {", "export function x() {"):
-            assert text.window(Finding("a", 5, 1, "R", "m", "t"), f"{start}\n" + "  y\n" * 8).count("\n") == 8
-        for start in ("async function x() {", "export default function x() {"):
-            assert text.window(Finding("a", 5, 1, "R", "m", "t"), f"{start}\n" + "  y\n" * 8).count("\n") == 8
-        assert text.window(Finding("a", 5, 1, "R", "m", "t"), "if x:\n" + "  y\n" * 8).count("\n") == 6
-        assert text.window(Finding("a", 40, 1, "R", "m", "t"), "def x():\n" + "  y\n" * 39).count("\n") == 39
-        assert text.window(Finding("a", 40, 1, "R", "m", "t"), "def x():\n" + "  y\n" * 40).count("\n") == 4
-    if line == 4:
-        assert shown == [
-            f"{'>' if 4 <= n <= 6 else ' '} {n} | {CODE.split(chr(10))[n - 1]}".rstrip() for n in range(3, 9)
-        ]
+    broken = text.window(Finding("a.py", 5, 1, "R", "m", "t"), CODE.replace("return b", "return (b"))
+    assert broken.count("\n") == 6, "of what does not parse some lines are shown"
 
 
 def test_a_line_around_a_finding_is_cut_and_shows_what_it_holds():
@@ -410,7 +358,3 @@ def test_a_line_around_a_finding_is_cut_and_shows_what_it_holds():
     assert text.window(one, "") == ""
     assert text.window(one, "a\n\n").split("\n") == ["> 1 | a", "  2 |"]
     assert text.window(one, "a") == "> 1 | a"
-    for head in ("def a(b=[\n    1,\n]):", "def a(\n    b,\n):", "function a({\n    b,\n}) {"):
-        shown = text.window(Finding("a.py", 4, 1, "R", "m", "t"), f"{head}\n  return b\ny\n")
-        assert shown.split("\n")[0] == f"  1 | {head.partition(chr(10))[0]}"
-        assert shown.count("\n") == 3

@@ -12,9 +12,9 @@ from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.baseline import split_lines
 from rails.gate.kinds.text import marker_findings
+from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind
-from rails.gate.support.settings import PROJECT_FILE, matches
 
 _FENCE: Final = lazy(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = lazy(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
@@ -61,13 +61,14 @@ def _findings(path: str, text: str, context: CheckContext, *, changed: bool) -> 
 
 def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[Finding]:
     for contract in context.options.headings:
-        if not any(matches(path, pattern) for pattern in contract.path):
+        if not settings.matches(path, contract.path):
             continue
         present = list(_headings(text))
-        wanted = ", ".join(contract.headings)
-        order = f"{PROJECT_FILE} asks for, in this order"
+        headings = settings.words(contract.headings)
+        wanted = ", ".join(headings)
+        order = f"{settings.PROJECT_FILE} asks for, in this order"
         last = 0
-        for heading in contract.headings:
+        for heading in headings:
             line = next((number for number, name in present if name == _folded(heading)), 0)
             if not line:
                 words = f"There is no heading {heading!r}."

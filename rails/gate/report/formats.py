@@ -1,4 +1,4 @@
-"""A verdict as SARIF 2.1.0, GitHub annotations, JUnit XML or rdjson."""
+"""A verdict as SARIF 2.1.0, GitHub annotations or JUnit XML."""
 
 from __future__ import annotations
 
@@ -161,29 +161,3 @@ def _xml(text: str) -> str:
     from html import escape
 
     return escape(printable(text, keep=""), quote=True)
-
-
-def rdjson(verdict: Verdict) -> str:
-    """Return Reviewdog Diagnostic JSON; its columns count UTF-8 bytes."""
-    diagnostics: list[Json] = [
-        {
-            "message": finding.message,
-            "location": {"path": finding.path, "range": _rd_range(finding)},
-            "severity": finding.severity.upper(),
-            "code": {"value": finding.rule},
-            "source": {"name": finding.tool},
-        }
-        for finding in verdict.findings
-    ]
-    return json.dumps({"source": {"name": "ai-rails"}, "diagnostics": diagnostics}, indent=2)
-
-
-def _rd_range(finding: Finding) -> Json:
-    start: Json = {"line": max(finding.line, 1), "column": _byte_column(finding, finding.column)}
-    if finding.end_line != finding.line or finding.end_column <= finding.column:
-        return {"start": start}
-    return {"start": start, "end": {"line": finding.end_line, "column": _byte_column(finding, finding.end_column)}}
-
-
-def _byte_column(finding: Finding, column: int) -> int:
-    return len(finding.source[: max(column - 1, 0)].encode()) + 1 if finding.source else max(column, 1)

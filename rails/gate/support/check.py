@@ -76,9 +76,8 @@ class CheckContext(Struct):
     """Shared by checks: project, warm tools and known answers.
 
     ``home`` is the project that ``project`` may replace. ``final``: no edit of the task follows. ``trusted``:
-    configuration programs may run. ``profile`` is where n8n workflows run. ``created`` and ``gone`` are paths;
-    ``overlay`` is an outside folder with empty stand-ins for added Python files, at ``modules``. ``known`` caches by
-    tool, version, configuration, path, content.
+    configuration programs may run. ``profile`` is where n8n workflows run. ``created`` and ``gone`` are paths.
+    ``known`` caches by tool, version, configuration, path, content.
     """
 
     project: Path
@@ -91,8 +90,6 @@ class CheckContext(Struct):
     options: GateSettings = field(default_factory=GateSettings)
     created: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
-    overlay: str = ""
-    modules: tuple[str, ...] = ()
     known: dict[tuple[object, ...], Any] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     hits: Counter[object] = field(default_factory=Counter)

@@ -9,22 +9,111 @@ from __future__ import annotations
 import operator
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import compress, count
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode_text, why_not_text
-from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import lines_of, without_numbers
+from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
+from rails.gate.baseline import TextFindings, lines_of, which_are_new, without_numbers
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob, CheckResult
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
-from rails.gate.support.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
-from rails.gate.support.new_findings import NewFindings
+from rails.gate.support.warm_processes import side_by_side
+
+
+class NewFindings:
+    """Compares with the text ``before`` (``None``: none) and its findings.
+
+    ``before_is_broken``: it did not parse.
+    """
+
+    def __init__(self, before: bytes | None, findings: Sequence[Finding], *, before_is_broken: bool) -> None:
+        self._before = before
+        self._findings = findings
+        self._broken = before_is_broken
+        self._places: dict[bytes, set[tuple[str, int, int]]] = {}
+
+    def among(self, some: list[Diagnostic], data: bytes, found: Sequence[Finding]) -> list[Diagnostic]:
+        """Return the new ones of ``some``; ``found`` are all findings in ``data``."""
+        if self._before is None or not some:
+            return some
+        if data not in self._places:
+            old = TextFindings(lines_of(self._before), self._findings)
+            fresh = which_are_new(old, TextFindings(lines_of(data), found), old_is_broken=self._broken)
+            self._places[data] = {(one.rule, one.line, one.column) for one in compress(found, fresh)}
+        return [one for one in some if (one.rule, *one.start) in self._places[data]]
+
+
+class NotCheckedError(Exception):
+    """A tool skipped a file because of the file or the configuration."""
+
+
+class ExcludedError(NotCheckedError):
+    """The project's configuration excludes the file by its path."""
+
+    def __init__(self) -> None:
+        super().__init__("the project's configuration excludes this file")
+
+
+class NotNeededError(Exception):
+    """A tool that the project does not ask for; without a message there is no note."""
+
+
+class Findings(Struct, frozen=True):
+    """A linter's findings in one text, with fixes."""
+
+    findings: tuple[Finding, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class Language(Protocol):
+    """The tools for one language. Each method may raise CheckError, NotCheckedError or NotNeededError."""
+
+    parser: str
+    linter: str
+    #: Whether the linter says of every text that does not parse that it does not.
+    linter_parses: bool
+
+    @property
+    def formatter_name(self) -> str:
+        """The program behind :meth:`format`, for reports."""
+
+    @property
+    def other_format(self) -> str:
+        """The reason why formatting is only noted, or ""."""
+
+    def about(self, name: str) -> tuple[str, str, str]:
+        """Return a tool's version ("" if it is not there), where its rules are from, and its command, for reports."""
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return the syntax error, if any."""
+
+    def excused(self, data: bytes) -> bool:
+        """Return whether a comment excuses the file."""
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return the linter's findings."""
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted."""
+
+    def others(self) -> tuple[str, ...]:
+        """The names of further linters."""
+
+    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return a further linter's findings."""
+
+    def left_out(self, path: str, /) -> tuple[tuple[str, str], ...]:
+        """Return ignored configuration: check and reason."""
+
+    def same_program(self, path: str, one: str, other: str, /) -> bool:
+        """Return whether two texts differ in layout only."""
+
 
 Told = tuple[Finding, ...]
 T = TypeVar("T")
@@ -279,6 +368,20 @@ class FixAndLint(Struct):
             return made
         finally:
             self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+
+
+def report_of(tools: Language, jobs: Sequence[CheckJob], context: CheckContext, threads: int = 1) -> CheckReport:
+    """Return every file's result, on so many threads, and which tools ran."""
+    clocks: dict[str, list[float]] = {}
+    files = [FixAndLint(job, tools, context, clocks) for job in jobs]
+    outcomes = side_by_side(FixAndLint.outcome, files, threads)
+    runs = []
+    for name, times in clocks.items():
+        version, origin, command = tools.about(name)
+        if version:  # none has what is not installed or not wanted
+            took = round(sum(times), 2)
+            runs.append(CheckRun(name, version, took, origin, len(jobs), context.hits[name], command))
+    return CheckReport(tuple(outcomes), tuple(runs))
 
 
 def _text(data: bytes) -> str:

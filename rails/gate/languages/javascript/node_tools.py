@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -21,11 +21,11 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.languages.javascript import node_worker
-from rails.gate.languages.javascript.config import PrettierSettings, ScriptSettings
+from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
-from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
@@ -65,7 +65,7 @@ class NodeTools:
         self.config = config
         self._eslint_configs: dict[str, tuple[str, bool]] = {}
         self._stamps: dict[str, str] = {}
-        self._prettier_known: dict[str, PrettierSettings] = {}
+        self._prettier_known: dict[str, _Options] = {}
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
@@ -99,6 +99,17 @@ class NodeTools:
         except CheckError:
             return ""
         return str(about.get("version")) if isinstance(about, dict) else str(about or "")
+
+    def about(self, name: str) -> tuple[str, str, str]:
+        """Return a tool's version, where its rules are from, and its command."""
+        own = self.context.trusted and self.config.eslint_code
+        origins = {
+            "eslint": own or "no configuration that may run: errors only",
+            "prettier": "the project's options",
+            "node": "",
+        }
+        command = f"{node_worker.find_node(self.context.project)} {name}".removesuffix(" node")
+        return self.version(name), origins.get(name, "the project's Biome configuration"), command
 
     def syntax(self, path: str, data: bytes) -> Finding | None:
         """Return the parse error."""
@@ -144,16 +155,17 @@ class NodeTools:
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
-        how = self._prettier_settings(path)
-        if not self.config.prettier and not how.found:
-            raise NotNeededError
         if not self.version("prettier"):
-            raise CheckError(self.missing("Prettier"))
-        if how.code:
-            raise NotNeededError(f"{how.code} is a program or loads plugins, which are not executed")
+            raise (CheckError(self.missing("Prettier")) if self.config.prettier else NotNeededError())
+        how = self._options(path)
+        if not self.config.prettier and not how.config:
+            raise NotNeededError
+        if how.program:
+            name = str(how.config).removeprefix(self._place(""))
+            raise NotNeededError(f"{name} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, data)
         if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
-            if self.config.prettier_options(path, how).get("requirePragma"):
+            if how.options.get("requirePragma"):
                 raise ExcludedError
             raise NotCheckedError("Prettier does not format this file")
         return wanted
@@ -199,14 +211,14 @@ class NodeTools:
             self._eslint_configs[folder] = found, own
         return self._eslint_configs[folder]
 
-    def _prettier_settings(self, path: str) -> PrettierSettings:
-        folder = path.rpartition("/")[0]
-        if folder not in self._prettier_known:
-            self._prettier_known[folder] = self.config.prettier_near(path)
-        return self._prettier_known[folder]
+    def _options(self, path: str) -> _Options:
+        if path not in self._prettier_known:
+            answer = self._ok(self.worker.ask({"op": "options", "path": self._place(path)}), "Prettier")
+            self._prettier_known[path] = msgspec.convert(answer, _Options)
+        return self._prettier_known[path]
 
     def _place(self, path: str) -> str:
-        return str(self.context.project / path)
+        return f"{self.context.project}/{path}"
 
     def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
         config, own = self._eslint_config(path)
@@ -247,7 +259,7 @@ class NodeTools:
         decoded = decode_text(data)
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
-        options = self.config.prettier_options(path, self._prettier_settings(path))
+        options = dict(self._options(path).options)
         if "endOfLine" not in options and decoded.eol == "\r\n":
             options["endOfLine"] = "crlf"
         request: dict[str, Json] = {
@@ -290,6 +302,14 @@ def _broken(path: str, text: str, place: _Place, tool: str, message: str, *, rem
 def _rules(found: Sequence[Diagnostic]) -> bool:
     """Return whether a rule reported; ESLint's messages about directives have none."""
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
+
+
+class _Options(Struct):
+    """Prettier's options for a file, and the path of what they are from; with ``program`` they are not known."""
+
+    config: str | None
+    program: bool
+    options: dict[str, Any]
 
 
 class _Fix(Struct):

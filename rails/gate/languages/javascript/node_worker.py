@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
+from rails.gate.support.check_command import program
 from rails.gate.support.warm_processes import Pipe, json_line
 from rails.sandbox import probe
 from rails.sandbox.places import around_program, own_packages
@@ -29,13 +28,8 @@ def tool_folder() -> Path:
 
 def find_node(project: Path) -> str | None:
     """Return Node.js's absolute path from ``PATH``, never inside the project."""
-    safe = [
-        folder
-        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)
-        if Path(folder).is_absolute() and project not in Path(folder, "x").resolve().parents
-    ]
-    found = shutil.which("node", path=os.pathsep.join(safe))
-    return str(Path(found).resolve()) if found else None
+    found = Path(program("node", project))
+    return str(found.resolve()) if found.is_absolute() else None
 
 
 class NodeWorker:

@@ -17,7 +17,7 @@ from rails.gate.languages.python.config import PythonSettings
 from rails.gate.support.check import CheckContext
 from rails.gate.support.config_files import folders_to
 from rails.gate.support.diagnostics import Diagnostic, not_listed
-from rails.gate.support.language import ExcludedError, NotCheckedError
+from rails.gate.support.fix_and_lint import ExcludedError, NotCheckedError
 from rails.processes.programs import Tool
 
 #: Breaks at least one rule of nearly every family a project can select.

@@ -24,7 +24,7 @@ from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.support import suppressions
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
-from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.warm_processes import PythonPool
 from rails.processes import programs
 from rails.processes.programs import Tool, ToolRun
@@ -37,8 +37,10 @@ class PythonTools:
     linter: str = "ruff"
     linter_parses: bool = True
 
-    def __init__(self, context: CheckContext, config: PythonSettings) -> None:
+    def __init__(self, context: CheckContext, config: PythonSettings, created: str = "") -> None:
+        """``created``: a folder with empty files for the Python files that the change creates, or ""."""
         self.context = context
+        self.created = created
         self.config = config
         self.home = context.home or context.project
         self.own: dict[str, OwnTool] = {}
@@ -87,14 +89,13 @@ class PythonTools:
     def syntax(self, path: str, data: bytes) -> Finding | None:
         """Return what keeps the file from compiling, in CPython's words.
 
-        Syntax newer than the Python that runs AI-Rails is left to ruff, if the project is for such a Python.
+        Syntax newer than the Python that runs AI-Rails is left to ruff, which knows the project's Python.
         """
         if (misread := syntax.encoding_error(path, data)) is not None:
             return misread
         found = syntax.error_in(path, data)
-        if found is None or not self._newer(path):
-            return found
-        return None if self._read_by_ruff(path, data) else found
+        is_newer = found is not None and not syntax.has_tree(data) and self._read_by_ruff(path, data)
+        return None if is_newer else found
 
     def excused(self, data: bytes) -> bool:
         """Whether a comment excuses the whole file from ruff."""
@@ -103,11 +104,6 @@ class PythonTools:
     def same_program(self, _path: str, one: str, other: str) -> bool:
         """Return whether only their layout differs, by our own parser."""
         return syntax.same_program(one.encode(), other.encode())
-
-    def _newer(self, path: str) -> bool:
-        how = self.ruff_settings(path)
-        target = how.target_of(path) if how.project else self.config.target
-        return target is not None and target > sys.version_info[:2]
 
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
         try:
@@ -130,9 +126,7 @@ class PythonTools:
         """Ruff's settings for ``path``."""
         folder = path.rpartition("/")[0]
         if folder not in self.ruff_settings_seen:
-            self.ruff_settings_seen[folder] = settings.ruff_for(
-                self.context.project, path, self.config, self.context.overlay if self.context.modules else ""
-            )
+            self.ruff_settings_seen[folder] = settings.ruff_for(self.context.project, path, self.config, self.created)
         return self.ruff_settings_seen[folder]
 
     def lint(self, path: str, data: bytes) -> Findings:
@@ -157,7 +151,7 @@ class PythonTools:
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
     def _looked(self, path: str, data: bytes, how: RuffSettings) -> Findings:
-        key = "ruff", self.ruff.tool.version, self.config.digest, how, self.context.modules, path, data
+        key = "ruff", self.ruff.tool.version, how, path, data
         return self.context.once(key, lambda: self._asked_ruff(path, data, how))
 
     def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
@@ -192,11 +186,25 @@ class PythonTools:
         words = f"the project has {own} and AI-Rails {tool.version}: differences are noted, not fixed"
         return f"{words}; {self.not_run}" if own.is_installed else words
 
-    def origin_of(self, name: str, origin: str) -> str:
-        """Return the source of a tool's rules, and its other version, if any."""
-        if name in self.used:
-            return f"{origin}; by {self.own[name]}, AI-Rails has {programs.version_of(name)}"
-        return f"{origin}; the project has {self.own[name]}" if name in self.own else origin
+    def about(self, name: str) -> tuple[str, str, str]:
+        """Return a tool's version, where its rules are from (and its other version, if any), and its command."""
+        if name == "python":
+            return sys.version.split()[0], "", ""
+        rules = ", ".join(sorted({how.origin for how in self.ruff_settings_seen.values()}))
+        tools = {
+            "ruff": (self.ruff_tool, " check -", rules),
+            "ruff format": (self.ruff_tool, " format -", rules),
+            "black": (self.black_tool, " -", self.config.black_origin),
+            "flake8": (self.flake8_tool, " -", self.config.flake8_origin),
+        }
+        tool, does, origin = tools.get(name, (None, "", ""))
+        if tool is None:
+            return "", "", ""
+        if tool.name in self.used:
+            origin = f"{origin}; by {self.own[tool.name]}, AI-Rails has {programs.version_of(tool.name)}"
+        elif tool.name in self.own:
+            origin = f"{origin}; the project has {self.own[tool.name]}"
+        return tool.version, origin, f"{' '.join(tool.argv)}{does}"
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
@@ -217,7 +225,7 @@ class PythonTools:
 
     def _ruff_format(self, path: str, data: bytes) -> bytes:
         how = self.ruff_settings(path)
-        key = "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
+        key = "ruff format", self.ruff.tool.version, how, path, data
         return self.context.once(key, lambda: self.ruff.format(path, data, how))
 
     # -- what the Python workers run ----------------------------------------------------------------
@@ -237,7 +245,7 @@ class PythonTools:
 
     def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
-        if self._newer(path) and syntax.error_in(path, data):
+        if syntax.error_in(path, data):
             raise NotCheckedError(
                 f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
             )
