@@ -11,7 +11,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +37,6 @@ _BARE: Final = re.compile(
 )
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
-_ROUNDS: Final = 10
 _MOST: Final = 100_000
 _LINK: Final = "120000"
 #: Configuration whose words are no paths of more configuration.
@@ -81,22 +80,37 @@ def approved_state(project: Path, base: str, paths: Iterable[str]) -> ApprovedSt
 
 
 def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
-    now: dict[str, bytes | None] = {}
-    then: dict[str, bytes | None] = {}
+    """Return what configures checks of ``paths``, as it is on the disk and as the base has it."""
     tree = listing.files_at(project, base)
     data = [path for path in paths if path.lower().endswith(_DATA) and not is_configuration(path)]
     places = {*_places(paths), *(name for path in data for name in _schemas(project, path) if name in tree)}
-    for _ in range(_ROUNDS):
-        wanted = [name for name in sorted(places - now.keys()) if name in tree or os.path.lexists(project / name)]
-        if not wanted:
-            return now, then
-        here = {name: _on_disk(project, name) for name in wanted}
-        held = _held(project, base, wanted, tree)
-        now |= here
-        then |= {name: held.get(name) for name in wanted}
-        sides = [(name, data) for found in (here, held) for name, data in found.items() if data]
-        places |= {other for name, data in sides for other in _extended(name, data)}
-    raise CheckError(f"the configuration is extended more than {_ROUNDS} times")
+    held = _held(project, base, [name for name in places if name in tree], tree)
+
+    def then_of(name: str) -> bytes | None:
+        if name in tree and name not in held:
+            held.update(_held(project, base, [name], tree))
+        return held.get(name)
+
+    reached = {
+        **_reached(places, then_of, _extended),
+        **_reached(places, lambda name: _on_disk(project, name), _extended),
+    }
+    names = [name for name in sorted(reached) if name in tree or os.path.lexists(project / name)]
+    return {name: _on_disk(project, name) for name in names}, {name: then_of(name) for name in names}
+
+
+def _reached(
+    places: Iterable[str], read: Callable[[str], bytes | None], named: Callable[[str, bytes], Iterable[str]]
+) -> dict[str, bytes | None]:
+    """Return the files of ``places``, and what they name, and so on, as ``read`` has them (``None``: none)."""
+    found: dict[str, bytes | None] = {}
+    waiting = [*places]
+    while waiting and len(found) < _MOST:
+        name = waiting.pop()
+        if name not in found:
+            data = found[name] = read(name)
+            waiting += () if data is None else named(name, data)
+    return found
 
 
 def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[str]:
@@ -104,18 +118,19 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
 
     ``project`` holds the configuration in force; ``home`` is the project with its git.
     """
-    waiting = [*_places(paths)]
-    seen = set[str]()
+    places = [*_places(paths)]
     with contextlib.suppress(UsageError, CheckError):  # no repository, or one that git cannot read: its own error
-        waiting += listing.indexed_by_name(home, _NAMES)
-    while waiting and len(seen) < _MOST:
-        if (name := waiting.pop()) not in seen:
-            seen.add(name)
-            if os.path.lexists(home / name):
-                waiting += _data_named(name, _on_disk(project, name) or b"")
-                real = os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))
-                waiting += [] if real.startswith("..") else [real]
-    return seen
+        places += listing.indexed_by_name(home, _NAMES)
+
+    def read(name: str) -> bytes | None:
+        return (_on_disk(project, name) or b"") if os.path.lexists(home / name) else None
+
+    def named(name: str, data: bytes) -> Iterator[str]:
+        yield from _data_named(name, data)
+        real = os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))
+        yield from () if real.startswith("..") else (real,)
+
+    return set(_reached(places, read, named))
 
 
 def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:

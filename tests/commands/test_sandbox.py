@@ -43,7 +43,8 @@ def test_in_a_folder_below_the_project_is_found_above_and_the_command_runs_there
     (project / ".agent-restrictions").write_text("secret.txt\n")
     (project / "secret.txt").write_text("hidden\n")
     monkeypatch.chdir(project / "pkg")
-    assert cli.main(["sandbox", "--plain", "--discard", "--", "sh", "-c", "pwd; cat ../a.txt; cat ../secret.txt"])
+    words = ["sandbox", "--plain", "--discard", "--", "sh", "-c", "pwd; cat ../a.txt; cat ../secret.txt"]
+    assert cli.main(words) == 0
     assert capsys.readouterr().out == f"{project / 'pkg'}\none\n"
 
 

@@ -64,7 +64,7 @@ def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[F
         if not settings.matches(path, contract.path):
             continue
         present = list(_headings(text))
-        headings = settings.words(contract.headings)
+        headings = settings.several(contract.headings)
         wanted = ", ".join(headings)
         order = f"{settings.PROJECT_FILE} asks for, in this order"
         last = 0

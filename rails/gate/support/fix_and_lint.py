@@ -103,10 +103,12 @@ class Language(Protocol):
         """Return ``data`` formatted."""
 
     def others(self) -> tuple[str, ...]:
-        """The names of further linters."""
+        """Return the names of further linters."""
+        return ()
 
-    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
+    def other(self, _name: str, _path: str, _data: bytes, /) -> tuple[Finding, ...]:
         """Return a further linter's findings."""
+        raise NotNeededError
 
     def left_out(self, path: str, /) -> tuple[tuple[str, str], ...]:
         """Return ignored configuration: check and reason."""

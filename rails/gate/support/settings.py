@@ -55,7 +55,7 @@ class GateSettings(Struct, frozen=True):
         Findings about the gate itself need a mode that names the rule.
         """
         for mode in reversed(self.modes):
-            if finding.tool == "gate" and finding.rule not in words(mode.rule):
+            if finding.tool == "gate" and finding.rule not in several(mode.rule):
                 continue
             if mode.check == "output" and _fits(mode, finding.path, agent, finding.rule):
                 return mode
@@ -74,8 +74,8 @@ class GateSettings(Struct, frozen=True):
 def _fits(mode: ModeTable, path: str, agent: str, rule: str) -> bool:
     """Return whether a mode is for a finding: what it does not name fits, and a rule by its beginning."""
     is_place = not mode.path or matches(path, mode.path)
-    is_agent = not mode.agent or agent in words(mode.agent)
-    return is_place and is_agent and rule.startswith(words(mode.rule) or "")
+    is_agent = not mode.agent or agent in several(mode.agent)
+    return is_place and is_agent and rule.startswith(several(mode.rule) or "")
 
 
 _STRICTEST: Final[tuple[Enforcement, ...]] = ("blocking", "retry", "advisory")
@@ -178,7 +178,7 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
     from rails.gate.support import check_command, known_tools
     from rails.sandbox.functions import FUNCTION
 
-    run = words(table.run)
+    run = several(table.run)
     if run and table.function:
         raise _Mistake("it has both run and function; one of them is what checks")
     if table.function:
@@ -198,14 +198,14 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         pattern=_pattern(command.pattern if table.pattern is None else table.pattern),
         report=command.report if table.report is None else table.report,
         ok_codes=command.ok_codes if table.ok_codes is None else frozenset(table.ok_codes),
-        endings=words(table.files) or command.endings,
+        endings=several(table.files) or command.endings,
         blocking=table.mode == "blocking",
         timeout_s=table.timeout or int(command.timeout_s),
         environment={**command.environment, **table.environment},
     )
 
 
-def words(value: str | list[str]) -> tuple[str, ...]:
+def several(value: str | list[str]) -> tuple[str, ...]:
     """Return one text or several as several."""
     return (value,) if isinstance(value, str) else tuple(value)
 
@@ -222,7 +222,7 @@ def _pattern(text: str) -> str:
 
 def matches(path: str, patterns: str | list[str]) -> bool:
     """Return whether one of the globs fits: ``**`` is any folders, ``*`` stays in one; without a slash, any name."""
-    return any(_matches(path, pattern.removeprefix("./")) for pattern in words(patterns))
+    return any(_matches(path, pattern.removeprefix("./")) for pattern in several(patterns))
 
 
 def _matches(path: str, pattern: str) -> bool:

@@ -25,7 +25,7 @@ from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
-from rails.gate.support.fix_and_lint import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
@@ -51,7 +51,7 @@ NOT_EXECUTED: Final = (
 _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
 
 
-class NodeTools:
+class NodeTools(Language):
     """JavaScript tools for one state of a project's configuration."""
 
     parser: str = "node"
@@ -176,14 +176,6 @@ class NodeTools:
             return self.format(path, one.encode()) == self.format(path, other.encode())
         except (CheckError, NotCheckedError, NotNeededError):
             return False
-
-    def others(self) -> tuple[str, ...]:
-        """No further linters."""
-        return ()
-
-    def other(self, _name: str, _path: str, _data: bytes) -> tuple[Finding, ...]:
-        """No further linters."""
-        return ()
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Report an ESLint configuration that was not executed."""

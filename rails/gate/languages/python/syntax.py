@@ -54,15 +54,6 @@ def _program(data: bytes) -> object:
     return ast.dump(tree), comments
 
 
-def has_tree(data: bytes) -> bool:
-    """Return whether Python's parser reads a text, of which the compiler may refuse more."""
-    try:
-        parse_tree(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
-
-
 def encoding_error(path: str, data: bytes) -> Finding | None:
     """Return the error if Python decodes a program differently from people."""
     head = b"\n".join(data.split(b"\n", 2)[:2])

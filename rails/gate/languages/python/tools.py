@@ -94,7 +94,7 @@ class PythonTools:
         if (misread := syntax.encoding_error(path, data)) is not None:
             return misread
         found = syntax.error_in(path, data)
-        is_newer = found is not None and not syntax.has_tree(data) and self._read_by_ruff(path, data)
+        is_newer = found is not None and self._read_by_ruff(path, data) and self._too_new(data)
         return None if is_newer else found
 
     def excused(self, data: bytes) -> bool:
@@ -104,6 +104,11 @@ class PythonTools:
     def same_program(self, _path: str, one: str, other: str) -> bool:
         """Return whether only their layout differs, by our own parser."""
         return syntax.same_program(one.encode(), other.encode())
+
+    def _too_new(self, data: bytes) -> bool:
+        """Return whether ruff refuses a text for the Python that runs AI-Rails."""
+        ours = RuffSettings(False, (("target-version", f"py3{sys.version_info.minor}"),))
+        return any(found.rule == SYNTAX for found in self.ruff.lint("newer.py", data, ours))
 
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
         try:
