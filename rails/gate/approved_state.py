@@ -12,7 +12,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from msgspec import Struct
@@ -213,28 +213,19 @@ def _plain(name: str, data: bytes) -> bytes:
 
 
 def _mirror(project: Path, folder: Path, files: Mapping[str, bytes | None]) -> None:
-    inner: dict[str, dict[str, bytes | None]] = {}
+    """Make ``folder`` the project with these ``files``: real folders on the way to them, links for all else."""
+    on_the_way = {str(above) for name in files for above in PurePosixPath(name).parents} | {"."}
+    real = set[str]()
+    for inner in sorted(on_the_way, key=lambda one: (one != ".", one)):
+        if inner != "." and ((posixpath.dirname(inner) or ".") not in real or (project / inner).is_symlink()):
+            continue
+        real.add(inner)
+        (folder / inner).mkdir(exist_ok=True)
+        for entry in (project / inner).iterdir() if (project / inner).is_dir() else ():
+            path = posixpath.normpath(f"{inner}/{entry.name}")
+            is_folder = path in on_the_way and not entry.is_symlink()
+            if path not in files and not is_folder and entry.name != ".git":
+                (folder / path).symlink_to(entry)
     for name, data in files.items():
-        first, _, rest = name.partition("/")
-        inner.setdefault(first, {})[rest] = data
-    with os.scandir(project) as entries:
-        for entry in entries:
-            below = inner.get(entry.name, {})
-            if below and "" not in below and entry.is_dir(follow_symlinks=False):
-                (folder / entry.name).mkdir()
-                _mirror(project / entry.name, folder / entry.name, below)
-            elif "" not in below and entry.name != ".git":
-                (folder / entry.name).symlink_to(entry.path)
-    for name, data in files.items():
-        place = folder / name
-        if (
-            data is not None
-            and not os.path.lexists(place)
-            and not any(one.is_symlink() for one in _above(place, folder))
-        ):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
-
-
-def _above(place: Path, folder: Path) -> Iterator[Path]:
-    return (parent for parent in place.parents if parent != folder and folder in parent.parents)
+        if data is not None and (posixpath.dirname(name) or ".") in real:
+            (folder / name).write_bytes(data)

@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, compress, count
+from operator import ne
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -47,6 +48,11 @@ def split_lines(text: str) -> list[str]:
     if "\r" not in text:
         return text.split("\n")
     return _LINE_END.split(text)
+
+
+def first_difference(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of the first line that differs, or of the shorter text's last."""
+    return next(compress(count(1), map(ne, one, other)), min(len(one), len(other)))
 
 
 @lru_cache(4096)

@@ -9,8 +9,6 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress, count
-from operator import ne
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +18,7 @@ from rails.core.scratch import scratch_folder
 from rails.core.text import plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
-from rails.gate.baseline import split_lines
+from rails.gate.baseline import first_difference, split_lines
 from rails.gate.support import config_files
 from rails.gate.verdicts import CONFIGURES
 
@@ -196,8 +194,7 @@ def _without_schema(path: str, before: bytes | None, after: bytes | None) -> boo
 
 def _finding(path: str, before: bytes | None, after: bytes | None, *, mild: bool) -> Finding:
     lines = [split_lines(plain_text(side or b"") or "") for side in (before, after)]
-    differs = next(compress(count(1), map(ne, *lines)), min(map(len, lines)))
-    line = min(differs, len(lines[1]))
+    line = min(first_difference(*lines), len(lines[1]))
     verb = "brings" if before is None else "takes away" if after is None else "changes"
     words = f"It {verb} how the project is checked"
     if mild:

@@ -266,18 +266,12 @@ class Gate:
         goes_back: bool = False,
         as_asked: bool = False,
     ) -> Verdict:
-        runs: list[CheckRun] = []
         unset = self._settings()
         self._context.fix = self._context.fix and (as_asked or self._context.options.fix)
         self._context.hits.clear()
         self._context.created = frozenset(file.path for file in files if file.change.before is None)
         self._context.gone = frozenset(str(change.path) for change in gone)
-        by_path = {file.path: file for file in files}
-        here = [file for file in files if not file.is_pointer()]
-        for name in (*CHECKS, FALLBACK):
-            jobs = [file.job for file in here if name in checks_for(file.path, file.after)]
-            if jobs:
-                runs += self._run(name, jobs, by_path)
+        runs = self._checked({file.path: file for file in files if not file.is_pointer()})
         left = left_elsewhere(files, gone)
         findings = [found for file in files for found in cut_short(file.judged(left, keep_old=self.keep_old))]
         findings += [
@@ -330,9 +324,7 @@ class Gate:
         fix = self._context.fix
         self._context.fix = False
         try:
-            for name in CHECKS if bare else ():
-                if jobs := [file.job for file in bare.values() if name in checks_for(file.path, file.after)]:
-                    self._run(name, jobs, bare)
+            self._checked(bare)
         finally:
             self._context.fix = fix
         for path, (old, new) in looks.items():
@@ -389,6 +381,14 @@ class Gate:
             argv = " ".join(command.argv)
             runs.append(CheckRun(command.name, "", took, COMMAND, len(before), command=argv))
         return findings, missed, runs
+
+    def _checked(self, files: dict[str, File]) -> list[CheckRun]:
+        """Run every check on the files that are of its kind; return what ran."""
+        runs: list[CheckRun] = []
+        for name in (*CHECKS, FALLBACK):
+            if jobs := [file.job for file in files.values() if name in checks_for(file.path, file.after)]:
+                runs += self._run(name, jobs, files)
+        return runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
         answered = set()

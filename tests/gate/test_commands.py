@@ -156,12 +156,6 @@ def test_the_projects_tests_run_and_a_failure_is_told(world, commanded):
     assert [(f.rule, f.path, f.new) for f in verdict.findings] == [("test-failed", "test_calc.py", True)]
 
 
-def test_no_test_that_ran_is_a_failure(world, commanded):
-    verdict = commanded([suite_of(sys.executable)], ("calc.py", "x = 1\n"))
-    assert [finding.rule for finding in verdict.findings] == ["no-tests"]
-    assert verdict.status == "fail"
-
-
 def test_mypy_reads_the_projects_configuration(world, commanded):
     world.put("mypy.ini", "[mypy]\nexclude = gen\ndisallow_untyped_defs = true\npretty = true\n")
     texts = (("calc.py", "def f(n):\n    return n\n"), ("gen.py", "x: int = ''\n"))

@@ -211,12 +211,6 @@ def test_a_shipped_command_needs_its_name_only(world, own_config):
     assert [(f.rule, f.tool) for f in verdict.findings] == [("assignment", "mypy")]
 
 
-def test_a_suite_without_a_test_is_a_finding(world, own_config):
-    own_config.mkdir()
-    (own_config / "gate.toml").write_text('[[command]]\nname = "pytest"\n')
-    assert [f.rule for f in judged(world, "a.py", "x = 1\n").findings] == ["no-tests"]
-
-
 def test_the_command_line_asks_before_it_runs_commands_of_a_project(world):
     world.put("words.py", LINTER.replace("\n", "\n"))
     settings(world, COMMAND)

@@ -319,22 +319,6 @@ def test_a_file_that_is_too_large_is_named_with_what_is_allowed(registry, projec
     assert result.text == "Error: src/app.py has 43 bytes; 42 are allowed."
 
 
-def test_a_list_is_cut_at_whole_lines_and_counts_what_it_left_out(registry, project, monkeypatch):
-    whole = use(registry, project, "list_files").text
-    monkeypatch.setattr(limits, "RESULT_CHARS", len(whole) + 1)
-    assert use(registry, project, "list_files").text == whole
-    monkeypatch.setattr(limits, "RESULT_CHARS", len(whole))
-    lines = whole.split("\n")
-    assert use(registry, project, "list_files").text.split("\n") == [*lines[:-1], "[… 1 line left out …]"]
-
-
-def test_what_vanishes_while_folders_are_read_is_counted_and_the_rest_is_listed(registry, project, monkeypatch):
-    listed = os.listdir
-    monkeypatch.setattr(os, "listdir", lambda folder: ["gone", *listed(folder)])
-    text = use(registry, project, "list_files", path="src/util").text
-    assert text.split("\n") == ["1 file", "src/util/text.py  (35 bytes)", "(1 binary, large or unreadable left out)"]
-
-
 def test_a_secret_is_that_of_the_project_first_then_the_general_one_and_fills_only_its_reference(monkeypatch, tmp_path):
     project = tmp_path / "my-app.2"
     for name, value in {"MY_APP_2__KEY": "project-key", "KEY": "general", "TOKEN": "tok", "EMPTY": ""}.items():
@@ -354,13 +338,6 @@ def test_a_secret_is_that_of_the_project_first_then_the_general_one_and_fills_on
 def test_the_longest_secret_is_masked_first_and_none_that_would_blot_out_ordinary_text():
     secrets = Secrets({"SHORT": "abcde", "LEAST": "abcdef", "LONG": "abcdef-and-more"}, {})
     assert secrets.mask("abcde abcdef abcdef-and-more.") == "abcde [secret LEAST] [secret LONG]."
-
-
-def test_without_a_limit_two_thousand_lines_are_shown_and_where_to_go_on(registry, project):
-    (project / "long.txt").write_text("x\n" * 2_001)
-    text = use(registry, project, "read_file", file_path="long.txt").text
-    assert text.split("\n")[0] == "long.txt: lines 1 to 2000 of 2001; go on with offset 2001"
-    assert text.count("\n") == 2_000
 
 
 def test_no_file_or_folder_stays_open_behind_an_answer(registry, project):

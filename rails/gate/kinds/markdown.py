@@ -63,33 +63,22 @@ def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[F
     for contract in context.options.headings:
         if not settings.matches(path, contract.path):
             continue
-        present = list(_headings(text))
-        headings = settings.several(contract.headings)
-        wanted = ", ".join(headings)
-        order = f"{settings.PROJECT_FILE} asks for, in this order"
-        last = 0
-        for heading in headings:
-            line = next((number for number, name in present if name == _folded(heading)), 0)
-            if not line:
+        present = set(_headings(text))
+        wanted = settings.several(contract.headings)
+        remedy = f"{settings.PROJECT_FILE} asks for: {', '.join(wanted)}."
+        for heading in wanted:
+            if _folded(heading) not in present:
                 words = f"There is no heading {heading!r}."
-                yield Finding(
-                    path, 1, 1, "missing-heading", words, "markdown", end_line=1, remedy=f"{order}: {wanted}."
-                )
-            elif line < last:
-                words = f"The heading {heading!r} comes before the heading that should come first."
-                yield Finding(
-                    path, line, 1, "heading-order", words, "markdown", end_line=line, remedy=f"{order}: {wanted}."
-                )
-            last = max(last, line)
+                yield Finding(path, 1, 1, "missing-heading", words, "markdown", end_line=1, remedy=remedy)
 
 
-def _headings(text: str) -> Iterator[tuple[int, str]]:
+def _headings(text: str) -> Iterator[str]:
     above = ""
-    for number, line in _unfenced(text):
+    for _, line in _unfenced(text):
         if heading := _HEADING.match(line):
-            yield number, _folded(heading[1])
+            yield _folded(heading[1])
         elif above.strip() and _UNDERLINE.fullmatch(line):
-            yield number - 1, _folded(above)
+            yield _folded(above)
         above = line
 
 

@@ -6,11 +6,10 @@ reported. Only findings of the change are fixed. A :class:`Language` has the too
 
 from __future__ import annotations
 
-import operator
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import compress, count
+from itertools import compress
 from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -19,7 +18,7 @@ from msgspec.structs import replace
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode_text, why_not_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
-from rails.gate.baseline import TextFindings, lines_of, which_are_new, without_numbers
+from rails.gate.baseline import TextFindings, first_difference, lines_of, which_are_new, without_numbers
 from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
@@ -313,8 +312,7 @@ class FixAndLint(Struct):
         if wanted == data:
             return ()
         name = self.tools.formatter_name
-        lines = lines_of(data)
-        first = next(compress(count(1), map(operator.ne, lines, lines_of(wanted))), len(lines))
+        first = first_difference(lines_of(data), lines_of(wanted))
         found = Finding(
             self.job.path,
             first,

@@ -25,8 +25,10 @@ from rails.core.plain_file import real_path
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
-from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools
+from rails.gate.languages.javascript.config import ScriptSettings
+from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, parsed_by_tree_sitter
 from rails.gate.support import config_files
+from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.fix_and_lint import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause
@@ -51,15 +53,10 @@ class BiomeTools(NodeTools):
 
     parser: str = "biome"
 
-    @property
-    def linter(self) -> str:  # type: ignore[override]
-        """The linter; ESLint if the project has it, too."""
-        return "eslint" if self.config.eslint else "biome"
-
-    @property
-    def formatter_name(self) -> str:  # type: ignore[override]
-        """The formatter; Prettier if the project has it, too."""
-        return "prettier" if self.config.prettier else "biome format"
+    def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
+        super().__init__(context, config)
+        self.linter = "eslint" if config.eslint else "biome"
+        self.formatter_name = "prettier" if config.prettier else "biome format"
 
     def version(self, tool: str) -> str:
         """Return a tool's version, "" if missing."""
@@ -94,8 +91,7 @@ class BiomeTools(NodeTools):
         try:
             reported = self._reported(path, data)
         except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
-            name = path.rpartition("/")[2]
-            reported = self._asked("biome", name, data, {}, self._lint_now)
+            return parsed_by_tree_sitter(path, text)
         found = next((one for one in reported if one.rule == SYNTAX), None)
         if found is None:
             return None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +30,7 @@ from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
 
+T = TypeVar("T")
 #: A line and a column, both 1-based.
 _Place = tuple[int, int]
 #: Breaks rules that nearly every configuration has.
@@ -130,7 +131,7 @@ class NodeTools(Language):
         except CheckError:
             answer = {"error": "NO_PARSER"}
         if answer.get("error") == "NO_PARSER":
-            return _parsed_by_tree_sitter(path, text)
+            return parsed_by_tree_sitter(path, text)
         found = self._ok(answer, "syntax").get("error")
         if not isinstance(found, dict):
             return None
@@ -161,7 +162,7 @@ class NodeTools(Language):
         if not self.config.prettier and not how.config:
             raise NotNeededError
         if how.program:
-            name = str(how.config).removeprefix(self._place(""))
+            name = one_line(str(how.config).removeprefix(self._place("")), 200)
             raise NotNeededError(f"{name} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, data)
         if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
@@ -206,7 +207,7 @@ class NodeTools(Language):
     def _options(self, path: str) -> _Options:
         if path not in self._prettier_known:
             answer = self._ok(self.worker.ask({"op": "options", "path": self._place(path)}), "Prettier")
-            self._prettier_known[path] = msgspec.convert(answer, _Options)
+            self._prettier_known[path] = _converted(answer, _Options)
         return self._prettier_known[path]
 
     def _place(self, path: str) -> str:
@@ -238,10 +239,7 @@ class NodeTools(Language):
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")
-        try:
-            found = msgspec.convert(answer, _Messages)
-        except msgspec.ValidationError as error:
-            raise CheckError("The Node worker answered something unknown.") from error
+        found = _converted(answer, _Messages)
         fatal = next((one for one in found.messages if one.fatal), None)
         if fatal is not None:
             raise NotCheckedError(f"ESLint could not parse it: {one_line(fatal.message, 160)}")
@@ -277,7 +275,8 @@ class NodeTools(Language):
         return answer
 
 
-def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
+def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
+    """Return the syntax error that the parser beside AI-Rails finds."""
     from rails.data_formats.source import first_error
 
     place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")
@@ -289,6 +288,13 @@ def _broken(path: str, text: str, place: _Place, tool: str, message: str, *, rem
     why, advice = cause(text, line, message)
     words = f"{message.rstrip('.')}. {why}" if why else message
     return Finding(path, line, column, RULE, words, tool, end_line=line, end_column=column, remedy=remedy or advice)
+
+
+def _converted(answer: dict[str, Json], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(answer, kind)
+    except msgspec.ValidationError as error:
+        raise CheckError("The Node worker answered something unknown.") from error
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
