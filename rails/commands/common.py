@@ -72,13 +72,10 @@ def project_of(options: argparse.Namespace) -> Path:
 
 def project_above(options: argparse.Namespace) -> Path:
     """Return the project folder: unless one is named, the nearest with a sign of one, but not the home."""
+    from rails.gate.support.config_files import project_of_folder
+
     folder = project_of(options)
-    if options.project != ".":
-        return folder
-    signs = (".rails.toml", ".agent-restrictions", ".git")
-    above = (one for one in (folder, *folder.parents) if any((one / sign).exists() for sign in signs))
-    found = next(above, folder)
-    return folder if found == Path.home() else found
+    return project_of_folder(folder) if options.project == "." else folder
 
 
 def untrusted(registry: Registry) -> frozenset[str]:

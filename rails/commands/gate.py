@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core import limits
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rails.core.paths import WorkspacePath
-    from rails.core.verdict import Fixed, NotChecked, Verdict
+    from rails.core.verdict import NotChecked, Verdict
     from rails.gate.gate import Gate
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
@@ -197,26 +195,21 @@ def _trust(project: Path) -> None:
 
 
 def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:
-    """Write the fixes of some files at a time, then judge all as they are on the disk."""
     from rails.edits.checkpoint_commits import fix_run
 
     run = fix_run()
     corrected = 0
-    fixed: list[Fixed] = []
-    given_back: list[NotChecked] = []
-    for start in range(0, len(chosen), limits.FILES_PER_STEP):
-        some = chosen[start : start + limits.FILES_PER_STEP]
-        verdict = gate.check_files(some, fix=True, executing=False)
-        _write(gate.project, verdict.proposal, run)
-        corrected += len(verdict.proposal.changes)
-        fixed += verdict.fixed
-        given_back += [miss for miss in verdict.not_checked if miss.check in ("fix", "format")]
-        count = counted(len(chosen), "file")
-        print(f"gate: {start + len(some):,} of {count}, {corrected:,} corrected", file=sys.stderr)
+
+    def write(proposal: ChangeSet, seen: int) -> None:
+        nonlocal corrected
+        corrected += len(proposal.changes)
+        _write(gate.project, proposal, run)
+        print(f"gate: {seen:,} of {counted(len(chosen), 'file')}, {corrected:,} corrected", file=sys.stderr)
+
+    verdict = gate.fix_in_steps(chosen, missed, write)
     if corrected:
         print(f"gate: ai-rails undo {run} takes all of it back", file=sys.stderr)
-    verdict = gate.check_files(chosen, missed=[*missed, *given_back])
-    return replace(verdict, fixed=tuple(fixed))
+    return verdict
 
 
 def _write(project: Path, proposal: ChangeSet, run: str) -> None:

@@ -10,7 +10,7 @@ import contextlib
 import copy
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -21,7 +21,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
-from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Verdict
+from rails.core.verdict import Author, CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.change_findings import of_the_change
 from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, with_baselines
@@ -207,6 +207,20 @@ class Gate:
                 verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
+
+    def fix_in_steps(
+        self, paths: Sequence[WorkspacePath], missed: Sequence[NotChecked], write: Callable[[ChangeSet, int], object]
+    ) -> Verdict:
+        """Judge files as on disk, after ``write`` got the fixes of some at a time, and how many files that were."""
+        fixed: list[Fixed] = []
+        given_back: list[NotChecked] = []
+        for start in range(0, len(paths), limits.FILES_PER_STEP):
+            some = paths[start : start + limits.FILES_PER_STEP]
+            verdict = self.check_files(some, fix=True, executing=False)
+            write(verdict.proposal, start + len(some))
+            fixed += verdict.fixed
+            given_back += [miss for miss in verdict.not_checked if miss.check in ("fix", "format")]
+        return replace(self.check_files(paths, missed=[*missed, *given_back]), fixed=tuple(fixed))
 
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:

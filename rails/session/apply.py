@@ -341,7 +341,7 @@ class Proposals(Struct, dict=True):
         return AppliedAnswer(status, changes, refusals, collected.verdict, told, self.log.session_id, edits)
 
     def run_contained(
-        self, argv: Sequence[str], seconds: float, watched: Watched, folder: str = "."
+        self, argv: Sequence[str], seconds: float, watched: Watched, folder: str
     ) -> tuple[Result, AppliedAnswer]:
         """Run a person's command in the sandbox, in a folder of the project; propose its changes. Raises RailsError."""
         collected, context = self._begun()
