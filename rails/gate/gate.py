@@ -30,7 +30,7 @@ from rails.gate.support import settings
 from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob
 from rails.gate.support.read_file import LARGE, read_from_disk
-from rails.gate.verdicts import COMMAND, CONFIGURES, cut_short, importance, rank, status_of
+from rails.gate.verdicts import COMMAND, CONFIGURES, importance, rank, status_of
 
 if TYPE_CHECKING:
     from rails.gate.support.check_command import CheckCommand
@@ -287,7 +287,7 @@ class Gate:
         self._context.gone = frozenset(str(change.path) for change in gone)
         runs = self._checked({file.path: file for file in files if not file.is_pointer()})
         left = left_elsewhere(files, gone)
-        findings = [found for file in files for found in cut_short(file.judged(left, keep_old=self.keep_old))]
+        findings = [found for file in files for found in file.judged(left, keep_old=self.keep_old)]
         findings += [
             *of_the_change(self.project, self._context.home or self.project, files, gone, author),
             *self._newly_hidden(files),

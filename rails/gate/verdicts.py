@@ -9,9 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rails.core import limits
 from rails.core.verdict import Finding, NotChecked, Status, Verdict, Weight
-from rails.gate.support.diagnostics import MORE
 
 
 def status_of(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Status:
@@ -34,16 +32,6 @@ CONFIGURES: Final = "gate-config-changed"
 #: A note about a pin, which a project's settings may make break.
 LOOSER: Final = "looser-pin"
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
-
-
-def cut_short(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return the findings of a file to list, and how many more; its linters have counted theirs already."""
-    most = 2 * limits.FINDINGS_LISTED
-    if len(findings) <= most:
-        return findings
-    ordered = sorted(findings, key=importance)
-    words = f"{len(findings) - most} more findings in this file; they are not listed"
-    return [*ordered[:most], replace(ordered[most], rule=MORE, message=words)]
 
 
 def importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:

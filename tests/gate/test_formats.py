@@ -266,7 +266,7 @@ def test_around_a_finding_its_function_is_shown_or_some_lines_on_each_side(
     assert [int(number) for _, number in places] == list(range(first, last + 1) if first else [])
     assert " ".join(number.strip() for mark, number in places if mark == ">") == marked
     broken = text.window(Finding("a.py", 5, 1, "R", "m", "t"), CODE.replace("return b", "return (b"))
-    assert broken.count("\n") == 6, "of what does not parse some lines are shown"
+    assert broken.count("\n") == 13, "of what does not parse more lines are shown"
 
 
 def test_a_line_around_a_finding_is_cut_and_shows_what_it_holds():

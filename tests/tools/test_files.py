@@ -6,7 +6,6 @@ import pytest
 
 from rails.core import limits
 from rails.core.app_dirs import builtin_folder
-from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
 from rails.tools.loader import load_definitions
 from rails.tools.runners import dispatch, files
@@ -287,28 +286,6 @@ def test_the_last_line_is_the_last_that_can_be_asked_for(registry, project, para
     result = use(registry, project, "read_file", file_path="src/app.py", **parameters)
     assert result.text.splitlines()[0] == head
     assert result.ok == (not head.startswith("Error"))
-
-
-def test_what_was_read_is_told_in_facts_with_the_digest_of_the_whole_file(registry, project):
-    result = use(registry, project, "read_file", file_path="README.md", offset=2)
-    assert result.facts == {
-        "path": "README.md",
-        "first_line": 2,
-        "last_line": 2,
-        "lines": 2,
-        "sha256": sha256(b"# App\r\nUse main.\r\n"),
-    }
-    assert use(registry, project, "list_files").facts == {"files": 5}
-    assert use(registry, project, "search_files", pattern="main").facts == {"matches": 2}
-
-
-def test_a_line_is_shown_whole_up_to_its_bound_and_without_its_carriage_return(registry, project):
-    (project / "wide.txt").write_bytes(b"x" * 2_000 + b"\r\n" + b"y" * 2_001 + b"\r\n\xe9\n")
-    head, first, second, third = use(registry, project, "read_file", file_path="wide.txt").text.split("\n")
-    assert head.startswith("wide.txt: 3 lines (")
-    assert first == f"     1\t{'x' * 2_000}"
-    assert second == f"     2\t{'y' * 2_000} [… 1 characters left out …]"
-    assert third == "     3\té"
 
 
 def test_a_file_that_is_too_large_is_named_with_what_is_allowed(registry, project, monkeypatch):

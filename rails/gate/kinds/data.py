@@ -13,7 +13,8 @@ from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.data_formats import positions
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
-from rails.gate.kinds.schemas import SchemaDocument, findings_of_schema
+from rails.gate.kinds import schemas
+from rails.gate.kinds.schemas import SchemaDocument
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind, suffix_of
 from rails.gate.support.parse_hints import cause
@@ -109,7 +110,7 @@ def schema_findings(path: str, text: str, context: CheckContext) -> DataFindings
 def _judged(found: Sequence[Finding], document: SchemaDocument, context: CheckContext) -> DataFindings:
     if found or not _has_schema(document.text, context):
         return found, None
-    return findings_of_schema(document, context)
+    return schemas.findings_of_schema(document, context)
 
 
 def _has_schema(text: str, context: CheckContext) -> bool:
@@ -128,7 +129,7 @@ def _yaml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
         return (), NotChecked(path, "schema", f"its values cannot be read: {one_line(str(error), 100)}", required=False)
     findings: list[Finding] = []
     for value, node in zip(values, nodes, strict=False):
-        found, missing = findings_of_schema(
+        found, missing = schemas.findings_of_schema(
             SchemaDocument(path, text, value, partial(positions.in_yaml, node)), context
         )
         if missing:

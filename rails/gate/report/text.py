@@ -173,16 +173,18 @@ def _summary(verdict: Verdict) -> str:
 def window(finding: Finding, text: str, *, around: int = 3, most: int = 40) -> str:
     """Return the numbered lines of ``text`` around a finding, its own marked ``>``.
 
-    The innermost function or class of at most ``most`` lines, else ``around`` lines each side.
+    The innermost function or class of at most ``most`` lines, else ``around`` lines each side, or three times as many.
     """
     from rails.data_formats.source import language_of, symbols  # most verdicts have no window
 
     lines = split_lines(text.removesuffix("\n"))
     if not text or not 0 < finding.line <= len(lines):
         return ""
-    first = max(1, finding.line - around)
-    last = min(len(lines), finding.line + around)
-    for one in symbols(text, language_of(finding.path)):
+    known = symbols(text, language_of(finding.path))
+    reach = around if known else 3 * around  # what does not parse has no symbols, and is harder to see
+    first = max(1, finding.line - reach)
+    last = min(len(lines), finding.line + reach)
+    for one in known:
         if one.first <= finding.line <= one.last < one.first + most:
             first, last = one.first, one.last
     width = len(str(last))
