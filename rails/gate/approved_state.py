@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from msgspec import Struct
-
 from rails.core.errors import CheckError, UsageError
-from rails.core.scratch import kept_folder
+from rails.core.scratch import scratch_folder
 from rails.gate.support.advice import name_list
 from rails.gate.support.config_files import folders_to, parse_toml, read_config_file
 from rails.gate.support.quoted_paths import named_by
@@ -46,37 +44,28 @@ _JUDGED: Final = re.compile(rb"(?m)^[^\S\n]*+path\s*=.*$")
 _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 
-class ApprovedState(Struct, frozen=True):
-    """``folder`` replaces the project; ``changed`` are differing configuration files, as in the base."""
-
-    folder: Path
-    changed: Mapping[str, bytes | None]
-
-    def close(self) -> None:
-        """Remove the folder; its links' targets stay."""
-        import shutil
-
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
 def is_configuration(path: str) -> bool:
     """Return whether a file configures checks."""
     return path.rpartition("/")[2] in _NAMES
 
 
-def approved_state(project: Path, base: str, paths: Iterable[str]) -> ApprovedState | None:
-    """Return the project with ``base``'s configuration for ``paths``, or None if nothing differs."""
+@contextlib.contextmanager
+def approved_state(
+    project: Path, base: str, paths: Iterable[str]
+) -> Iterator[tuple[Path, Mapping[str, bytes | None]] | None]:
+    """Yield a folder that is the project with ``base``'s configuration for ``paths``, and what differs, as in the base.
+
+    Yields None if nothing differs. The folder is removed afterwards; its links' targets stay.
+    """
     now, then = _both(project, base, paths)
     changed = {name: then[name] for name in now if (then[name] or None) != now[name]}
     if not changed:
-        return None
-    folder = kept_folder("approved").resolve()
-    try:
+        yield None
+        return
+    with scratch_folder("approved") as made:
+        folder = Path(made).resolve()
         _mirror(project, folder, {name: data for name, data in then.items() if name in changed or data is not None})
-    except BaseException:
-        ApprovedState(folder, changed).close()
-        raise
-    return ApprovedState(folder, changed)
+        yield folder, changed
 
 
 def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:

@@ -74,14 +74,12 @@ class TextFindings(Struct, frozen=True):
     findings: Sequence[Finding]
 
 
-def mark_new(old: TextFindings, new: TextFindings) -> list[Finding]:
-    """Return the findings of ``new``, each with ``new`` set."""
-    return [with_new(finding, is_new) for finding, is_new in zip(new.findings, which_are_new(old, new), strict=True)]
-
-
-def with_new(finding: Finding, is_new: bool) -> Finding:
-    """Return a copy with ``new`` set."""
-    return finding if finding.new == is_new else replace(finding, new=is_new)
+def mark_new(
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[Identity] = ()
+) -> list[Finding]:
+    """Return the findings of ``new``, each with ``new`` set, as :func:`which_are_new` says."""
+    fresh = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
+    return [replace(finding, new=is_new) for finding, is_new in zip(new.findings, fresh, strict=True)]
 
 
 def which_are_new(

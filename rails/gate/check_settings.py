@@ -112,12 +112,8 @@ def _only_ruff(side: Side) -> bool:
     if not path.endswith("pyproject.toml"):
         return True
     with contextlib.suppress(CheckError):
-        tables = [
-            dict(config_files.table(config_files.parse_toml(data or b"", path), "tool")) for data in (before, after)
-        ]
-        for table in tables:
-            table.pop("ruff", None)
-        return tables[0] == tables[1]
+        old, new = (config_files.table(config_files.parse_toml(data or b"", path), "tool") for data in (before, after))
+        return {**old, "ruff": None} == {**new, "ruff": None}
     return False
 
 

@@ -126,11 +126,8 @@ class Gate:
             read = read_from_disk(self.project, change.path)
             if not isinstance(read, str):
                 now.append(FileChange(change.path, change.before, read[0], read[1]))
-        pairs = [
-            (was, new)
-            for was, new in zip(now, self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes, strict=True)
-            if new.after != was.after
-        ]
+        judged = self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes
+        pairs = [(was, new) for was, new in zip(now, judged, strict=True) if new.after != was.after]
         return ChangeSet(tuple(FileChange(was.path, was.after, new.after, was.mode) for was, new in pairs))
 
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
@@ -224,27 +221,23 @@ class Gate:
 
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
-        state = None
-        if base is not None and names:
-            from rails.gate.approved_state import approved_state
-
-            state = approved_state(self.project, base, names)
-        if state is None:
+        if base is None or not names:
             yield self
             return
-        gate = copy.copy(self)
-        gate.project = state.folder
-        gate._approved = state.changed
-        gate._context = replace(
-            self._context,
-            project=state.folder,
-            home=self.project,
-            shared_pool=self._context.pool,
-            known={},
-            resources={},
-        )
-        with contextlib.closing(state), contextlib.closing(gate):
-            yield gate
+        from rails.gate.approved_state import approved_state
+
+        with approved_state(self.project, base, names) as state:
+            if state is None:
+                yield self
+                return
+            gate = copy.copy(self)
+            gate.project, gate._approved = state
+            pool = self._context.pool
+            gate._context = replace(
+                self._context, project=gate.project, home=self.project, shared_pool=pool, known={}, resources={}
+            )
+            with contextlib.closing(gate):
+                yield gate
 
     def close(self) -> None:
         """Stop every tool; a judgement that hangs in one ends too."""
@@ -412,10 +405,10 @@ class Gate:
                 files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
                 answered.add(outcome.path)
         except FAULT as error:
-            return _all_missed(name, jobs, files, _why(error))
-        _all_missed(
-            name, [job for job in jobs if job.path not in answered], files, "the check did not answer for this file"
-        )
+            _all_missed(name, jobs, files, _why(error))
+            return ()
+        left = [job for job in jobs if job.path not in answered]
+        _all_missed(name, left, files, "the check did not answer for this file")
         return report.runs
 
 
@@ -431,7 +424,6 @@ def _why(error: BaseException) -> str:
     return f"the check crashed: {type(error).__name__}: {one_line(str(error))}"
 
 
-def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> Sequence[CheckRun]:
+def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> None:
     for job in jobs:
         files[job.path].not_checked.append(NotChecked(job.path, name, reason))
-    return ()

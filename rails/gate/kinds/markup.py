@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.core.text import decode_text, why_not_text
+from rails.core.text import decode_text, line_column, why_not_text
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
@@ -58,19 +58,15 @@ def _css(text: str) -> Iterator[tuple[int, int, str]]:
             waiting.append((opened, found.start()))
         elif found["broken"]:
             what = "This comment" if found["broken"] == "/*" else "This string"
-            yield *_place(text, found.start()), f"{what} is never closed."
+            yield *line_column(text, found.start()), f"{what} is never closed."
             return
         elif found["close"] and waiting and _PAIRS[waiting[-1][0]] == found["close"]:
             waiting.pop()
         elif found["close"]:
-            yield *_place(text, found.start()), f"{found[0]} closes nothing."
+            yield *line_column(text, found.start()), f"{found[0]} closes nothing."
             return
     for opened, start in waiting[:1]:
-        yield *_place(text, start), f"{opened} is never closed."
-
-
-def _place(text: str, start: int) -> tuple[int, int]:
-    return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        yield *line_column(text, start), f"{opened} is never closed."
 
 
 KIND = Kind("markup", suffixes=frozenset({".html", ".htm", ".css"}), place=50)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rails.core.errors import CheckError
 from rails.core.text import counted, one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
-from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind
 
@@ -87,13 +87,9 @@ def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, confi
     document = parse_document(text)
     how = settings.ruff_for(context.project, path, config)
     for cell, found in cli.lint_cells(path, data, how):
-        line = _line(document, cell - 1, found.start[0] - 1)
+        line = document.line(("cells", cell - 1, "source", found.start[0] - 1))
         words = f"cell {cell}, line {found.start[0]}: {found.message}"
         yield Finding(path, line, 1, found.rule, words, "ruff", end_line=line, remedy=found.remedy)
-
-
-def _line(document: JsonDocument, cell: int, row: int) -> int:
-    return document.line(("cells", cell, "source", row))
 
 
 KIND = Kind("notebook", suffixes=frozenset({".ipynb"}), place=20)

@@ -68,8 +68,7 @@ def _unparsed(path: str, text: str) -> Iterator[Finding]:
 def marker_findings(path: str, text: str) -> Iterator[Finding]:
     """Yield conflict and edit markers, and a fence around a whole non-prose file."""
     lines = split_lines(text)
-    name = path.rpartition("/")[2].lower()
-    prose = any(name.endswith(suffix) for suffix in _PROSE)
+    prose = suffix_of(path) in _PROSE
     for number, words in marker_blocks(lines, skip_fenced=prose):
         yield Finding(path, number, 1, "conflict-marker", words, "text", end_line=number)
     if not prose and (number := wrapping_fence(lines)):

@@ -26,12 +26,15 @@ def sarif(verdict: Verdict) -> str:
         "version": rails.__version__,
         "rules": [_sarif_rule(rule, verdict.findings) for rule in rules],
     }
+    extensions: Json = [
+        {"name": run.name, **({"version": run.version} if run.version else {})} for run in verdict.checks
+    ]
     invocation: Json = {
         "executionSuccessful": verdict.status != "error",
         "toolExecutionNotifications": [_notification(miss) for miss in verdict.not_checked],
     }
     run: Json = {
-        "tool": {"driver": driver, "extensions": [_extension(r.name, r.version) for r in verdict.checks]},
+        "tool": {"driver": driver, "extensions": extensions},
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"PROJECT": {"description": {"text": "The project folder."}}},
@@ -43,20 +46,12 @@ def sarif(verdict: Verdict) -> str:
 def _sarif_rule(rule: str, findings: Sequence[Finding]) -> Json:
     first = next(finding for finding in findings if finding.rule == rule)
     kind = CHECKS.get(first.tool)
+    about, more = without_numbers(first.message), first.remedy
     if kind is not None and kind.rules is not None:
         about, example = kind.rules()[rule]
-        help_text = f"For example: {example}"
-    else:
-        about = without_numbers(first.message)
-        help_text = first.remedy
+        more = f"For example: {example}"
     described: dict[str, Json] = {"id": rule, "shortDescription": {"text": about or rule}}
-    if help_text:
-        described["help"] = {"text": help_text}
-    return described
-
-
-def _extension(name: str, version: str) -> Json:
-    return {"name": name, "version": version} if version else {"name": name}
+    return {**described, "help": {"text": more}} if more else described
 
 
 def _notification(miss: NotChecked) -> Json:

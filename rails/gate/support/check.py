@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-#: Answers kept: those about a few hundred files. The oldest go first.
+#: Answers kept: those about a few hundred files.
 _KNOWN: Final = 16_384
 
 
@@ -97,14 +97,10 @@ class CheckContext(Struct):
     @property
     def pool(self) -> PythonPool:
         """The warm Python workers: shared, or our own from first use."""
-        if self.shared_pool is not None:
-            return self.shared_pool
-        if "pool" not in self.resources:
-            from rails.gate.support.warm_processes import PythonPool  # most changes of text start no process
+        from rails.gate.support.warm_processes import PythonPool  # most changes of text start no process
 
-            self.resources.setdefault("pool", PythonPool())
-        pool: PythonPool = self.resources["pool"]
-        return pool
+        own: PythonPool = self.shared_pool or self.resources.setdefault("pool", PythonPool())
+        return own
 
     def once(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return the cached result or compute it. Failures are not cached."""
@@ -113,8 +109,7 @@ class CheckContext(Struct):
             value: T = self.known[key]
             return value
         if len(self.known) >= _KNOWN:
-            for old in list(self.known)[: _KNOWN // 4]:
-                self.known.pop(old, None)
+            self.known.clear()
         value = self.known[key] = compute()
         return value
 

@@ -25,29 +25,6 @@ from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
 from rails.gate.support.warm_processes import side_by_side
 
 
-class NewFindings:
-    """Compares with the text ``before`` (``None``: none) and its findings.
-
-    ``before_is_broken``: it did not parse.
-    """
-
-    def __init__(self, before: bytes | None, findings: Sequence[Finding], *, before_is_broken: bool) -> None:
-        self._before = before
-        self._findings = findings
-        self._broken = before_is_broken
-        self._places: dict[bytes, set[tuple[str, int, int]]] = {}
-
-    def among(self, some: list[Diagnostic], data: bytes, found: Sequence[Finding]) -> list[Diagnostic]:
-        """Return the new ones of ``some``; ``found`` are all findings in ``data``."""
-        if self._before is None or not some:
-            return some
-        if data not in self._places:
-            old = TextFindings(lines_of(self._before), self._findings)
-            fresh = which_are_new(old, TextFindings(lines_of(data), found), old_is_broken=self._broken)
-            self._places[data] = {(one.rule, one.line, one.column) for one in compress(found, fresh)}
-        return [one for one in some if (one.rule, *one.start) in self._places[data]]
-
-
 class NotCheckedError(Exception):
     """A tool skipped a file because of the file or the configuration."""
 
@@ -63,20 +40,11 @@ class NotNeededError(Exception):
     """A tool that the project does not ask for; without a message there is no note."""
 
 
-class Findings(Struct, frozen=True):
-    """A linter's findings in one text, with fixes."""
-
-    findings: tuple[Finding, ...]
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
 class Language(Protocol):
     """The tools for one language. Each method may raise CheckError, NotCheckedError or NotNeededError."""
 
     parser: str
     linter: str
-    #: Whether the linter says of every text that does not parse that it does not.
-    linter_parses: bool
 
     @property
     def formatter_name(self) -> str:
@@ -95,7 +63,7 @@ class Language(Protocol):
     def excused(self, data: bytes) -> bool:
         """Return whether a comment excuses the file."""
 
-    def lint(self, path: str, data: bytes) -> Findings:
+    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
         """Return the linter's findings."""
 
     def format(self, path: str, data: bytes) -> bytes:
@@ -138,6 +106,8 @@ class FixAndLint(Struct):
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
     ran: dict[str, None] = field(default_factory=dict)
+    known: Told = ()
+    before_is_broken: bool = False
 
     def outcome(self) -> CheckResult:
         """Run all steps."""
@@ -154,21 +124,20 @@ class FixAndLint(Struct):
         if decode_text(after) is None:
             self._miss(self.tools.linter, why_not_text(after))
             return self._result(after, (), ())
+        self.before_is_broken = unknown
         old = b"" if before is None or unknown else before
-        before_found = self._lint(old) if old else Findings(())
-        brought = NewFindings(before, before_found.findings, before_is_broken=unknown)
+        self.known = self._found(old) if old else ()
         decoded = decode_text(after) if self._may_write() else None
-        if decoded and any(found.rule == MORE for found in self._lint(after).diagnostics):
+        if decoded and any(found.rule == MORE for found in self._lint(after)):
             self._miss("fix", "it has more findings than are listed, so nothing of it was repaired", required=False)
             decoded = None
-        data = after if decoded is None else self._repaired(decoded, brought)
-        return self._finish(data, old, before_found, unknown)
+        return self._finish(after if decoded is None else self._repaired(decoded), old)
 
-    def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> CheckResult:
+    def _finish(self, data: bytes, old: bytes) -> CheckResult:
         if self.tools.excused(data):
             self._miss(self.tools.linter, "a comment excuses the whole file from it")
-        findings = self._lint(data).findings
-        earlier = before.findings
+        findings = self._found(data)
+        earlier = self.known
         other = self.tools.other_format
         if other:
             self.not_checked.append(NotChecked(".", self.tools.formatter_name, other, required=False))
@@ -179,7 +148,7 @@ class FixAndLint(Struct):
             earlier += _without_doubles(self._other(name, old), earlier) if old else ()
         for check, reason in self.tools.left_out(self.job.path):
             self._miss(check, reason, required=False)
-        return replace(self._result(data, findings, earlier), before_is_broken=unknown)
+        return replace(self._result(data, findings, earlier), before_is_broken=self.before_is_broken)
 
     def _broken(self, error: Finding) -> CheckResult:
         was = self._syntax(self.job.before) if self.job.before is not None else None
@@ -199,13 +168,13 @@ class FixAndLint(Struct):
 
     # -- repairs ----------------------------------------------------------------------------------
 
-    def _repaired(self, decoded: Decoded, brought: NewFindings) -> bytes:
+    def _repaired(self, decoded: Decoded) -> bytes:
         """Fix and format until stable; return the agent's text if that does harm."""
         data = self.job.after
         seen = {data}
         settled = False
         for _ in range(_ROUNDS):
-            fixed = self._fixes(data, decoded, brought)
+            fixed = self._fixes(data, decoded)
             if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
@@ -230,10 +199,10 @@ class FixAndLint(Struct):
             return "a fix or the formatter broke the file"
         return f"a fix brought {', '.join(broken)}" if broken else ""
 
-    def _fixes(self, data: bytes, decoded: Decoded, brought: NewFindings) -> bytes:
+    def _fixes(self, data: bytes, decoded: Decoded) -> bytes:
         counts: Counter[str] = Counter()
         for _ in range(_FIX_ROUNDS):
-            chosen = self._new_and_safe(data, brought)
+            chosen = self._new_and_safe(data)
             made, applied = self._applied(data, decoded, chosen) if chosen else (data, [])
             if not applied:
                 break
@@ -242,10 +211,17 @@ class FixAndLint(Struct):
         self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
         return data
 
-    def _new_and_safe(self, data: bytes, brought: NewFindings) -> list[Diagnostic]:
-        safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
+    def _new_and_safe(self, data: bytes) -> list[Diagnostic]:
+        safe = [diagnostic for diagnostic in self._lint(data) if diagnostic.safe and diagnostic.edits]
         safe = [one for one in safe if self.context.final or one.rule not in name_list("unfinished")]
-        return brought.among(safe, data, self._lint(data).findings)
+        before = self.job.before
+        if before is None or not safe:
+            return safe
+        found = self._found(data)
+        sides = TextFindings(lines_of(before), self.known), TextFindings(lines_of(data), found)
+        fresh = which_are_new(*sides, old_is_broken=self.before_is_broken)
+        places = {(one.rule, one.line, one.column) for one in compress(found, fresh)}
+        return [one for one in safe if (one.rule, *one.start) in places]
 
     def _applied(self, data: bytes, decoded: Decoded, chosen: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
         """Apply the fixes that do no harm together; the others wait for the next round.
@@ -270,14 +246,12 @@ class FixAndLint(Struct):
 
     def _does_harm(self, data: bytes, made: bytes) -> bool:
         """Return whether a text does not parse, or has a fatal finding that ``data`` lacks."""
-        unreadable = not self.tools.linter_parses and self._unreadable(made)
-        return unreadable or bool(self._broken_by(data, made))
+        return self._unreadable(made) or bool(self._broken_by(data, made))
 
     def _broken_by(self, data: bytes, made: bytes) -> list[str]:
         """Return the rules of what keeps ``made`` from working and is not in ``data``."""
         was, now = (
-            Counter((found.rule, without_numbers(found.message)) for found in self._lint(text).diagnostics)
-            for text in (data, made)
+            Counter((found.rule, without_numbers(found.message)) for found in self._lint(text)) for text in (data, made)
         )
         return sorted({rule for rule, _ in now - was if rule in _BREAKS})
 
@@ -338,8 +312,11 @@ class FixAndLint(Struct):
         except (CheckError, NotCheckedError):
             return True
 
-    def _lint(self, data: bytes) -> Findings:
-        return self._try(self.tools.linter, lambda: self.tools.lint(self.job.path, data)) or Findings(())
+    def _lint(self, data: bytes) -> tuple[Diagnostic, ...]:
+        return self._try(self.tools.linter, lambda: self.tools.lint(self.job.path, data)) or ()
+
+    def _found(self, data: bytes) -> Told:
+        return tuple(one.as_finding(self.job.path, self.tools.linter) for one in self._lint(data))
 
     def _other(self, name: str, data: bytes) -> Told:
         return self._try(name, lambda: self.tools.other(name, self.job.path, data)) or ()

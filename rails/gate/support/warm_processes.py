@@ -35,17 +35,15 @@ R = TypeVar("R")
 
 
 class Pipe:
-    """A process that answers standard input on standard output.
+    """A process that answers each line of standard input with one on standard output.
 
-    ``frame`` reads one message, ``None`` at the end. A thread reads, so neither side blocks. ``end`` stops a process
-    that a kill does not.
+    A thread reads, so neither side blocks. ``end`` stops a process that a kill does not.
     """
 
     def __init__(
         self,
         name: str,
         process: programs.ToolProcess,
-        frame: Callable[[IO[bytes]], bytes | None],
         end: Callable[[], object] | None = None,
     ) -> None:
         self.name = name
@@ -60,7 +58,7 @@ class Pipe:
                 target=self._listen, args=(self._process.stderr,), daemon=True, name=f"hear {name}"
             ).start()
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        threading.Thread(target=self._read, args=(output, frame), daemon=True, name=f"read {name}").start()
+        threading.Thread(target=self._read, args=(output,), daemon=True, name=f"read {name}").start()
 
     @property
     def pid(self) -> int:
@@ -98,15 +96,12 @@ class Pipe:
         """Stop the process and its children."""
         self._end() if self._end else programs.kill_tool(self._process)
 
-    def _read(self, output: IO[bytes], frame: Callable[[IO[bytes]], bytes | None]) -> None:
-        message: bytes | None = b""
-        while message is not None:
-            try:
-                message = frame(output)
-            except (OSError, ValueError):
-                message = None
-            self._ended = message is None
-            self._answers.put(message)
+    def _read(self, output: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            for line in output:
+                self._answers.put(line)
+        self._ended = True
+        self._answers.put(None)
 
     def _listen(self, complaints: IO[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -119,11 +114,6 @@ class Pipe:
             return "it closed its output."
         words = one_line(" ".join(bytes(self._errors).decode(errors="replace").split()[-30:]), 200)
         return f"exit code {code}. {words}".strip()
-
-
-def json_line(output: IO[bytes]) -> bytes | None:
-    """Return the next line of output, ``None`` at its end."""
-    return output.readline() or None
 
 
 class _Worker:
@@ -155,7 +145,7 @@ class _Worker:
 
 
 def _by_ours(script: Path) -> Pipe:
-    return Pipe("The Python worker", programs.start_tool([sys.executable, "-I", str(script)]), json_line)
+    return Pipe("The Python worker", programs.start_tool([sys.executable, "-I", str(script)]))
 
 
 class PythonPool:

@@ -6,7 +6,7 @@ Node script (seven times slower). Unknown shapes of the experimental JSON are "n
 
 from __future__ import annotations
 
-import json
+import contextlib
 import platform
 import re
 import sys
@@ -30,7 +30,7 @@ from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, 
 from rails.gate.support import config_files
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
-from rails.gate.support.fix_and_lint import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause
 from rails.sandbox import probe
 from rails.sandbox.places import own_packages
@@ -64,11 +64,10 @@ class BiomeTools(NodeTools):
 
     @cached_property
     def _version(self) -> str:
-        try:
-            manifest = json.loads(config_files.read_config_file(self._packages / "biome" / "package.json") or b"{}")
-        except ValueError:
-            return ""
-        return str(manifest.get("version", "")) if isinstance(manifest, dict) else ""
+        data = config_files.read_config_file(self._packages / "biome" / "package.json") or b"{}"
+        with contextlib.suppress(msgspec.DecodeError):
+            return str(msgspec.json.decode(data, type=dict).get("version", ""))
+        return ""
 
     @property
     def _packages(self) -> Path:
@@ -103,12 +102,11 @@ class BiomeTools(NodeTools):
         """Return whether a comment excuses the file."""
         return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
 
-    def lint(self, path: str, data: bytes) -> Findings:
+    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
         """Return the linter's findings. Raises CheckError or NotCheckedError."""
         if self.config.eslint:
             return super().lint(path, data)
-        found = tuple(one for one in self._reported(path, data) if one.rule != SYNTAX)
-        return Findings(tuple(one.as_finding(path, "biome") for one in found), found)
+        return tuple(one for one in self._reported(path, data) if one.rule != SYNTAX)
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
@@ -224,9 +222,6 @@ class _Report(Struct):
 
 
 def _diagnostic(item: _Item) -> Diagnostic:
-    """Return the diagnostic. Raises msgspec.ValidationError for an unknown kind."""
-    if not item.category.startswith(("lint/", "parse", "suppressions/", "assist/", "plugin")):
-        raise msgspec.ValidationError(item.category)
     rule = SYNTAX if item.category.startswith("parse") else item.category.removeprefix("lint/")
     start, end = ((place.line, place.column) for place in (item.location.start, item.location.end))
     severity: Severity = "error" if item.severity in ("error", "fatal") else "warning"

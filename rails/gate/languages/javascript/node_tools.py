@@ -25,7 +25,7 @@ from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
-from rails.gate.support.fix_and_lint import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, Language, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
@@ -57,7 +57,6 @@ class NodeTools(Language):
 
     parser: str = "node"
     linter: str = "eslint"
-    linter_parses: bool = False
     formatter_name: str = "prettier"
     other_format: str = ""
 
@@ -96,10 +95,9 @@ class NodeTools(Language):
     def version(self, tool: str) -> str:
         """Return the version of "node", "eslint" or "prettier", "" if missing."""
         try:
-            about = self.worker.about.get(tool)
+            return str(self.worker.about.get(tool) or "")
         except CheckError:
             return ""
-        return str(about.get("version")) if isinstance(about, dict) else str(about or "")
 
     def about(self, name: str) -> tuple[str, str, str]:
         """Return a tool's version, where its rules are from, and its command."""
@@ -143,7 +141,7 @@ class NodeTools(Language):
         """Return whether a comment excuses the file."""
         return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
 
-    def lint(self, path: str, data: bytes) -> Findings:
+    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
         """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
         if not self.version("eslint"):
             raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
@@ -152,7 +150,7 @@ class NodeTools(Language):
         place = path if self._eslint_config(path)[1] else f"canary{PurePosixPath(path).suffix}"
         if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
             raise NotNeededError("ESLint's configuration selects no rule for this file")
-        return Findings(tuple(one.as_finding(path, "eslint") for one in found), tuple(found))
+        return tuple(found)
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""

@@ -44,8 +44,8 @@ async function about({ roots }) {
   state.eslint = find("eslint");
   return {
     node: process.versions.node,
-    prettier: state.prettier && { version: state.prettier.version, folder: state.prettier.folder },
-    eslint: state.eslint && { version: state.eslint.version, folder: state.eslint.folder },
+    prettier: state.prettier && state.prettier.version,
+    eslint: state.eslint && state.eslint.version,
   };
 }
 

@@ -9,7 +9,7 @@ from typing import Final
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
 from rails.gate.support.check_command import program
-from rails.gate.support.warm_processes import Pipe, json_line
+from rails.gate.support.warm_processes import Pipe
 from rails.sandbox import probe
 from rails.sandbox.places import around_program, own_packages
 from rails.sandbox.run import start
@@ -53,7 +53,7 @@ class NodeWorker:
             (script, script.with_name("globals.txt"), own, own.resolve(), real, *around, *around_program(Path(node))),
         )
         running = start((node, *flags, str(script)), view, label=probe.label())
-        self._pipe = Pipe("The Node worker", running.process, json_line, running.end)
+        self._pipe = Pipe("The Node worker", running.process, running.end)
         self.about = self.ask({"op": "about", "roots": [*([str(project)] if packages else []), str(own)]})
 
     @property

@@ -24,18 +24,17 @@ from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.support import suppressions
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
-from rails.gate.support.fix_and_lint import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, NotCheckedError, NotNeededError
 from rails.gate.support.warm_processes import PythonPool
 from rails.processes import programs
 from rails.processes.programs import Tool, ToolRun
 
 
-class PythonTools:
+class PythonTools(InWorkers):
     """The tools for one project and one state of its configuration."""
 
     parser: str = "python"
     linter: str = "ruff"
-    linter_parses: bool = True
 
     def __init__(self, context: CheckContext, config: PythonSettings, created: str = "") -> None:
         """``created``: a folder with empty files for the Python files that the change creates, or ""."""
@@ -112,7 +111,7 @@ class PythonTools:
 
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
         try:
-            return not any(found.rule == SYNTAX for found in self.lint(path, data).diagnostics)
+            return not any(found.rule == SYNTAX for found in self.lint(path, data))
         except (CheckError, NotCheckedError):
             return False
 
@@ -134,7 +133,7 @@ class PythonTools:
             self.ruff_settings_seen[folder] = settings.ruff_for(self.context.project, path, self.config, self.created)
         return self.ruff_settings_seen[folder]
 
-    def lint(self, path: str, data: bytes) -> Findings:
+    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
         """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
         how = self.ruff_settings(path)
         canary = how.canary_of(path)
@@ -145,25 +144,26 @@ class PythonTools:
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong with a canary in the file's place."""
-        canary = self._looked(path, LINT_CANARY, how).diagnostics
-        if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
+        canary = self._looked(path, LINT_CANARY, how)
+        if not canary and not self._looked(path, BROKEN_CANARY, how):
             raise self._excluded(how)
         if not _has_rule(canary):
             beside = str(PurePath(how.origin).with_name("canary.py"))  # the configuration in force, not the root's
             elsewhere = self._looked(beside, LINT_CANARY, how)
-            if _has_rule(elsewhere.diagnostics):
+            if _has_rule(elsewhere):
                 raise ExcludedError
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
-    def _looked(self, path: str, data: bytes, how: RuffSettings) -> Findings:
+    def _looked(self, path: str, data: bytes, how: RuffSettings) -> tuple[Diagnostic, ...]:
         key = "ruff", self.ruff.tool.version, how, path, data
         return self.context.once(key, lambda: self._asked_ruff(path, data, how))
 
-    def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
-        found = tuple(self.ruff.lint(path, data, how))
-        if "ruff" in self.used:
-            found = tuple(replace(one, safe=False) for one in found)  # it judges, and writes nothing
-        return Findings(_as_findings(path, found), found)
+    def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> tuple[Diagnostic, ...]:
+        """Ask ruff; of many syntax errors only the first is reported, and the project's own ruff writes nothing."""
+        found = self.ruff.lint(path, data, how)
+        broken = [one for one in found if one.rule == SYNTAX][:1]
+        listed = (one for one in found if one.rule != SYNTAX or one in broken)
+        return tuple(replace(one, safe=False) if "ruff" in self.used else one for one in listed)
 
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
         """Return why the project's configuration excludes a file from ruff."""
@@ -220,7 +220,7 @@ class PythonTools:
 
     def _formatted(self, path: str, data: bytes) -> bytes:
         if self.config.formatter == "black":
-            return self.in_workers.black(path, data)
+            return self.black(path, data)
         if not self.config.formatter:
             raise NotNeededError
         how = self.ruff_settings(path)
@@ -235,12 +235,8 @@ class PythonTools:
 
     # -- what the Python workers run ----------------------------------------------------------------
 
-    @cached_property
-    def in_workers(self) -> InWorkers:
-        """Black and flake8, for projects that use them."""
-        return InWorkers(self.context, self.config, self.black_tool, self.flake8_tool, self._ask)
-
-    def _ask(self, request: Mapping[str, object]) -> Mapping[str, object]:
+    def ask(self, request: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the answer of a worker, the project's own if it may run."""
         pool = self.own_pool if request["op"] in self.used else self.context.pool
         return pool.ask(request)
 
@@ -254,19 +250,9 @@ class PythonTools:
             raise NotCheckedError(
                 f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
             )
-        return self.in_workers.flake8(path, data)
-
-    def left_out(self, _path: str) -> tuple[tuple[str, str], ...]:
-        """Return which of the project's flake8 configuration cannot be honoured, and why."""
-        return self.in_workers.left_out()
+        return self.flake8(path, data)
 
 
 def _has_rule(found: Sequence[Diagnostic]) -> bool:
     """Return whether a selected rule reported; syntax errors have none."""
     return any(one.rule != SYNTAX for one in found)
-
-
-def _as_findings(path: str, found: Sequence[Diagnostic]) -> tuple[Finding, ...]:
-    """Turn ruff's findings into ours; of many syntax errors only the first is reported."""
-    first = next((one for one in found if one.rule == SYNTAX), None)
-    return tuple(one.as_finding(path, "ruff") for one in found if one.rule != SYNTAX or one is first)
