@@ -267,7 +267,8 @@ class NodeTools(Language):
 
     def _ok(self, answer: dict[str, Json], tool: str) -> dict[str, Json]:
         if not answer.get("ok"):
-            raise CheckError(f"{tool} failed: {one_line(str(answer.get('error')), 200)}")
+            words = " ".join(str(answer.get("error")).split())
+            raise CheckError(f"{tool} failed: {one_line(words, 200)}")
         if answer.get("ignored"):
             raise ExcludedError
         return answer
