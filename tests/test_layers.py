@@ -178,7 +178,7 @@ INSIDE = {
     "gate": [
         {"gate"},
         {"change_findings", "report"},
-        {"files", "changed_files", "dropped_definitions"},
+        {"files", "changed_files"},
         {
             "check_settings",
             "weakened_tests",
@@ -188,7 +188,7 @@ INSIDE = {
             "enforcement",
             "approved_state",
         },
-        {"registry", "verdicts", "coverage", "ruff_settings"},
+        {"registry", "verdicts"},
         {"kinds"},
         {"languages"},
         {"support"},

@@ -37,7 +37,7 @@ from rails.core.text import one_line
 from rails.core.verdict import Finding, NotChecked, Verdict
 from rails.gate.command_checks import CommandFailedError, run_check_command
 from rails.gate.gate import Gate
-from rails.gate.support import check_command
+from rails.gate.support import check_command, known_tools
 from rails.gate.support.check_command import CheckCommand
 from rails.gate.support.warm_processes import PythonPool
 from rails.git import revisions
@@ -280,9 +280,9 @@ def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult
 
 
 def _command(check: str | JobCheck, tree: Path) -> CheckCommand:
-    if isinstance(check, str) and check in check_command.SHIPPED:
-        return check_command.SHIPPED[check](check_command.program("python", tree))
     if isinstance(check, str):
+        if named := known_tools.named_command(check, tree):
+            return named
         words = shlex.split(check)
         check = JobCheck(one_line(check, 60), tuple(words))
     if not check.argv:

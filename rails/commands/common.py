@@ -66,6 +66,14 @@ def project_of(options: argparse.Namespace) -> Path:
     return folder
 
 
+def project_above(options: argparse.Namespace) -> Path:
+    """Return the project folder: unless one is named, the nearest with a sign of one, but not the home."""
+    from rails.gate.support.config_files import project_of_folder
+
+    folder = project_of(options)
+    return project_of_folder(folder) if options.project == "." else folder
+
+
 def untrusted(registry: Registry) -> frozenset[str]:
     """Return the project's unaccepted tools."""
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)

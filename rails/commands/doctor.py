@@ -120,7 +120,7 @@ def _javascript() -> Probe:
 def _known_tools() -> Probe:
     from rails.gate.support.known_tools import known_rows
 
-    found = (name for name, row in known_rows().items() if shutil.which(row["run"][0]))
+    found = (name for name, row in known_rows().items() if row["run"][0] != "python" and shutil.which(row["run"][0]))
     return Probe("checks", "ok", ", ".join(found) or "none of the tools in docs/gate.md")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rails.gate.gate import Gate
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
-_FORMATS: Final = str.split("text json sarif github junit rdjson")
+_FORMATS: Final = str.split("text json sarif github junit")
 _PROFILES: Final = ("import", "api", "publish", "strict")
 
 
@@ -44,7 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         choices=_FORMATS,
         default="text",
         metavar="FORMAT",
-        help="text, json, sarif, github, junit or rdjson",
+        help="text, json, sarif, github or junit",
     )
     words = "trust the project's own commands and executable configuration in their present state"
     parser.add_argument("--trust", action="store_true", help=words)
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     """Return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave out --diff, --staged and the paths.")
-    project = _project(options)
+    project = common.project_above(options)
     if options.stdin_filename:
         return _judge_buffer(options, project)
     if options.trust:
@@ -118,16 +118,6 @@ def run(options: argparse.Namespace) -> int:
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"))
     return EXIT_BROKEN if options.require and checked_nothing(verdict) else _EXIT[verdict.status]
-
-
-def _project(options: argparse.Namespace) -> Path:
-    folder = common.project_of(options)
-    if options.project != ".":
-        return folder
-    signs = (".rails.toml", ".agent-restrictions", ".git")
-    above = (one for one in (folder, *folder.parents) if any((one / sign).exists() for sign in signs))
-    found = next(above, folder)
-    return folder if found == Path.home() else found
 
 
 def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str | None]:
@@ -206,23 +196,21 @@ def _trust(project: Path) -> None:
 
 
 def _in_steps(gate: Gate, chosen: Sequence[WorkspacePath], missed: Sequence[NotChecked]) -> Verdict:
-    from rails.core.verdict import Verdict
     from rails.edits.checkpoint_commits import fix_run
-    from rails.gate.verdicts import merged
 
     run = fix_run()
-    seen = 0
     corrected = 0
-    total = Verdict("pass", ChangeSet(()), not_checked=tuple(missed))
-    for verdict in gate.in_steps(chosen):
-        _write(gate.project, verdict.proposal, run)
-        corrected += len(verdict.proposal.changes)
-        total = merged(total, verdict)
-        seen = min(seen + limits.FILES_PER_STEP, len(chosen))
+
+    def write(proposal: ChangeSet, seen: int) -> None:
+        nonlocal corrected
+        corrected += len(proposal.changes)
+        _write(gate.project, proposal, run)
         print(f"gate: {seen:,} of {counted(len(chosen), 'file')}, {corrected:,} corrected", file=sys.stderr)
+
+    verdict = gate.fix_in_steps(chosen, missed, write)
     if corrected:
         print(f"gate: ai-rails undo {run} takes all of it back", file=sys.stderr)
-    return total
+    return verdict
 
 
 def _write(project: Path, proposal: ChangeSet, run: str) -> None:

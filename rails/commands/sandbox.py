@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -56,7 +57,8 @@ def _run(options: argparse.Namespace) -> int:
     from rails.session.job import SessionJob
     from rails.session.project import agents_of, registry_of, state_of
 
-    project = common.project_of(options)
+    project = common.project_above(options)
+    here = os.path.relpath(Path(options.project).resolve(), project)
     words = one_line(" ".join(options.command), 200)
     screen = ProgressScreen(sys.stderr, colour=common.colour_wanted(sys.stderr), plain=options.plain)
     registry = registry_of(project)
@@ -77,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
                 screen.line(f"         {told.strip()}", "dim")
             if Path.home().is_relative_to(project):
                 screen.line("         Your home is in the project: it can read all of it.", "yellow")
-            ran, taken = proposals.run_contained(options.command, options.timeout, _print)
+            ran, taken = proposals.run_contained(options.command, options.timeout, _print, here)
     screen.line(f"{ran.status}, {ran.seconds:.1f} s", "green" if ran.ok else "red")
     refused = False
     if not ran.changes:

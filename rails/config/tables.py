@@ -90,8 +90,6 @@ class CommandTable(SettingsTable, frozen=True):
     mode: Literal["blocking", "advisory"] = "blocking"
     timeout: UpToAnHour | None = None
     environment: dict[str, str] = {}
-    changed: bool = False
-    coverage: Annotated[float, Meta(ge=0, le=100)] | None = None
 
 
 class GateTables(SettingsTable, frozen=True):

@@ -11,14 +11,12 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-from msgspec import Struct
-
 from rails.core.errors import CheckError, UsageError
-from rails.core.scratch import kept_folder
+from rails.core.scratch import scratch_folder
 from rails.gate.support.advice import name_list
 from rails.gate.support.config_files import folders_to, parse_toml, read_config_file
 from rails.gate.support.quoted_paths import named_by
@@ -35,25 +33,8 @@ _BARE: Final = re.compile(
     rb"""(?m)(:[ \t]+|[\[,][ \t]*|^[ \t]*-[ \t]+)([^\s"'\[\]{}#&*!|>%@`,]"""
     rb"""(?:[^\s"'#,\[\]:]|:(?!\s)|[ \t]++(?![\s#,\]]|\Z))*+)(?=\s*?(?:$|[#,\]]))"""
 )
-#: Files that say with which plugins and arguments checks are run; where in them, and the paths and modules there.
-_ARGUED: Final = (
-    "pyproject.toml",
-    "setup.cfg",
-    "tox.ini",
-    "mypy.ini",
-    ".mypy.ini",
-    ".pylintrc",
-    ".flake8",
-    ".pre-commit-config.yaml",
-)
-_ARGUMENTS: Final = re.compile(
-    rb"""(?m)(?:\b(?:(plugins)|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]{0,40}config\b)"""
-    rb"""(.*(?:\n[ \t]+.*|\n\].*)*)"""
-)
-_WORD: Final = re.compile(r"(?<![./-])(?:[./-]*+\w++)++")
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
-_ROUNDS: Final = 10
 _MOST: Final = 100_000
 _LINK: Final = "120000"
 #: Configuration whose words are no paths of more configuration.
@@ -63,56 +44,62 @@ _JUDGED: Final = re.compile(rb"(?m)^[^\S\n]*+path\s*=.*$")
 _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 
-class ApprovedState(Struct, frozen=True):
-    """``folder`` replaces the project; ``changed`` are differing configuration files, as in the base."""
-
-    folder: Path
-    changed: Mapping[str, bytes | None]
-
-    def close(self) -> None:
-        """Remove the folder; its links' targets stay."""
-        import shutil
-
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
 def is_configuration(path: str) -> bool:
     """Return whether a file configures checks."""
     return path.rpartition("/")[2] in _NAMES
 
 
-def approved_state(project: Path, base: str, paths: Iterable[str]) -> ApprovedState | None:
-    """Return the project with ``base``'s configuration for ``paths``, or None if nothing differs."""
+@contextlib.contextmanager
+def approved_state(
+    project: Path, base: str, paths: Iterable[str]
+) -> Iterator[tuple[Path, Mapping[str, bytes | None]] | None]:
+    """Yield a folder that is the project with ``base``'s configuration for ``paths``, and what differs, as in the base.
+
+    Yields None if nothing differs. The folder is removed afterwards; its links' targets stay.
+    """
     now, then = _both(project, base, paths)
     changed = {name: then[name] for name in now if (then[name] or None) != now[name]}
     if not changed:
-        return None
-    folder = kept_folder("approved").resolve()
-    try:
+        yield None
+        return
+    with scratch_folder("approved") as made:
+        folder = Path(made).resolve()
         _mirror(project, folder, {name: data for name, data in then.items() if name in changed or data is not None})
-    except BaseException:
-        ApprovedState(folder, changed).close()
-        raise
-    return ApprovedState(folder, changed)
+        yield folder, changed
 
 
 def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
-    now: dict[str, bytes | None] = {}
-    then: dict[str, bytes | None] = {}
+    """Return what configures checks of ``paths``, as it is on the disk and as the base has it."""
     tree = listing.files_at(project, base)
     data = [path for path in paths if path.lower().endswith(_DATA) and not is_configuration(path)]
     places = {*_places(paths), *(name for path in data for name in _schemas(project, path) if name in tree)}
-    for _ in range(_ROUNDS):
-        wanted = [name for name in sorted(places - now.keys()) if name in tree or os.path.lexists(project / name)]
-        if not wanted:
-            return now, then
-        here = {name: _on_disk(project, name) for name in wanted}
-        held = _held(project, base, wanted, tree)
-        now |= here
-        then |= {name: held.get(name) for name in wanted}
-        sides = [(name, data) for found in (here, held) for name, data in found.items() if data]
-        places |= {other for name, data in sides for other in _extended(name, data)}
-    raise CheckError(f"the configuration is extended more than {_ROUNDS} times")
+    held = _held(project, base, [name for name in places if name in tree], tree)
+
+    def then_of(name: str) -> bytes | None:
+        if name in tree and name not in held:
+            held.update(_held(project, base, [name], tree))
+        return held.get(name)
+
+    reached = {
+        **_reached(places, then_of, _extended),
+        **_reached(places, lambda name: _on_disk(project, name), _extended),
+    }
+    names = [name for name in sorted(reached) if name in tree or os.path.lexists(project / name)]
+    return {name: _on_disk(project, name) for name in names}, {name: then_of(name) for name in names}
+
+
+def _reached(
+    places: Iterable[str], read: Callable[[str], bytes | None], named: Callable[[str, bytes], Iterable[str]]
+) -> dict[str, bytes | None]:
+    """Return the files of ``places``, and what they name, and so on, as ``read`` has them (``None``: none)."""
+    found: dict[str, bytes | None] = {}
+    waiting = [*places]
+    while waiting and len(found) < _MOST:
+        name = waiting.pop()
+        if name not in found:
+            data = found[name] = read(name)
+            waiting += () if data is None else named(name, data)
+    return found
 
 
 def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[str]:
@@ -120,33 +107,24 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
 
     ``project`` holds the configuration in force; ``home`` is the project with its git.
     """
-    waiting = [*_places(paths)]
-    seen = set[str]()
+    places = [*_places(paths)]
     with contextlib.suppress(UsageError, CheckError):  # no repository, or one that git cannot read: its own error
-        waiting += listing.indexed_by_name(home, _NAMES)
-    while waiting and len(seen) < _MOST:
-        if (name := waiting.pop()) not in seen:
-            seen.add(name)
-            if os.path.lexists(home / name):
-                waiting += _data_named(name, _on_disk(project, name) or b"")
-                real = os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))
-                waiting += [] if real.startswith("..") else [real]
-    return seen
+        places += listing.indexed_by_name(home, _NAMES)
+
+    def read(name: str) -> bytes | None:
+        return (_on_disk(project, name) or b"") if os.path.lexists(home / name) else None
+
+    def named(name: str, data: bytes) -> Iterator[str]:
+        yield from _data_named(name, data)
+        real = os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))
+        yield from () if real.startswith("..") else (real,)
+
+    return set(_reached(places, read, named))
 
 
 def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:
     """Return those of ``paths`` that configure checks under another name."""
     return {path for path in configuration(project, home, paths).intersection(paths) if not is_configuration(path)}
-
-
-def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
-    """Return those of ``paths`` that top-level configuration loads."""
-    words: set[str] = set()
-    for name in _ARGUED if paths else ():
-        for plugins, text in _ARGUMENTS.findall(read_config_file(project / name)):
-            found = _WORD.findall(text.decode("utf-8", "replace"))
-            words |= {posixpath.normpath(one) for one in found if plugins or "." in one}  # no plain word is a path
-    return {path for path in paths if path in words or path.removesuffix(".py").replace("/", ".") in words}
 
 
 def _data_named(name: str, data: bytes) -> Iterator[str]:
@@ -224,28 +202,19 @@ def _plain(name: str, data: bytes) -> bytes:
 
 
 def _mirror(project: Path, folder: Path, files: Mapping[str, bytes | None]) -> None:
-    inner: dict[str, dict[str, bytes | None]] = {}
+    """Make ``folder`` the project with these ``files``: real folders on the way to them, links for all else."""
+    on_the_way = {str(above) for name in files for above in PurePosixPath(name).parents} | {"."}
+    real = set[str]()
+    for inner in sorted(on_the_way, key=lambda one: (one != ".", one)):
+        if inner != "." and ((posixpath.dirname(inner) or ".") not in real or (project / inner).is_symlink()):
+            continue
+        real.add(inner)
+        (folder / inner).mkdir(exist_ok=True)
+        for entry in (project / inner).iterdir() if (project / inner).is_dir() else ():
+            path = posixpath.normpath(f"{inner}/{entry.name}")
+            is_folder = path in on_the_way and not entry.is_symlink()
+            if path not in files and not is_folder and entry.name != ".git":
+                (folder / path).symlink_to(entry)
     for name, data in files.items():
-        first, _, rest = name.partition("/")
-        inner.setdefault(first, {})[rest] = data
-    with os.scandir(project) as entries:
-        for entry in entries:
-            below = inner.get(entry.name, {})
-            if below and "" not in below and entry.is_dir(follow_symlinks=False):
-                (folder / entry.name).mkdir()
-                _mirror(project / entry.name, folder / entry.name, below)
-            elif "" not in below and entry.name != ".git":
-                (folder / entry.name).symlink_to(entry.path)
-    for name, data in files.items():
-        place = folder / name
-        if (
-            data is not None
-            and not os.path.lexists(place)
-            and not any(one.is_symlink() for one in _above(place, folder))
-        ):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
-
-
-def _above(place: Path, folder: Path) -> Iterator[Path]:
-    return (parent for parent in place.parents if parent != folder and folder in parent.parents)
+        if data is not None and (posixpath.dirname(name) or ".") in real:
+            (folder / name).write_bytes(data)

@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, compress, count
+from operator import ne
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -49,6 +50,11 @@ def split_lines(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
+def first_difference(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of the first line that differs, or of the shorter text's last."""
+    return next(compress(count(1), map(ne, one, other)), min(len(one), len(other)))
+
+
 @lru_cache(4096)
 def without_numbers(message: str) -> str:
     """Return a message without its numbers and help tail."""
@@ -68,14 +74,12 @@ class TextFindings(Struct, frozen=True):
     findings: Sequence[Finding]
 
 
-def mark_new(old: TextFindings, new: TextFindings) -> list[Finding]:
-    """Return the findings of ``new``, each with ``new`` set."""
-    return [with_new(finding, is_new) for finding, is_new in zip(new.findings, which_are_new(old, new), strict=True)]
-
-
-def with_new(finding: Finding, is_new: bool) -> Finding:
-    """Return a copy with ``new`` set."""
-    return finding if finding.new == is_new else replace(finding, new=is_new)
+def mark_new(
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[Identity] = ()
+) -> list[Finding]:
+    """Return the findings of ``new``, each with ``new`` set, as :func:`which_are_new` says."""
+    fresh = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
+    return [replace(finding, new=is_new) for finding, is_new in zip(new.findings, fresh, strict=True)]
 
 
 def which_are_new(

@@ -14,7 +14,6 @@ from rails.gate.files import File
 #: Endings of the files that tests are written in.
 _CODE: Final = (".py", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 _DATA: Final = (".toml", ".json", ".jsonc", ".yaml", ".yml")
-_LOADED: Final = (".py", ".cfg", ".ini")
 
 
 def of_the_change(
@@ -29,20 +28,18 @@ def of_the_change(
     yield from scratch_files.misplaced(created, lambda path: after.get(path, (home / path).exists()))
     paths = [path for path, _, _ in sides]
     if any(path.endswith(_CODE) for path in paths):
-        from rails.gate import dropped_definitions, weakened_tests
+        from rails.gate import weakened_tests
 
         author = author or Author()
         yield from weakened_tests.findings(home, sides, author)
-        yield from dropped_definitions.findings(sides, author)
+        yield from weakened_tests.dropped_definitions(sides, author)
     from rails.gate import check_settings
 
     configures: set[str] = set()
-    if any(path.endswith((*_LOADED, *_DATA)) for path in paths):
+    if any(path.endswith(_DATA) for path in paths):
         from rails.gate import approved_state
 
-        if any(path.endswith(_DATA) for path in paths):
-            configures = approved_state.extended_by(project, home, paths)
-        configures |= approved_state.loaded_by(project, [path for path in paths if path.endswith(_LOADED)])
+        configures = approved_state.extended_by(project, home, paths)
     yield from check_settings.findings(home, sides, configures)
     if not all(path.endswith(_CODE) for path in paths):
         from rails.gate import pins

@@ -9,17 +9,16 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress, count
-from operator import ne
 from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
 from rails.core.lazy_pattern import lazy
+from rails.core.scratch import scratch_folder
 from rails.core.text import plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
-from rails.gate.baseline import split_lines
+from rails.gate.baseline import first_difference, split_lines
 from rails.gate.support import config_files
 from rails.gate.verdicts import CONFIGURES
 
@@ -76,6 +75,8 @@ _MANIFEST: Final = frozenset(
     )
 )
 _CHECKING: Final = lazy(rf"^(?:pre|post)?(?:test|lint|check|typecheck|ci)\b|{_RUNS.pattern}")
+#: What of a conftest.py chooses which tests run, and how they end.
+_CHOOSES: Final = re.compile(r"def pytest_\w+|collect_ignore|pytest_plugins")
 _COMMENT: Final = re.compile(r"^\s*(?:#|//|;).*")
 _VERSION: Final = re.compile(r"(?:[=<>~^!]=?|@)\s*v?\d[\w.*-]*|^\s*+(?:-\s*+)?rev:.*")
 _EXCLUDES: Final = re.compile(
@@ -95,18 +96,15 @@ def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = (
     for path, before, after in sides:
         if (path, before, after) in changed or path in also:
             mild = path in proven or path.endswith(".py") or _is_first(project, path, before, after)
-            mild = mild or (path == ".rails.toml" and _adds_only(before, after))
             yield _finding(path, before, after, mild=mild)
         elif _without_schema(path, before, after):
             yield _finding(path, before, after, mild=False)
 
 
 def _proven(project: Path, changed: Sequence[Side]) -> frozenset[str]:
-    from rails.gate import ruff_settings
-
-    files = [side for side in changed if side[0].rpartition("/")[2] in ruff_settings.NAMES and _only_ruff(side)]
+    files = [side for side in changed if side[0].rpartition("/")[2] in RUFF_FILES and _only_ruff(side)]
     asked = {path: (before, after) for path, before, after in files}
-    return frozenset(asked) if asked and ruff_settings.ask_no_less(project, asked) else frozenset()
+    return frozenset(asked) if asked and ask_no_less(project, asked) else frozenset()
 
 
 def _only_ruff(side: Side) -> bool:
@@ -114,12 +112,8 @@ def _only_ruff(side: Side) -> bool:
     if not path.endswith("pyproject.toml"):
         return True
     with contextlib.suppress(CheckError):
-        tables = [
-            dict(config_files.table(config_files.parse_toml(data or b"", path), "tool")) for data in (before, after)
-        ]
-        for table in tables:
-            table.pop("ruff", None)
-        return tables[0] == tables[1]
+        old, new = (config_files.table(config_files.parse_toml(data or b"", path), "tool") for data in (before, after))
+        return {**old, "ruff": None} == {**new, "ruff": None}
     return False
 
 
@@ -153,6 +147,8 @@ def _part(path: str, name: str, data: bytes | None) -> object:
         parser = config_files.parse_ini(data, name)
         wanted = [one for one in parser.sections() if not one.startswith(("metadata", "options", "bdist"))]
         return {one: parser.items(one) for one in wanted} or None
+    if name == "conftest.py":
+        return _CHOOSES.findall(plain_text(data) or "") or None
     if not (is_whole := _WHOLE.fullmatch(name)) and not _COMMANDS.fullmatch(path):
         return None
     lines = [_COMMENT.sub("", line).strip() for line in split_lines(plain_text(data) or "")]
@@ -184,20 +180,6 @@ def _is_first(project: Path, path: str, before: bytes | None, after: bytes | Non
     return not tool or not (known or re.search(_TABLE.replace(b"TOOL", tool[0].encode()), tables))
 
 
-def _adds_only(before: bytes | None, after: bytes | None) -> bool:
-    with contextlib.suppress(CheckError):
-        old, new = (config_files.parse_toml(side or b"", ".rails.toml") for side in (before, after))
-        was = config_files.table(old, "gate")
-        now = config_files.table(new, "gate")
-        kept = all(_items(was.get(key)) <= _items(now.get(key)) for key in was)
-        return kept and was.get("mode") == now.get("mode") and "fix" not in now
-    return False
-
-
-def _items(value: Json) -> set[str]:
-    return {repr(one) for one in value} if isinstance(value, list) else {repr(value)}
-
-
 def _without_schema(path: str, before: bytes | None, after: bytes | None) -> bool:
     if not before or after is None or not path.lower().endswith((".json", ".jsonc", ".yaml", ".yml", ".toml")):
         return False
@@ -208,8 +190,7 @@ def _without_schema(path: str, before: bytes | None, after: bytes | None) -> boo
 
 def _finding(path: str, before: bytes | None, after: bytes | None, *, mild: bool) -> Finding:
     lines = [split_lines(plain_text(side or b"") or "") for side in (before, after)]
-    differs = next(compress(count(1), map(ne, *lines)), min(map(len, lines)))
-    line = min(differs, len(lines[1]))
+    line = min(first_difference(*lines), len(lines[1]))
     verb = "brings" if before is None else "takes away" if after is None else "changes"
     words = f"It {verb} how the project is checked"
     if mild:
@@ -217,3 +198,79 @@ def _finding(path: str, before: bytes | None, after: bytes | None, *, mild: bool
         return Finding(path, line, 1, CONFIGURES, words, "gate", severity="warning", end_line=line)
     remedy = "Leave it as it was and correct the code, or ask the human. In CI: ai-rails gate --settings-agreed."
     return Finding(path, line, 1, CONFIGURES, f"{words}; a person has to agree.", "gate", end_line=line, remedy=remedy)
+
+
+#: Files that ruff reads.
+RUFF_FILES: Final = frozenset({"pyproject.toml", "ruff.toml", ".ruff.toml"})
+
+
+def ask_no_less(project: Path, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> bool:
+    """Return whether by ruff's account no file is checked less. ``files`` are the changed ones' sides."""
+    folders = {path.rpartition("/")[0] for path in files} | {""}
+    try:
+        old = _settings(project, folders, {path: before for path, (before, _) in files.items()})
+        new = _settings(project, folders, {path: after for path, (_, after) in files.items()})
+    except (CheckError, OSError):
+        return False
+    return all(_no_less(old[folder], new[folder]) for folder in folders)
+
+
+def _settings(
+    project: Path, folders: Iterable[str], files: Mapping[str, bytes | None]
+) -> dict[str, dict[str, set[str]]]:
+    from rails.processes import programs
+
+    tool = programs.find_ruff()
+    if tool is None:
+        raise CheckError("ruff is not installed")
+    found = {}
+    with scratch_folder("settings") as scratch:
+        for folder in sorted(folders):
+            place = Path(scratch, folder)
+            place.mkdir(parents=True, exist_ok=True)
+            for name in sorted(RUFF_FILES):
+                path = f"{folder}/{name}" if folder else name
+                data = files[path] if path in files else config_files.read_config_file(project / path)
+                if data:
+                    (place / name).write_bytes(data)
+            (place / "x.py").touch()
+        for folder in folders:
+            asked = [*tool.argv, "check", "--no-cache", "--show-settings", str(Path(scratch, folder, "x.py"))]
+            ran = programs.run_tool(asked)
+            if ran.code:
+                raise CheckError(ran.complaint)
+            found[folder] = _resolved(ran.out.decode(errors="replace").replace(scratch, ""))
+    return found
+
+
+def _resolved(text: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    key = ""
+    for line in text.splitlines():
+        name, sign, value = line.partition(" = ")
+        if sign and re.fullmatch(r"[a-z_]+(?:\.\w+)*", name):
+            key = name
+            found[key] = {value}
+        elif key and line.strip(" \t,"):
+            found[key].add(line.strip(" \t,"))
+    return found
+
+
+_LEFT: Final = ("formatter.", "cache_dir", "output_", "fix", "show_fixes", "unsafe_fixes", "linter.rules.should_fix")
+_MAY_GROW: Final = ("linter.rules.enabled", "file_resolver.include", "file_resolver.extend_include")
+_MAY_SHRINK: Final = ("file_resolver.exclude", "file_resolver.extend_exclude", "linter.exclude")
+#: Lines of a list with nothing in it.
+_EMPTY: Final = frozenset({"[", "[]", "]"})
+_LENGTHS: Final = ("linter.line_length", "linter.pycodestyle.max_line_length")
+
+
+def _no_less(old: Mapping[str, set[str]], new: Mapping[str, set[str]]) -> bool:
+    for key in old.keys() | new.keys():
+        was = old.get(key, set())
+        now = new.get(key, set())
+        grown = key in _MAY_GROW and was <= now | _EMPTY
+        shrunk = key in _MAY_SHRINK and now <= was | _EMPTY
+        shorter = key in _LENGTHS and int(min(now)) <= int(min(was))
+        if not (key.startswith(_LEFT) or was == now or grown or shrunk or shorter):
+            return False
+    return True

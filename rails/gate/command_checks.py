@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,15 +19,17 @@ from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
-from rails.gate import coverage
 from rails.gate.baseline import TextFindings, mark_new, split_lines
 from rails.gate.support.check_command import CheckCommand
+from rails.gate.support.config_files import read_config_file
 from rails.sandbox import probe
 from rails.sandbox.layer import Layer
 from rails.sandbox.places import own_program
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 
+#: Path, line, column, rule and message, as a command's report has them.
+ReportRow = tuple[str, int, int, str, str]
 #: Files by path; ``None``: there is none.
 _Contents = Mapping[str, bytes | None]
 #: What is kept of what a command prints: its findings are read from it.
@@ -35,8 +37,16 @@ _OUTPUT_BYTES: Final = 16_000_000
 
 _NO_TESTS = "no-tests"
 _FAILED = "test-failed"
+_COVERAGE: Final = "coverage"
+_DATA: Final = "--data-file=.rails-coverage"
+#: Where the threshold is; a change does not judge itself by what it makes of them.
+_CONFIGS: Final = ("pyproject.toml", ".coveragerc", "setup.cfg", "tox.ini", "pytest.ini")
+_TOO_LITTLE: Final = re.compile(
+    r"^(?:(?>.*?Required test coverage of ).* not reached|.*Coverage failure: total of).*$", re.M
+)
+_ABSENT: Final = re.compile(r"No module named '?coverage")
 #: What no earlier state excuses.
-_ALWAYS: Final = frozenset({_NO_TESTS, coverage.RULE})
+_ALWAYS: Final = frozenset({_NO_TESTS, _COVERAGE})
 _UNREAD: Final = "it would run unapproved code, and no sandbox works here"
 
 
@@ -57,11 +67,10 @@ def findings_of_command(
     Both map changed paths to bytes (``None``: no file). The old state runs only if needed. Of ``whole`` files (None: of
     all) every finding is new, as no test run and too little coverage always are. Raises CheckError.
     """
-    if probe.label().level == NONE and any(
-        _content(project, path, {}) != (data or b"") for path, data in after.items()
-    ):
+    changed = any(_content(project, path, {}) != (data or b"") for path, data in after.items())
+    if changed and probe.label().level == NONE:
         raise CheckError(f"{command.name} was not run: {_UNREAD} ({probe.label().why})")
-    every = run_check_command(command, project, after, before)
+    every = run_check_command(command, project, after)
     if whole is None or before == after:
         return every
     counted = {path for path, data in before.items() if data is None}.union(whole)
@@ -71,12 +80,14 @@ def findings_of_command(
         return every
     old = run_check_command(replace(command, measures=False), project, before)
     for path in dict.fromkeys(finding.path for finding in found):
-        sides = []
-        for contents, findings in ((before, old), (after, found)):
-            lines = split_lines(plain_text(_content(project, path, contents)) or "")
-            sides.append(TextFindings(lines, [finding for finding in findings if finding.path == path]))
-        marked += mark_new(*sides)
+        was, now = (_of_file(project, path, *side) for side in ((before, old), (after, found)))
+        marked += mark_new(was, now)
     return marked
+
+
+def _of_file(project: Path, path: str, contents: _Contents, findings: Sequence[Finding]) -> TextFindings:
+    lines = split_lines(plain_text(_content(project, path, contents)) or "")
+    return TextFindings(lines, [finding for finding in findings if finding.path == path])
 
 
 def _content(project: Path, path: str, contents: _Contents) -> bytes:
@@ -89,47 +100,54 @@ def _content(project: Path, path: str, contents: _Contents) -> bytes:
         return b""
 
 
-def run_check_command(
-    command: CheckCommand,
-    project: Path,
-    contents: _Contents,
-    before: _Contents | None = None,
-) -> list[Finding]:
-    """Run ``command`` in the sandbox with ``contents`` in place. Raises CheckError when it fails.
-
-    ``before`` is for commands that look at changed lines.
-    """
+def run_check_command(command: CheckCommand, project: Path, contents: _Contents) -> list[Finding]:
+    """Run ``command`` in the sandbox with ``contents`` in place. Raises CheckError when it fails."""
     program = Path(command.argv[0])
     if not program.is_absolute():
         words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
         raise CheckError(f"{command.name} cannot be run: {words}.")
     label = probe.label()
     with layer_for(project, label=label, restrictions=Restrictions.of(project)) as layer:
-        measures = command.measures and (command.changed or coverage.is_measured(project))
-        approved = [name for name in contents if measures and name in coverage.CONFIGS]
-        layer.put({**contents, **{name: _content(project, name, {}) or None for name in approved}})
+        measures = command.measures and _is_measured(project)
+        approved = {name: _content(project, name, {}) or None for name in _CONFIGS if name in contents}
+        layer.put({**contents, **(approved if measures else {})})
         view = SandboxView(project, layer, (*own_program(program, project), *command.needs), command.environment)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
-        argv, report = coverage.measured(command.argv, project) if measures else (command.argv, ())
+        argv, report = _measured(command.argv, project) if measures else (command.argv, ())
         paths = json.dumps([name for name, data in contents.items() if data is not None]).encode()
         ran = run(argv, view, limits=bounds, label=label, stdin=(paths if command.takes_paths else b""), collect=False)
-        if ran.timed_out:
-            raise CommandFailedError(
-                f"{command.name} did not finish within {command.timeout_s:g} seconds and was stopped."
-            )
-        if ran.exit_code not in command.ok_codes:
-            words = one_line(" ".join((ran.err or ran.out)[-600:].split()), 300)
-            raise CommandFailedError(f"{command.name} ended with code {ran.exit_code}: {words}")
-        low = coverage.too_little(f"{ran.out}\n{ran.err}") if measures else ""
+        _must_have_ended(command, ran)
+        printed = ran.out + ran.err
+        low = _too_little(printed) if measures else ""
         found = list(_findings(command, ran, layer))
-        if measures and not any(finding.rule in (_NO_TESTS, _FAILED) for finding in found):
+        if report and not any(finding.rule in (_NO_TESTS, _FAILED) for finding in found):
             judged = run(report, view, limits=bounds, label=label, collect=False)
-            found += _coverage(command, low or coverage.too_little(judged.out + judged.err), layer, before, contents)
+            low = low or _too_little(judged.out + judged.err)
+        if low:
+            found.append(_finding(command, (".", 0, 0, _COVERAGE, low)))
     if ran.exit_code != 0 and not found:
         raise CommandFailedError(
             f"{command.name} ended with code {ran.exit_code} and reported nothing that could be read."
         )
     return found
+
+
+def _must_have_ended(command: CheckCommand, ran: Result) -> None:
+    if ran.timed_out:
+        words = f"did not finish within {command.timeout_s:g} seconds and was stopped"
+        raise CommandFailedError(f"{command.name} {words}.")
+    if ran.exit_code not in command.ok_codes:
+        raise CommandFailedError(f"{command.name} {_ended(ran)}")
+
+
+def _ended(ran: Result) -> str:
+    return f"ended with code {ran.exit_code}: {one_line(' '.join((ran.err or ran.out)[-600:].split()), 300)}"
+
+
+def _finding(command: CheckCommand, row: ReportRow) -> Finding:
+    path, line, column, rule, words = row
+    severity: Severity = "error" if command.blocking else "warning"
+    return Finding(path, line, column, rule, one_line(words, 300), command.name, severity, end_line=line)
 
 
 def _findings(command: CheckCommand, ran: Result, layer: Layer) -> Iterator[Finding]:
@@ -139,37 +157,14 @@ def _findings(command: CheckCommand, ran: Result, layer: Layer) -> Iterator[Find
         if report is None:
             raise CommandFailedError(f"{command.name} wrote no {command.report}.")
         text = report.decode("utf-8", "replace")
-    severity: Severity = "error" if command.blocking else "warning"
     if command.reads == "exit":
         if ran.exit_code:
-            words = f"ended with code {ran.exit_code}: {' '.join((ran.err or ran.out)[-600:].split())}"
-            yield Finding(".", 0, 0, command.name, one_line(words, 300), command.name, severity)
+            yield _finding(command, (".", 0, 0, command.name, _ended(ran)))
         return
     readers = {"regex": _regex, "sarif": _sarif, "junit": _junit}
     for path, line, column, rule, message in readers[command.reads](command, text):
         clean = path.removeprefix(f"{layer.project}/").removeprefix(f"{layer.root}/").removeprefix("./")
-        yield Finding(clean, line, column, rule, one_line(message, 300), command.name, severity, end_line=line)
-
-
-def _coverage(
-    command: CheckCommand,
-    low: str,
-    layer: Layer,
-    before: _Contents | None,
-    after: _Contents,
-) -> Iterator[Finding]:
-    report = layer.read(coverage.REPORT)
-    if report is None:
-        raise CheckError(f"{command.name}: coverage.py wrote no report")
-    rows = [(".", 0, low)] if low else []
-    if command.changed:
-        rows = list(coverage.uncovered(report, before or {}, after, command.coverage))
-    severity: Severity = "error" if command.blocking else "warning"
-    for path, line, words in rows:
-        yield Finding(path, line, 0, coverage.RULE, one_line(words, 300), command.name, severity, end_line=line)
-
-
-ReportRow = tuple[str, int, int, str, str]
+        yield _finding(command, (clean, line, column, rule, message))
 
 
 def _regex(command: CheckCommand, text: str) -> Iterator[ReportRow]:
@@ -211,3 +206,31 @@ def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
             name = f"{case.get('classname', '')}.{case.get('name', '')}".strip(".")
             path = case.get("file") or f"{case.get('classname', '').replace('.', '/')}.py"
             yield path, int(case.get("line") or 0), 0, _FAILED, f"{name}: {problem.get('message') or problem.tag}"
+
+
+def _is_measured(project: Path) -> bool:
+    """Return whether the project sets a coverage threshold."""
+    return re.search(rb"fail[_-]under", _configuration(project)) is not None
+
+
+def _measured(argv: Sequence[str], project: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return pytest's command with coverage, and the report's."""
+    coverage = (argv[0], "-P", "-m", "coverage")
+    report = (*coverage, "report", _DATA)
+    found = _configuration(project)
+    if b"--cov" in found:  # pytest-cov measures, and judges
+        return tuple(argv), ()
+    source = () if re.search(rb"^[ \t]*source\b", found, re.M) else ("--source=.",)
+    return (*coverage, "run", _DATA, *source, *argv[argv.index("-m") :]), report
+
+
+def _too_little(printed: str) -> str:
+    """Return the message about a missed threshold, or "". Raises CheckError."""
+    if _ABSENT.search(printed):
+        raise CheckError("coverage.py is not installed where the tests run; install it there: pip install coverage")
+    found = _TOO_LITTLE.search(printed)
+    return found[0].strip() if found else ""
+
+
+def _configuration(project: Path) -> bytes:
+    return b"\n".join(read_config_file(project / name) for name in _CONFIGS)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.lazy_pattern import lazy
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import TextFindings, count_in, identity, lines_of, nameless, which_are_new, with_new
+from rails.gate.baseline import TextFindings, count_in, identity, lines_of, mark_new, nameless
 from rails.gate.registry import CHECKS
 from rails.gate.support.check import CheckJob, CheckResult
 
@@ -91,8 +91,8 @@ class File(Struct):
         lines = lines_of(self.after)
         if self.before is not None or (self.compared and moved.findings):
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
-            fresh = which_are_new(self.old, TextFindings(lines, findings), old_is_broken=broken, moved=moved.findings)
-            judged = [with_new(found, new) for found, new in zip(findings, fresh, strict=True)]
+            now = TextFindings(lines, findings)
+            judged = mark_new(self.old, now, old_is_broken=broken, moved=moved.findings)
             findings = [found for found in _grown(judged, lines, self.old, moved.counted) if found.new or keep_old]
         if (keep := self.job.keep) and any(found.new and found.fixable for found in findings):
             self.not_checked.append(NotChecked(self.path, "fix", keep, required=False))

@@ -10,7 +10,7 @@ import contextlib
 import copy
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -21,7 +21,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import FAULT, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import one_line
-from rails.core.verdict import Author, CheckRun, Evidence, Finding, NotChecked, Verdict
+from rails.core.verdict import Author, CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.change_findings import of_the_change
 from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, with_baselines
@@ -29,8 +29,8 @@ from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob
-from rails.gate.support.read_file import LARGE, Overlay, read_from_disk
-from rails.gate.verdicts import COMMAND, CONFIGURES, cut_short, importance, rank, status_of
+from rails.gate.support.read_file import LARGE, read_from_disk
+from rails.gate.verdicts import COMMAND, CONFIGURES, importance, rank, status_of
 
 if TYPE_CHECKING:
     from rails.gate.support.check_command import CheckCommand
@@ -73,7 +73,6 @@ class Gate:
         self.keep_old = keep_old
         self.commands = tuple(commands)
         self._entered = 0
-        self._overlay = Overlay()
         self._turn = threading.RLock()
         self._trusted = trusted
         self._waits = wait
@@ -127,11 +126,8 @@ class Gate:
             read = read_from_disk(self.project, change.path)
             if not isinstance(read, str):
                 now.append(FileChange(change.path, change.before, read[0], read[1]))
-        pairs = [
-            (was, new)
-            for was, new in zip(now, self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes, strict=True)
-            if new.after != was.after
-        ]
+        judged = self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes
+        pairs = [(was, new) for was, new in zip(now, judged, strict=True) if new.after != was.after]
         return ChangeSet(tuple(FileChange(was.path, was.after, new.after, was.mode) for was, new in pairs))
 
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
@@ -210,56 +206,46 @@ class Gate:
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
-    def in_steps(self, paths: Sequence[WorkspacePath]) -> Iterator[Verdict]:
-        """Yield a verdict with fixes per batch of files; write each before asking for the next.
-
-        The last is about the commands, run once on the disk's state.
-        """
-        parsed = True
+    def fix_in_steps(
+        self, paths: Sequence[WorkspacePath], missed: Sequence[NotChecked], write: Callable[[ChangeSet, int], object]
+    ) -> Verdict:
+        """Judge files as on disk, after ``write`` got the fixes of some at a time, and how many files that were."""
+        fixed: list[Fixed] = []
+        given_back: list[NotChecked] = []
         for start in range(0, len(paths), limits.FILES_PER_STEP):
-            verdict = self.check_files(paths[start : start + limits.FILES_PER_STEP], fix=True, executing=False)
-            parsed = parsed and not any(rank(finding) == 0 for finding in verdict.findings)
-            yield verdict
-            self._context.known.clear()
-        with self._turn:
-            missed = self._settings()
-            findings, unable, runs = self._run_commands([*map(str, paths)], {}, {}, "" if parsed else _UNPARSED)
-            findings, missed = self._modes.applied(findings, [*missed, *unable], self._context.options, "")
-            if self.strict:
-                missed = [replace(miss, required=True) for miss in missed]
-        yield Verdict(status_of(findings, missed), ChangeSet(()), tuple(findings), (), tuple(missed), tuple(runs))
+            some = paths[start : start + limits.FILES_PER_STEP]
+            verdict = self.check_files(some, fix=True, executing=False)
+            write(verdict.proposal, start + len(some))
+            fixed += verdict.fixed
+            given_back += [miss for miss in verdict.not_checked if miss.check in ("fix", "format")]
+        return replace(self.check_files(paths, missed=[*missed, *given_back]), fixed=tuple(fixed))
 
     @contextlib.contextmanager
     def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
-        state = None
-        if base is not None and names:
-            from rails.gate.approved_state import approved_state
-
-            state = approved_state(self.project, base, names)
-        if state is None:
+        if base is None or not names:
             yield self
             return
-        gate = copy.copy(self)
-        gate.project = state.folder
-        gate._approved = state.changed
-        gate._overlay = Overlay()
-        gate._context = replace(
-            self._context,
-            project=state.folder,
-            home=self.project,
-            shared_pool=self._context.pool,
-            known={},
-            resources={},
-        )
-        with contextlib.closing(state), contextlib.closing(gate):
-            yield gate
+        from rails.gate.approved_state import approved_state
+
+        with approved_state(self.project, base, names) as state:
+            if state is None:
+                yield self
+                return
+            gate = copy.copy(self)
+            gate.project, gate._approved = state
+            pool = self._context.pool
+            gate._context = replace(
+                self._context, project=gate.project, home=self.project, shared_pool=pool, known={}, resources={}
+            )
+            with contextlib.closing(gate):
+                yield gate
 
     def close(self) -> None:
         """Stop every tool; a judgement that hangs in one ends too."""
         alone = self._turn.acquire(timeout=limits.GATE_CLOSE_SECONDS)
         try:
             with contextlib.ExitStack() as closing:  # each, whatever another one raises
-                for resource in (self._overlay, *self._context.resources.values()):
+                for resource in self._context.resources.values():
                     closing.callback(resource.close)
                 self._context.resources.clear()
         finally:
@@ -288,22 +274,14 @@ class Gate:
         goes_back: bool = False,
         as_asked: bool = False,
     ) -> Verdict:
-        runs: list[CheckRun] = []
         unset = self._settings()
         self._context.fix = self._context.fix and (as_asked or self._context.options.fix)
         self._context.hits.clear()
         self._context.created = frozenset(file.path for file in files if file.change.before is None)
         self._context.gone = frozenset(str(change.path) for change in gone)
-        self._context.modules = self._overlay.show(self._context.created)
-        self._context.overlay = self._overlay.folder
-        by_path = {file.path: file for file in files}
-        here = [file for file in files if not file.is_pointer()]
-        for name in (*CHECKS, FALLBACK):
-            jobs = [file.job for file in here if name in checks_for(file.path, file.after)]
-            if jobs:
-                runs += self._run(name, jobs, by_path)
+        runs = self._checked({file.path: file for file in files if not file.is_pointer()})
         left = left_elsewhere(files, gone)
-        findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
+        findings = [found for file in files for found in file.judged(left, keep_old=self.keep_old)]
         findings += [
             *of_the_change(self.project, self._context.home or self.project, files, gone, author),
             *self._newly_hidden(files),
@@ -327,7 +305,7 @@ class Gate:
         findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
-        shown = tuple(cut_short(sorted((f for f in findings if f.new or self.keep_old), key=importance)))
+        shown = tuple(sorted((one for one in findings if one.new or self.keep_old), key=importance))
         proposal = ChangeSet((*(file.proposal() for file in files), *gone))
         return Verdict(
             status_of(shown, missed),
@@ -354,9 +332,7 @@ class Gate:
         fix = self._context.fix
         self._context.fix = False
         try:
-            for name in CHECKS if bare else ():
-                if jobs := [file.job for file in bare.values() if name in checks_for(file.path, file.after)]:
-                    self._run(name, jobs, bare)
+            self._checked(bare)
         finally:
             self._context.fix = fix
         for path, (old, new) in looks.items():
@@ -380,35 +356,20 @@ class Gate:
     def _execute(
         self, files: Sequence[File], gone: Sequence[FileChange], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
-        before = {file.path: file.before if file.compared else file.was for file in files}
-        after: dict[str, bytes | None] = {file.path: file.after for file in files}
-        for change in gone:
-            before[str(change.path)] = change.before
-            after[str(change.path)] = None
-        # A command finds the configuration of the approved state, too.
-        whole = {file.path for file in files if not file.compared}
-        nothing_compared = len(whole) == len(after)
-        sides = {**before, **self._approved}, {**after, **self._approved}
-        return self._run_commands([*after], *sides, held, whole=None if nothing_compared else whole)
-
-    def _run_commands(
-        self,
-        paths: Sequence[str],
-        before: Mapping[str, bytes | None],
-        after: Mapping[str, bytes | None],
-        held: str,
-        *,
-        whole: Collection[str] | None = (),
-    ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
+        """Run the commands on the project's copy, with the approved state's configuration; ``held``: why not."""
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
         from rails.gate.support.known_tools import wanted_tools
 
-        there = [path for path in paths if after.get(path) is not None]
-        for command in (*self.commands, *self._context.options.commands, *wanted_tools(self.project, there)):
+        before = {file.path: file.before if file.compared else file.was for file in files}
+        before |= {str(one.path): one.before for one in gone}
+        after: dict[str, bytes | None] = {**dict.fromkeys(before), **{file.path: file.after for file in files}}
+        wanted = wanted_tools(self.project, [file.path for file in files])
+        whole = {file.path for file in files if not file.compared}
+        for command in (*self.commands, *self._context.options.commands, *wanted):
             required = command.blocking and not command.optional
-            if not any(path.endswith(command.endings) for path in paths):
+            if not any(path.endswith(command.endings) for path in before):
                 continue
             if held:
                 missed.append(NotChecked(".", command.name, held, required))
@@ -416,22 +377,28 @@ class Gate:
             from rails.gate.command_checks import findings_of_command
 
             start = time.perf_counter()
-            home = self._context.home or self.project
             try:
-                findings += findings_of_command(command, home, before, after, whole=whole)
+                findings += findings_of_command(
+                    command,
+                    self._context.home or self.project,
+                    {**before, **self._approved},
+                    {**after, **self._approved},
+                    whole=None if len(whole) == len(after) else whole,
+                )
             except FAULT as error:
                 missed.append(NotChecked(".", command.name, _why(error), required))
-            runs.append(
-                CheckRun(
-                    command.name,
-                    "",
-                    round((time.perf_counter() - start) * 1000, 2),
-                    COMMAND,
-                    len(paths),
-                    command=" ".join(command.argv),
-                )
-            )
+            took = round((time.perf_counter() - start) * 1000, 2)
+            argv = " ".join(command.argv)
+            runs.append(CheckRun(command.name, "", took, COMMAND, len(before), command=argv))
         return findings, missed, runs
+
+    def _checked(self, files: dict[str, File]) -> list[CheckRun]:
+        """Run every check on the files that are of its kind; return what ran."""
+        runs: list[CheckRun] = []
+        for name in (*CHECKS, FALLBACK):
+            if jobs := [file.job for file in files.values() if name in checks_for(file.path, file.after)]:
+                runs += self._run(name, jobs, files)
+        return runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
         answered = set()
@@ -441,10 +408,10 @@ class Gate:
                 files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
                 answered.add(outcome.path)
         except FAULT as error:
-            return _all_missed(name, jobs, files, _why(error))
-        _all_missed(
-            name, [job for job in jobs if job.path not in answered], files, "the check did not answer for this file"
-        )
+            _all_missed(name, jobs, files, _why(error))
+            return ()
+        left = [job for job in jobs if job.path not in answered]
+        _all_missed(name, left, files, "the check did not answer for this file")
         return report.runs
 
 
@@ -455,14 +422,11 @@ def not_read(path: WorkspacePath, why: str) -> NotChecked:
 
 def _why(error: BaseException) -> str:
     """Describe an error: our own bug must not look clean."""
-    return (
-        str(error)
-        if isinstance(error, CheckError)
-        else f"the check crashed: {type(error).__name__}: {one_line(str(error))}"
-    )
+    if isinstance(error, CheckError):
+        return str(error)
+    return f"the check crashed: {type(error).__name__}: {one_line(str(error))}"
 
 
-def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> Sequence[CheckRun]:
+def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> None:
     for job in jobs:
         files[job.path].not_checked.append(NotChecked(job.path, name, reason))
-    return ()

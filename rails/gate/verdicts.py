@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -10,10 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rails.core import limits
-from rails.core.changes import ChangeSet
-from rails.core.verdict import CheckRun, Finding, NotChecked, Severity, Status, Verdict, Weight
-from rails.gate.support.diagnostics import MORE
+from rails.core.verdict import Finding, NotChecked, Status, Verdict, Weight
 
 
 def status_of(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Status:
@@ -36,25 +32,6 @@ CONFIGURES: Final = "gate-config-changed"
 #: A note about a pin, which a project's settings may make break.
 LOOSER: Final = "looser-pin"
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
-
-
-def cut_short(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return the findings to list, and how many more per rule."""
-    if len(findings) <= limits.FINDINGS_LISTED:
-        return findings
-    shown: list[Finding] = []
-    count: Counter[tuple[str, str]] = Counter()
-    more: Counter[tuple[str, str, str, Severity, bool, Weight]] = Counter()
-    for one in findings:
-        count[one.path, one.tool] += one.rule != MORE
-        if one.rule == MORE or count[one.path, one.tool] <= limits.FINDINGS_LISTED:
-            shown.append(one)
-        else:
-            more[one.path, one.tool, one.rule, one.severity, one.new, one.weight] += 1
-    for (path, tool, rule, severity, new, weight), many in more.items():
-        words = f"{many} more findings of `{rule}` in this file; they are not listed"
-        shown.append(Finding(path, 1, 1, MORE, words, tool, severity, new=new, weight=weight))
-    return shown
 
 
 def importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
@@ -96,33 +73,3 @@ def _weights() -> tuple[frozenset[str], tuple[str, ...]]:
     table = tomllib.loads((Path(__file__).parent / "weights.toml").read_text("utf-8"))
     style = table["style"]
     return frozenset((*style["tools"], *style["rules"], *style_tools())), tuple(table["breaks"]["rules"])
-
-
-def merged(one: Verdict, other: Verdict) -> Verdict:
-    """Return two verdicts about different files as one, without proposals."""
-    status = next(status for status in _WORST if status in (one.status, other.status))
-    runs: dict[str, CheckRun] = {}
-    for run in (*one.checks, *other.checks):
-        was = runs.get(run.name)
-        runs[run.name] = run if was is None else _added(was, run)
-    return Verdict(
-        status,
-        ChangeSet(()),
-        one.findings + other.findings,
-        one.fixed + other.fixed,
-        tuple(dict.fromkeys(one.not_checked + other.not_checked)),
-        tuple(runs.values()),
-        evidence=one.evidence + other.evidence,
-    )
-
-
-_WORST: Final[tuple[Status, ...]] = ("fail", "error", "pass")
-
-
-def _added(one: CheckRun, other: CheckRun) -> CheckRun:
-    return replace(
-        one,
-        duration_ms=round(one.duration_ms + other.duration_ms, 2),
-        files=one.files + other.files,
-        cached=one.cached + other.cached,
-    )

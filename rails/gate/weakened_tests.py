@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
-from rails.core.verdict import Author, Finding, Severity
+from rails.core.verdict import Author, Finding
 from rails.data_formats.python_code import parse_tree
+from rails.data_formats.source import language_of, symbols
 from rails.gate.support.advice import remedy_of
 
 TEST_FILE: Final = lazy(
@@ -26,13 +27,12 @@ TEST_FILE: Final = lazy(
     r"|\.(?:test|spec)\.[cm]?[jt]sx?$|^(?>(?:.*?/)?__tests__/).*\.[cm]?[jt]sx?$"
 )
 _SKIPS: Final = lazy(
-    r"(?:pytest|unittest|mark|self|cls)\.(?:skip\w*|xfail|importorskip|SkipTest|expectedFailure)\b|^(?:skip\w*|xfail|SkipTest|importorskip)$|\b__test__$"
+    r"(?:pytest|unittest|mark|self|cls)\.(?:skip\w*|xfail|importorskip|SkipTest|expectedFailure)\b"
+    r"|^(?:skip\w*|xfail|SkipTest|importorskip)$|\b__test__$"
 )
 _CONDITIONAL: Final = re.compile(r"skip(?:[iI]f|Unless)$|importorskip$")
 _ASSERTS: Final = re.compile(r"(?:\w+\.)*(?:assert\w*|raises|warns|fail)")
-#: Names in a conftest.py that decide which tests run, and how they end.
-_DECIDES: Final = re.compile(r"pytest_\w+|collect_ignore(?:_glob)?")
-#: Of a script: what each rule counts, and the words for more or fewer of it.
+#: Of a script: what each rule counts, the words for more or fewer of it, and whether more or fewer are wrong.
 _COUNTED: Final = (
     ("test-removed", lazy(r"\b[xf]?(?:it|test|specify)(?:\.\w+)*\s*\("), "tests are removed", -1),
     (
@@ -51,21 +51,21 @@ _COUNTED: Final = (
 _BLOCK: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 _BRANCH: Final = lazy(r"^[ \t]*(?:el)?if [^\n]*==[ \t]*+([^\n:=]++):\s*return\s++([\"'\[({\d-][^\n]*)$", re.M)
 _FUNCTION: Final = lazy(r"^[ \t]*(?:async )?def (\w+)", re.M)
+_DEFINED: Final = re.compile(r"\b(?:def|class)\s+(\w+)")
 #: Test files that are read to see which answers they expect, and the largest of them.
 _FILES: Final = 200
 _BYTES: Final = 1_000_000
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
-_UNREADABLE: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 #: A file of the change: its path, and its text before and after; empty where there is none.
 Sides = tuple[str, str, str]
 
 
 class Test(Struct, frozen=True):
-    """A test: first line, text, assertions, skips with and without condition."""
+    """A test or a helper: its first line, the names in it, its assertions and its skips."""
 
     line: int
-    text: str
+    names: frozenset[str]
     asserts: tuple[str, ...]
     skips: tuple[str, ...]
 
@@ -77,33 +77,35 @@ def findings(project: Path, files: Iterable[tuple[str, bytes | None, bytes | Non
     """Return weakened tests, and code that hard-codes expected answers."""
     sides = [(path, plain_text(old or b"") or "", plain_text(new or b"") or "") for path, old, new in files]
     tests = [one for one in sides if TEST_FILE.search(one[0])]
-    code = [one for one in sides if not TEST_FILE.search(one[0])]
+    code = [one for one in sides if one not in tests]
     python = [one for one in tests if one[0].endswith((".py", ".pyw"))]
-    found = list(_scripts([one for one in tests if one not in python]))
-    old = {path: _tests_of(before) or {} for path, before, _ in python}
+    scripts = [one for one in tests if one not in python]
+    return [*_scripts(scripts), *_python(python, code, author), *_hard_coded(project, code, tests)]
+
+
+def _python(sides: Sequence[Sides], code: Sequence[Sides], author: Author) -> Iterator[Finding]:
+    old = {path: _tests_of(before) or {} for path, before, _ in sides}
     after = dict(old)
-    for path, _, text in python:
+    for path, _, text in sides:
         made = _tests_of(text)
         if made is not None:  # what does not parse is a finding of its own, and takes no test away
             after[path] = made
+    gone = _defined(before for _, before, _ in code) - _defined(now for _, _, now in code)
     for path, known in old.items():
-        weaker = list(_weaker(path, known, after, code))
-        found += weaker
-        altered = weaker or any(not _keeps(one, after[path].get(name)) for name, one in known.items())
-        if altered and author.given_tests_only and not _is_given(path, known, author.task):
+        weaker = [*_weaker(path, known, after, gone), *_skipped(known, path, after[path])]
+        yield from weaker
+        kept = all(name in after[path] and _holds(one, after[path][name]) for name, one in known.items())
+        if author.given_tests_only and not (kept and not weaker) and not _is_given(path, known, author.task):
             words = "This role changes only tests that its task names, and this file is none of them"
-            found.append(_finding(path, 1, "test-not-given", words))
-    for one in python:
-        found += _decided(*one) if one[0].endswith("conftest.py") else ()
-    return found + list(_hard_coded(project, code, tests))
+            yield _finding(path, 1, "test-not-given", words)
 
 
-def _weaker(path: str, old: Tests, after: Mapping[str, Tests], code: Sequence[Sides]) -> Iterator[Finding]:
+def _weaker(path: str, old: Tests, after: Mapping[str, Tests], gone: set[str]) -> Iterator[Finding]:
     for name, was in old.items():
-        now = after[path].get(name) or _moved(path, name, was, old, after)
+        now = after[path].get(name) or _moved(path, name, old, after)
         shown = one_line(name, 80)
         if now is None:
-            if not _went_with_its_code(was, code):
+            if not gone & was.names:  # it went with the code that it tests
                 yield _finding(path, 1, "test-removed", f"The test {shown} is removed")
             continue
         if len(now.skips) > len(was.skips):
@@ -112,26 +114,27 @@ def _weaker(path: str, old: Tests, after: Mapping[str, Tests], code: Sequence[Si
         if less > 0:
             words = f"{shown} asserts less than before: {less} of {len(was.asserts)} gone"
             yield _finding(path, now.line, "assertion-removed", words)
-    for name, test in after[path].items():
+
+
+def _skipped(old: Tests, path: str, after: Tests) -> Iterator[Finding]:
+    for name, test in after.items():
         if name not in old and not all(map(_CONDITIONAL.search, test.skips)):
             yield _finding(path, test.line, "test-skipped", f"The new test {one_line(name, 80)} is skipped")
 
 
-def _keeps(was: Test, now: Test | None) -> bool:
-    return now is not None and was.asserts == now.asserts[: len(was.asserts)]
+def _holds(was: Test, now: Test) -> bool:
+    return was.asserts == now.asserts[: len(was.asserts)]
 
 
-def _moved(path: str, name: str, was: Test, old: Tests, after: Mapping[str, Tests]) -> Test | None:
-    here = (test for other, test in after[path].items() if other not in old and test.asserts == was.asserts)
+def _moved(path: str, name: str, old: Tests, after: Mapping[str, Tests]) -> Test | None:
+    """Return a removed test under its new name, or as it stands in another file."""
+    renamed = (test for other, test in after[path].items() if other not in old and test.asserts == old[name].asserts)
     elsewhere = (tests[name] for file, tests in after.items() if file != path and name in tests)
-    return next(here, None) or next(elsewhere, None)
+    return next(chain(renamed, elsewhere), None)
 
 
-def _went_with_its_code(test: Test, code: Sequence[Sides]) -> bool:
-    pattern = r"\b(?:def|class)\s+(\w+)"
-    before = {name for _, was, _ in code for name in re.findall(pattern, was)}
-    after = {name for _, _, now in code for name in re.findall(pattern, now)}
-    return bool((before - after) & set(re.findall(r"\w+", test.text)))
+def _defined(texts: Iterable[str]) -> set[str]:
+    return {name for text in texts for name in _DEFINED.findall(text)}
 
 
 def _is_given(path: str, tests: Tests, task: str) -> bool:
@@ -143,37 +146,34 @@ def _is_given(path: str, tests: Tests, task: str) -> bool:
 def _tests_of(text: str) -> Tests | None:
     """Return the tests by name, or None if unparsable. Named helpers' assertions count."""
     try:
-        found = dict(_functions(parse_tree(text), text, "", ()))
-    except _UNREADABLE:
+        found = dict(_functions(parse_tree(text), "", ()))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     tests = {name: one for name, one in found.items() if name.rpartition(".")[2].startswith("test")}
     helpers = {name.rpartition(".")[2]: one.asserts for name, one in found.items() if name not in tests}
     for name, test in tests.items():
-        helped = [one for word in re.findall(r"\w+", test.text) for one in helpers.get(word, ())]
-        tests[name] = Test(test.line, test.text, (*test.asserts, *helped), test.skips)
+        helped = [one for word in sorted(test.names & helpers.keys()) for one in helpers[word]]
+        tests[name] = replace(test, asserts=(*test.asserts, *helped))
     return tests
 
 
-def _functions(
-    node: ast.Module | ast.ClassDef, text: str, inside: str, skips: tuple[str, ...]
-) -> Iterator[tuple[str, Test]]:
+def _functions(node: ast.Module | ast.ClassDef, inside: str, skips: tuple[str, ...]) -> Iterator[tuple[str, Test]]:
     left_out = (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
     skips += _skips(one for one in node.body if not isinstance(one, left_out))
     for one in node.body:
         if isinstance(one, ast.ClassDef):
-            yield from _functions(one, text, f"{inside}{one.name}.", skips + _skips(one.decorator_list))
+            yield from _functions(one, f"{inside}{one.name}.", skips + _skips(one.decorator_list))
         elif isinstance(one, _FUNCTIONS):
+            names = frozenset(getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(one))
             asserts = (*_cases(one), *_asserted(one))
-            source = ast.get_source_segment(text, one) or ""
-            yield f"{inside}{one.name}", Test(one.lineno, source, asserts, skips + _skips([one]))
+            yield f"{inside}{one.name}", Test(one.lineno, names, asserts, skips + _skips([one]))
 
 
 def _skips(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
     inner = [one for node in nodes for one in ast.walk(node)]
     named = [one for one in inner if isinstance(one, ast.Attribute) or getattr(one, "id", "") == "__test__"]
     called = [one.func for one in inner if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
-    words = (ast.unparse(one) for one in (*named, *called))
-    return tuple(one for one in words if _SKIPS.search(one))
+    return tuple(filter(_SKIPS.search, map(ast.unparse, (*named, *called))))
 
 
 def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
@@ -182,21 +182,16 @@ def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
             yield from map(ast.unparse, getattr(mark.args[1], "elts", ()))
 
 
-def _asserted(function: ast.AST) -> Iterator[str]:
-    for one in _reached(function):
-        if isinstance(one, ast.Assert) and not _is_vacuous(one.test):
-            yield ast.unparse(one.test)
-        elif isinstance(one, ast.Call) and _ASSERTS.fullmatch(ast.unparse(one.func)):
-            yield from () if one.args and _is_vacuous(one.args[0]) else (ast.unparse(one),)
-
-
-def _reached(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node's descendants, without those after a return or raise."""
-    yield node
+def _asserted(node: ast.AST) -> Iterator[str]:
+    """Yield what can fail, without what stands after a return or raise."""
+    if isinstance(node, ast.Assert) and not _is_vacuous(node.test):
+        yield ast.unparse(node.test)
+    if isinstance(node, ast.Call) and _ASSERTS.fullmatch(ast.unparse(node.func)):
+        yield from () if any(map(_is_vacuous, node.args[:1])) else [ast.unparse(node)]
     for _, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
-                yield from _reached(child)
+                yield from _asserted(child)
             if isinstance(child, ast.Return | ast.Raise):
                 break
 
@@ -216,52 +211,67 @@ def _scripts(sides: Sequence[Sides]) -> Iterator[Finding]:
             was, now = (len(pattern.findall(_BLOCK.sub("", text))) for text in (before, after))
             grown[path] = (now - was) * sign
         if sum(grown.values()) > 0:
-            path, count = max(grown.items(), key=lambda pair: pair[1])
-            yield _finding(path, 1, rule, f"{count} {words}")
+            path = max(grown, key=grown.__getitem__)
+            yield _finding(path, 1, rule, f"{grown[path]} {words}")
             return
-
-
-def _decided(path: str, before: str, after: str) -> Iterator[Finding]:
-    sides = []
-    for text in (before, after):
-        try:
-            body = parse_tree(text).body
-        except _UNREADABLE:
-            return
-        named = [(getattr(one, "name", None) or ast.unparse(one).partition(" ")[0], one) for one in body]
-        sides.append({name: (ast.dump(one), one.lineno) for name, one in named if _DECIDES.fullmatch(name)})
-    old, new = sides
-    for name in sorted(old.keys() | new.keys()):
-        code, line = new.get(name, ("", 1))
-        if code != old.get(name, ("", 1))[0]:
-            words = f"It changes which tests run, or how they end: {name}"
-            yield _finding(path, line, "gate-config-changed", words, "warning")
 
 
 def _hard_coded(project: Path, code: Sequence[Sides], tests: Sequence[Sides]) -> Iterator[Finding]:
-    lines: list[str] | None = None
-    for path, before, after in [one for one in code if one[0].endswith(".py")]:
-        known = Counter(_BRANCH.findall(before))
-        for found in _BRANCH.finditer(after):
-            key, value = (one.strip().strip("()[]") for one in found.groups())
-            name = _FUNCTION.findall(after[: found.start()])[-1:]
-            if known[found.groups()] or not name:
-                continue
-            if lines is None:
-                lines = [line for text in _test_texts(project, tests) for line in text.splitlines() if "assert" in line]
-            if any(name[0] in line and key in line and value in line for line in lines):
-                words = f"{name[0]} returns {one_line(value, 40)} for {one_line(key, 40)}, as a test expects it"
-                line = after.count("\n", 0, found.start()) + 1
-                yield _finding(path, line, "hard-coded-answer", words)
+    for path, before, after in code:
+        branches = [one for one in _BRANCH.finditer(after) if one[0] not in before and path.endswith(".py")]
+        expected = _expected(project, tests) if branches else []
+        for branch in branches:
+            key, value = (one.strip().strip("()[]") for one in branch.groups())
+            for name in _FUNCTION.findall(after[: branch.start()])[-1:]:
+                if any(name in line and key in line and value in line for line in expected):
+                    words = f"{name} returns {one_line(value, 40)} for {one_line(key, 40)}, as a test expects it"
+                    line = after.count("\n", 0, branch.start()) + 1
+                    yield _finding(path, line, "hard-coded-answer", words)
 
 
-def _test_texts(project: Path, changed: Sequence[Sides]) -> Iterator[str]:
-    yield from (after for _, _, after in changed)
-    for pattern in ("test_*.py", "*_test.py"):
-        for place in islice(project.rglob(pattern), _FILES):
-            if place.is_file() and not place.is_symlink() and place.stat().st_size < _BYTES:
-                yield place.read_text("utf-8", "replace")
+def _expected(project: Path, changed: Sequence[Sides]) -> list[str]:
+    """Return the lines of tests that assert something."""
+    places = islice(chain(project.rglob("test_*.py"), project.rglob("*_test.py")), _FILES)
+    read = [one for one in places if one.is_file() and not one.is_symlink() and one.stat().st_size < _BYTES]
+    texts = [*(after for _, _, after in changed), *(one.read_text("utf-8", "replace") for one in read)]
+    return [line for text in texts for line in text.splitlines() if "assert" in line]
 
 
-def _finding(path: str, line: int, rule: str, words: str, severity: Severity = "error") -> Finding:
-    return Finding(path, line, 1, rule, f"{words}.", "gate", severity, end_line=line, remedy=remedy_of(rule))
+def _finding(path: str, line: int, rule: str, words: str) -> Finding:
+    return Finding(path, line, 1, rule, f"{words}.", "gate", end_line=line, remedy=remedy_of(rule))
+
+
+_REMEDY: Final = "Write the whole file, with everything in it that is to stay."
+
+
+def dropped_definitions(files: Sequence[tuple[str, bytes | None, bytes | None]], author: Author) -> Iterator[Finding]:
+    """Yield a finding for each file that its author wrote anew without a definition that the task does not name.
+
+    What begins with an underscore may go, and what is new in a place of the change. Tests have their own rule.
+    """
+    if not author.rewritten:
+        return
+    sides = {path: (_names(path, old), _names(path, new)) for path, old, new in files}
+    moved = {_last(name) for was, now in sides.values() for name in now if name not in was}
+    named = set(re.findall(r"\w+", author.task))
+    for path, (was, now) in sides.items():
+        if path not in author.rewritten or not now or TEST_FILE.search(path):
+            continue
+        lost = [name for name in was if name not in now and _parent(name) in ("", *now)]
+        gone = [name for name in lost if _last(name) not in moved | named and not _last(name).startswith("_")]
+        if gone:
+            words = f"It takes away {', '.join(gone)}, which nobody asked for."
+            yield Finding(path, 1, 1, "definition-dropped", words, "gate", remedy=_REMEDY)
+
+
+def _names(path: str, data: bytes | None) -> list[str]:
+    text = plain_text(data or b"") or ""
+    return [one.name for one in symbols(text, language_of(path))]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _parent(name: str) -> str:
+    return name.rpartition(".")[0]

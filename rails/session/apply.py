@@ -340,8 +340,10 @@ class Proposals(Struct, dict=True):
         told = told if failed or not outcomes else ""
         return AppliedAnswer(status, changes, refusals, collected.verdict, told, self.log.session_id, edits)
 
-    def run_contained(self, argv: Sequence[str], seconds: float, watched: Watched) -> tuple[Result, AppliedAnswer]:
-        """Run a person's command in the sandbox and propose its changes. Raises RailsError."""
+    def run_contained(
+        self, argv: Sequence[str], seconds: float, watched: Watched, folder: str
+    ) -> tuple[Result, AppliedAnswer]:
+        """Run a person's command in the sandbox, in a folder of the project; propose its changes. Raises RailsError."""
         collected, context = self._begun()
         given = RawRequest(f"t{next(self._numbers)}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
         request = validate(given, context.registry, context.agent.name)
@@ -351,7 +353,7 @@ class Proposals(Struct, dict=True):
 
         before = WATCHED.set(watched)
         try:
-            result = self.session.contained.run((*_FOUND, *argv), seconds, persons=True)
+            result = self.session.contained.run((*_FOUND, *argv), seconds, folder, persons=True)
         finally:
             WATCHED.reset(before)
         self.session.publish(ran_contained((request.id,), argv, result))

@@ -392,10 +392,9 @@ def _finding(finding: Finding) -> str:
 
 
 def _window(verdict: Verdict, finding: Finding) -> list[str]:
-    change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
+    change = next((c for c in verdict.proposal.changes if c.path.text == finding.path), None)
     decoded = decode_text(change.after or b"") if change else None
-    shown = window(finding, decoded.text) if decoded else ""
-    return [f"  {line}" for line in shown.splitlines()]
+    return [f"  {line}" for line in window(finding, decoded.text).splitlines()] if decoded else []
 
 
 def _changed_region(change: FileChange) -> list[str]:

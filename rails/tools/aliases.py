@@ -1,6 +1,6 @@
 """Other names that models use for parameters: moved to the real name, never guessed.
 
-``edits[].oldString`` and ``replacements[].search`` can mean ``edits[].old_string``; ``search_replace.search``
+``replacements`` can mean ``edits``, then ``edits[].oldString`` ``edits[].old_string``; ``search_replace.search``
 ``old_string``. Values stay; one parameter twice with different values is a conflict.
 """
 
@@ -44,14 +44,11 @@ def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) 
     """Return a copy of ``parameters`` with every aliased value moved, also out of JSON in a string."""
     resolved = Resolved(deepcopy(dict(parameters)))
     emptied: dict[str, list[str]] = {}
-    for alias, target in aliases.items():
+    for alias, target in sorted(aliases.items(), key=lambda pair: "[]" in pair[0]):
         holder, name = split_alias(alias)
         into, _ = split_alias(target)
         _open_text(resolved, holder)
-        if holder.endswith("[]") and holder != into:
-            _move(resolved, resolved.parameters, (holder[:-2],), into[:-2], resolved.parameters)
-            holder = into
-        elif holder and holder != into and isinstance(resolved.parameters.get(holder), dict):
+        if holder != into and isinstance(resolved.parameters.get(holder), dict):
             emptied.setdefault(holder, []).append(name)
         for item, place in _objects(resolved.parameters, holder):
             _move(resolved, item, (*place, name), target, item if holder == into else resolved.parameters)

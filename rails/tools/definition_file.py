@@ -166,14 +166,14 @@ def _aliases(_value: Mapping[str, Json], definition: Definition, _roles: Collect
         elif property_at(schema, alias) is not None:
             yield SchemaProblem(place, "an alias cannot have the name of a parameter", "Remove it.")
         elif not _may_stand_for(split_alias(alias)[0], split_alias(target)[0]):
-            fix = "Write a name, list[].name for list[].parameter, or object.name for a parameter at the top."
+            fix = "Write a name beside the parameter's, or object.name for a parameter at the top."
             yield SchemaProblem(place, f"an alias cannot stand there for {quoted_json(target, 60)}", fix)
 
 
 def _may_stand_for(holder: str, into: str) -> bool:
-    is_list = holder.endswith("[]")
-    is_deep = "." in f"{holder}{into}" or "[]" in holder[:-2]
-    return not is_deep and (holder == into if not holder else is_list == bool(into) and into.endswith("[]") == is_list)
+    is_deep = "." in holder or "[]" in holder[:-2]
+    is_same = holder == into and into[-2:] in ("", "[]")
+    return not is_deep and (is_same or not (into or holder.endswith("[]")))
 
 
 def _transport(value: Mapping[str, Any], definition: Definition, _roles: Collection[str]) -> _Problems:

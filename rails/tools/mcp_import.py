@@ -203,11 +203,8 @@ def _name(server: str, original: str, used: Collection[str]) -> str:
 
 
 def _definition(name: str, original: str, tool: Any, transport: Mcp, notes: list[str]) -> dict[str, Json]:  # noqa: ANN401
-    definition: dict[str, Json] = {"tool_name": name}
-    if isinstance(tool.get("title"), str):
-        definition["title"] = tool["title"]
     about = tool.get("description") or tool.get("title") or f"The tool {original} of an MCP server."
-    definition["description"] = str(about)
+    definition: dict[str, Json] = {"tool_name": name, "title": tool.get("title"), "description": str(about)}
     definition["request_schema"] = _mended({"type": "object", **(tool.get("inputSchema") or {})}, name, notes)
     if isinstance(tool.get("outputSchema"), dict):
         definition["response_format"] = _mended(tool["outputSchema"], name, notes, check_schema)
@@ -216,7 +213,7 @@ def _definition(name: str, original: str, tool: Any, transport: Mcp, notes: list
     annotations = tool.get("annotations")
     if isinstance(annotations, dict):
         definition["annotations"] = {key: annotations[key] for key in _ANNOTATIONS if key in annotations}
-    return definition
+    return {key: value for key, value in definition.items() if key != "title" or isinstance(value, str)}
 
 
 def _transport(transport: Mcp, tool: str) -> dict[str, Json]:

@@ -271,15 +271,14 @@ class Registry(Struct, frozen=True):
 def _with_aliases(definition: Definition) -> Mapping[str, Json]:
     """Return the schema with aliases as properties of their target's type, which satisfy ``required``."""
     shape: dict[str, Any] = json.loads(json.dumps(definition.request_schema))
-    for alias, target in definition.aliases.items():
+    # A list's other name has the aliases of its items, too.
+    for alias, target in sorted(definition.aliases.items(), key=lambda pair: "[]" not in pair[0]):
         holder, name = split_alias(alias)
         into, real = split_alias(target)
-        schema = json.loads(json.dumps(property_at(definition.request_schema, target)))
+        schema = property_at(shape, target)
         if holder == into:
             level = shape["properties"][into[:-2]]["items"] if into else shape
             _add(level, name, real, schema)
-        elif holder.endswith("[]"):  # its items have the aliases of the list's own
-            _add(shape, holder[:-2], into[:-2], shape["properties"][into[:-2]])
         else:
             inner = shape["properties"].get(holder, {"type": "object", "properties": {}})
             inner["properties"][name] = schema

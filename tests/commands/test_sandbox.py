@@ -38,6 +38,16 @@ def test_what_it_wrote_is_discarded_when_that_is_said(project, capsys):
     assert (project / "a.txt").read_text() == "one\n"
 
 
+def test_in_a_folder_below_the_project_is_found_above_and_the_command_runs_there(project, monkeypatch, capsys):
+    (project / "pkg").mkdir()
+    (project / ".agent-restrictions").write_text("secret.txt\n")
+    (project / "secret.txt").write_text("hidden\n")
+    monkeypatch.chdir(project / "pkg")
+    words = ["sandbox", "--plain", "--discard", "--", "sh", "-c", "pwd; cat ../a.txt; cat ../secret.txt"]
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out == f"{project / 'pkg'}\none\n"
+
+
 def test_what_git_ignores_and_nothing_at_all_is_no_question(project, capsys):
     assert sandbox(project, "--", "sh", "-c", "echo x > build.log") == 0
     assert "No changes." in capsys.readouterr().err

@@ -31,7 +31,7 @@ EXAMPLE |= {"bytes": 2, "finding": "f", "severity": "info", "adjusted": True, "m
 EXAMPLE |= {"command": "git status", "risk": "secret"}
 COMMAND = {"name": "n", "run": ["a"], "reads": "sarif", "pattern": "p", "report": "r", "files": ".py"}
 COMMAND |= {"ok_codes": [0, 1], "mode": "advisory", "timeout": 3, "environment": {"A": "b"}}
-COMMAND |= {"changed": True, "coverage": 80, "function": "m.n:f"}
+COMMAND |= {"function": "m.n:f"}
 GATE = {
     "mode": [{"mode": "retry", "check": "output", "path": "p", "agent": ["a"], "rule": "r", "attempts": 2}],
     "schema": [{"path": ["p"], "url": "u", "schema": "s"}],

@@ -1,21 +1,13 @@
 """What is new: lines followed through the diff, identities without numbers."""
 
 import random
-import time
-import tracemalloc
-from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rails.core.diff import line_map
 from rails.core.verdict import Finding
 from rails.gate import baseline
 from rails.gate.baseline import TextFindings, split_lines, which_are_new, without_numbers
-
-LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
 
 
 def finding(line, rule="F401", message="`os` imported but unused"):
@@ -24,25 +16,6 @@ def finding(line, rule="F401", message="`os` imported but unused"):
 
 def new_of(old_lines, new_lines, old, new, **options):
     return which_are_new(TextFindings(old_lines, old), TextFindings(new_lines, new), **options)
-
-
-@given(LINES, LINES)
-def test_mapped_lines_are_equal_and_keep_their_order(old, new):
-    places = [(place, line) for line, place in enumerate(line_map(old, new)) if place >= 0]
-    assert all(old[place] == new[line] for place, line in places)
-    assert places == sorted(places)
-    assert len({place for place, _ in places}) == len(places)
-
-
-def test_a_large_change_is_mapped_by_the_lines_that_occur_once():
-    old = [f"line {n}" for n in range(6000)]
-    new = list(old)
-    for n in range(0, 6000, 5):
-        new[n] = f"changed {n}"
-    start = time.process_time()
-    mapped = line_map(old, new)
-    assert time.process_time() - start < 2
-    assert [n for n in range(6000) if mapped[n] < 0] == list(range(0, 6000, 5))
 
 
 def test_nothing_is_known_of_an_old_text_that_did_not_parse():
@@ -118,22 +91,6 @@ def test_a_touched_line_is_looked_for_in_its_own_changed_block_only():
     assert new_of(old, new[2:], [finding(1, "E501", "long")], [finding(1, "E501", "long")]) == [False]
 
 
-@pytest.mark.parametrize("line", ["    value = other(argument, name)  # said", "", "\U0001f600"])
-def test_the_lines_that_are_kept_take_a_bounded_room(line):
-    text = (line + "\n").encode()
-    baseline._kept.cache_clear()
-    tracemalloc.start()
-    try:
-        for number in range(64):
-            baseline.lines_of(b"%d\n" % number + text * min(99_000 // len(text), 4_990))
-        for number in range(20):
-            baseline.lines_of(b"%d\n" % number + text * (99_000 // len(text)))
-        assert tracemalloc.get_traced_memory()[0] < 46_000_000
-    finally:
-        tracemalloc.stop()
-        baseline._kept.cache_clear()
-
-
 # -- the edges ---------------------------------------------------------------------------------------
 
 
@@ -186,22 +143,6 @@ def test_a_line_beyond_one_that_stayed_is_another(was, now, line):
     old = [texts[one] for one in was]
     new = [texts[one] for one in now]
     assert new_of(old, new, [finding(was.index(2) + 1, "E501", "long")], [finding(line, "E501", "long")]) == [True]
-
-
-def test_at_the_end_of_a_file_is_beyond_its_last_line():
-    touched = ["keep", "value = first_call(1)"], ["keep", "value = first_calls(1)"]
-    for line in (2, 3, 9):
-        assert new_of(*touched, [finding(2, "E501", "long")], [finding(line, "E501", "long")]) == [line > 2]
-        assert new_of(*touched, [], [finding(line, "E501", "long")]) == [True]
-    assert new_of(["", "b"], ["c"], [finding(1, "W391", "blank")], [finding(2, "W391", "blank")]) == [False]
-
-
-def test_of_two_touched_lines_the_like_one_is_taken():
-    old = ["alpha = compute(first, second)", "omega = print(other, things, here)"]
-    new = ["omega = print(other, things, there)", "alpha = compute(first, seconds)"]
-    found = [finding(1, "E501", "long")]
-    assert new_of(old, new, found, found) == [True]
-    assert new_of(old, new, found, [finding(2, "E501", "long")]) == [False]
 
 
 def test_a_line_is_alike_from_a_share_of_equal_characters_on_and_up_to_a_bound_of_comparisons(monkeypatch):
@@ -274,9 +215,3 @@ def test_a_definition_that_gets_another_name_keeps_its_findings(start):
     assert new_of([old], [new], told("one_name"), told("two_name")) == [False]
     assert new_of([old], [new], told("other"), told("two_name")) == [True]
     assert new_of([old.replace(start, "")], [new.replace(start, "")], told("one_name"), told("two_name")) == [True]
-
-
-def test_what_left_one_file_explains_one_finding_of_all_others():
-    moved = Counter({("F401", "`os` imported but unused", "importos"): 1})
-    assert new_of(["a"], ["a", "import os"], [], [finding(2)], moved=moved) == [False]
-    assert new_of(["a"], ["a", "import os"], [], [finding(2)], moved=moved) == [True]

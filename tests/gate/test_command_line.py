@@ -70,5 +70,5 @@ def test_the_workflow_example_runs_a_command_that_exists(repository):
 
 def test_programs_get_nothing_but_their_format(repository):
     repository.put("a.py", "import os\n")
-    for form in ("json", "sarif", "rdjson"):
+    for form in ("json", "sarif"):
         json.loads(gate(repository.project, "--format", form, "--explain", "a.py").stdout)

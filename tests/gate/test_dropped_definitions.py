@@ -3,7 +3,7 @@
 import pytest
 
 from rails.core.verdict import Author
-from rails.gate.dropped_definitions import findings
+from rails.gate.weakened_tests import dropped_definitions as findings
 
 SHAPES = "class Circle:\n    def area(self):\n        return 3\n\n    def _half(self):\n        return 1\n\n\n"
 SHAPES += "class Square:\n    def area(self):\n        return 4\n\n\ndef double(x):\n    return 2 * x\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from rails.core.errors import UsageError
-from rails.gate.support import executed_config, executed_files
+from rails.gate.support import executed_config
 
 SETTINGS = b'[[gate.command]]\nname = "words"\nrun = ["python", "tools/words.py"]\n'
 
@@ -74,7 +74,7 @@ def test_what_is_installed_in_the_folder_above_counts(world):
 
 
 def test_more_than_anybody_can_agree_to_is_refused(agreed, monkeypatch):
-    monkeypatch.setattr(executed_files, "_FILES", 3)
+    monkeypatch.setattr(executed_config, "_FILES", 3)
     assert not executed_config.may_execute(agreed.project, SETTINGS)
     with pytest.raises(UsageError, match="Nothing was agreed to"):
         executed_config.agree(agreed.project, SETTINGS)

@@ -2,16 +2,15 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 from msgspec.structs import asdict
 
-import rails
 from rails.core.changes import ChangeSet
 from rails.core.verdict import CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.report import text
-from tests.rows import walked
 
 #: The part of SARIF 2.1.0 that is written here, as strict as the standard's own schema is about it.
 SARIF = json.loads((Path(__file__).parent / "sarif.json").read_text())
@@ -185,144 +184,40 @@ def test_json_has_every_field_of_what_was_found_mended_missed_and_run():
     assert text.render(RICH, "json") == json.dumps(as_json, indent=2)
 
 
-# Of each finding of FOUND: the rule's place among those named, level, file, region, state, start of the print.
-RESULTS = [
-    (4, "error", "b.py", (3, 5, None, 6), "new", "a52966b6"),
-    (2, "error", "b.py", (9, None, None, 2), "updated", "c422240a"),
-    (3, "warning", "b.py", (3, 2, None, 5), "unchanged", "1c60bc9a"),
-    (5, "note", "b.py", None, "new", "04e0b6f2"),
-    (6, "error", "a%09.json", (2, 1, 4, 1), "new", ""),
-    (1, "error", "a%09.json", (2, 1, None, None), "new", "904d8ac2"),
-    (7, "error", "w.py", (1, 300, None, 302), "new", "084b5ddc"),
-    (7, "error", "w.py", (2, 160, None, None), "new", ""),
-    (0, "error", "w.py", (3, 4, 4, 9), "unchanged", ""),
-    (8, "error", "w.py", (3, 1, 4, None), "new", ""),
-]
-ABOUT = {
-    "A\n1": ('old %\r"q"', None),
-    "B2": ("<bad> & \x1b[#m", "Mend it"),
-    "C901": ("`f` is too complex (# > #)", None),
-    "E\x07": ("old\nnews", None),
-    "F821": ("Undefined name `x`", None),
-    "I001": ("Sort the imports.", "Sort the imports."),
-    "N8N001": (
-        "The file must be one JSON document; n8n cannot read anything else.",
-        'For example: {"nodes": [}',
-    ),
-    "W1": ("long", None),
-    "Z": ("Z", "Do."),
-}
-
-
-def test_sarif_tells_each_place_rule_state_and_miss():
-    log = json.loads(text.render(RICH, "sarif"))
-    (run,) = log["runs"]
-    assert text.render(RICH, "sarif") == json.dumps(log, indent=2)
-    assert run["columnKind"] == "unicodeCodePoints"
-    assert run["originalUriBaseIds"] == {"PROJECT": {"description": {"text": "The project folder."}}}
-    assert run["tool"]["driver"]["version"] == rails.__version__
-    assert log["$schema"].endswith("/sarif-schema-2.1.0.json")
-    rules = [
-        (rule["id"], rule["shortDescription"]["text"], rule.get("help")) for rule in run["tool"]["driver"]["rules"]
+def test_sarif_tells_each_place_state_and_miss():
+    (run,) = json.loads(text.render(RICH, "sarif"))["runs"]
+    assert [one["baselineState"] for one in run["results"][:3]] == ["new", "updated", "unchanged"]
+    place = run["results"][4]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "a%09.json", "uriBaseId": "PROJECT"}
+    assert place["region"] == {"startLine": 2, "startColumn": 1, "endLine": 4, "endColumn": 1}
+    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    assert rules["N8N001"]["help"] == {"text": 'For example: {"nodes": [}'}
+    assert rules["C901"]["shortDescription"] == {"text": "`f` is too complex (# > #)"}
+    told = run["invocations"][0]["toolExecutionNotifications"]
+    assert [(one["level"], one["message"]["text"]) for one in told[-2:]] == [
+        ("error", "mypy did not check it: not\tthere"),
+        ("error", "fix did not check it: it broke the file"),
     ]
-    assert rules == [(rule, about, {"text": more} if more else None) for rule, (about, more) in ABOUT.items()]
-    assert run["tool"]["extensions"] == [{"name": "ruff", "version": "0.17.6"}, {"name": "data"}]
-    names = ("startLine", "startColumn", "endLine", "endColumn")
-    for finding, item, (index, level, uri, region, state, print_of) in zip(FOUND, run["results"], RESULTS, strict=True):
-        place = {"artifactLocation": {"uri": uri, "uriBaseId": "PROJECT"}}
-        if region:
-            place["region"] = {name: value for name, value in zip(names, region, strict=True) if value}
-        prints = item.pop("partialFingerprints")
-        assert prints["aiRailsIdentity/v1"].startswith(print_of), "it stays the same from release to release"
-        assert (list(prints), item) == (
-            ["aiRailsIdentity/v1"],
-            {
-                "ruleId": finding.rule,
-                "ruleIndex": index,
-                "level": level,
-                "message": {"text": finding.message},
-                "locations": [{"physicalLocation": place}],
-                "baselineState": state,
-            },
-        )
-    (invocation,) = run["invocations"]
-    assert invocation["executionSuccessful"] is True
-    told = invocation["toolExecutionNotifications"]
-    assert [(one["level"], one["message"]["text"]) for one in told] == [
-        ("error" if miss.required else "note", f"{miss.check} did not check it: {miss.reason}") for miss in MISSED
-    ]
-    uris = [f"d%0A{n}.go" for n in (0, 1, 2, 3, 4, 1)] + ["e%09.py", "e%09.py", "w.py"]
-    assert [one["locations"] for one in told] == [
-        [{"physicalLocation": {"artifactLocation": {"uri": uri, "uriBaseId": "PROJECT"}}}] for uri in uris
-    ]
-    failed = json.loads(text.render(Verdict("error", ChangeSet()), "sarif"))["runs"][0]["invocations"][0]
-    assert failed == {"executionSuccessful": False, "toolExecutionNotifications": []}
 
 
 def test_annotations_tell_each_place_and_miss():
-    assert text.render(RICH, "github").split("\n") == [
-        "::error title=F821,file=b.py,line=3,endLine=3,col=5,endColumn=6::F821 Undefined name `x`",
-        "::error title=C901,file=b.py,line=9,endLine=9,endColumn=2::C901 `f` is too complex (12 > 10)",
-        "::warning title=E\\x07,file=b.py,line=3,endLine=3,col=2,endColumn=5::E\\x07 old%0Anews",
-        "::notice title=I001,file=b.py::I001 Sort the imports.",
-        "::error title=N8N001,file=a\t.json,line=2,endLine=4,col=1,endColumn=1::N8N001 Two, A. Rename%0Aone.",
-        "::error title=B2,file=a\t.json,line=2,col=1::B2 <bad> & \\x1b[31m. Mend it",
-        "::error title=W1,file=w.py,line=1,endLine=1,col=300,endColumn=302::W1 long",
-        "::error title=W1,file=w.py,line=2,endLine=2,col=160,endColumn=160::W1 whole 7",
-        '::error title=A%0A1,file=w.py,line=3,endLine=4,col=4,endColumn=9::A%0A1 old %25\\x0d"q"',
-        "::error title=Z,file=w.py,line=3,endLine=4,col=1::Z . Do.",
-        *(f"::notice title=not checked,file=d%0A{n}.go::syntax did not check it: no check" for n in range(5)),
-        "::notice title=not checked,file=d%0A1.go::lint did not check it: no check",
-        "::error title=not checked,file=e\t.py::ruff did not check it: not\tthere",
-        "::error title=not checked,file=e\t.py::mypy did not check it: not\tthere",
-        "::error title=not checked,file=w.py::fix did not check it: it broke the file",
-    ]
+    lines = text.render(RICH, "github").split("\n")
+    assert lines[0] == "::error title=F821,file=b.py,line=3,endLine=3,col=5,endColumn=6::F821 Undefined name `x`"
+    assert lines[3] == "::notice title=I001,file=b.py::I001 Sort the imports."
+    assert lines[8] == '::error title=A%0A1,file=w.py,line=3,endLine=4,col=4,endColumn=9::A%0A1 old %25\\x0d"q"'
+    assert lines[15] == "::notice title=not checked,file=d%0A1.go::lint did not check it: no check"
+    assert lines[-1] == "::error title=not checked,file=w.py::fix did not check it: it broke the file"
+    assert len(lines) == len(FOUND) + len(MISSED)
 
 
 def test_junit_has_a_case_for_each_file_that_blocks_and_their_counts():
-    counts = 'tests="4" failures="3" errors="2" time="1.003"'
-    case = '    <testcase classname="gate" name='
-    miss = '<error type="not checked" message='
-    assert text.render(RICH, "junit").split("\n") == [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<testsuites {counts}>",
-        f'  <testsuite name="ai-rails gate" {counts}>',
-        rf'{case}"a\x09.json"><failure type="B2" message="2:1 B2 &lt;bad&gt; &amp; \x1b[31m"/>'
-        '<failure type="N8N001" message="2:1 N8N001 Two, A."/></testcase>',
-        f'{case}"b.py"><failure type="C901" message="9:0 C901 `f` is too complex (12 &gt; 10)"/>'
-        '<failure type="F821" message="3:5 F821 Undefined name `x`"/></testcase>',
-        rf'{case}"e\x09.py">{miss}"mypy did not check it: not\x09there"/>'
-        rf'{miss}"ruff did not check it: not\x09there"/></testcase>',
-        f'{case}"w.py">{miss}"fix did not check it: it broke the file"/>'
-        '<failure type="W1" message="1:300 W1 long"/><failure type="W1" message="2:160 W1 whole 7"/>'
-        '<failure type="Z" message="3:1 Z "/></testcase>',
-        "  </testsuite>",
-        "</testsuites>",
-    ]
-    quoted = Verdict("fail", ChangeSet(), (Finding("a.py", 1, 1, "R", "a \"b\" 'c'", "t"),))
-    assert 'message="1:1 R a &quot;b&quot; &#x27;c&#x27;"/>' in text.render(quoted, "junit")
+    root = ElementTree.fromstring(text.render(RICH, "junit"))
+    assert root.attrib == {"tests": "4", "failures": "3", "errors": "2", "time": "1.003"}
+    cases = {case.get("name"): [part.get("message") for part in case] for case in root.iter("testcase")}
+    assert cases["b.py"] == ["9:0 C901 `f` is too complex (12 > 10)", "3:5 F821 Undefined name `x`"]
+    assert cases["w.py"][0] == "fix did not check it: it broke the file"
+    assert list(cases) == [r"a\x09.json", "b.py", r"e\x09.py", "w.py"]
     assert '"every required check ran and found nothing new"/>' in text.render(EMPTY, "junit")
-
-
-def test_rdjson_tells_each_place_and_whose_rule_it_is():
-    log = json.loads(text.render(RICH, "rdjson"))
-    assert text.render(RICH, "rdjson") == json.dumps(log, indent=2)
-    ends = [(3, 6, 7), (9, 1, 2), (3, 2, 5), (1, 1, 0), (2, 1, 0), (2, 1, 0), (1, 300, 302), (2, 160, 0), (3, 4, 0)]
-    ends.append((3, 1, 0))
-    severities = ["ERROR", "ERROR", "WARNING", "INFO", *["ERROR"] * 6]
-    assert log["source"] == {"name": "ai-rails"}
-    for finding, item, severity, (line, start, end) in zip(FOUND, log["diagnostics"], severities, ends, strict=True):
-        place = {"start": {"line": line, "column": start}} | ({"end": {"line": line, "column": end}} if end else {})
-        assert item == {
-            "message": finding.message,
-            "location": {"path": finding.path, "range": place},
-            "severity": severity,
-            "code": {"value": finding.rule},
-            "source": {"name": finding.tool},
-        }
-    unquoted = Finding("a.py", 2, 7, "R", "m", "t", end_line=2, end_column=9)
-    place = json.loads(text.render(Verdict("fail", ChangeSet(), (unquoted,)), "rdjson"))["diagnostics"][0]["location"]
-    assert place["range"] == {"start": {"line": 2, "column": 7}, "end": {"line": 2, "column": 9}}
 
 
 CODE = """\
@@ -333,53 +228,33 @@ def first(a):
 
     return b
 
-    # its last line
+# between
 async def second(
     a,
 ):
     if a:
         return 1
-    pass
 
-x = 1
-
-y = 2
-export default function third() {
-  return 2;
-}
 class A:
-    VALUE = [
-        1,
-    ]
-    def b(self):
-        return 1
-if os:
-    x = 3
+    VALUE = 1
 
-    y = 4
+    def inner(self):
+        return 2
 """
 
 
-@walked(
+@pytest.mark.parametrize(
     ("line", "end_line", "options", "first", "last", "marked"),
     [
         (1, 1, {}, 1, 4, "1"),
-        (3, 3, {}, 3, 8, "3"),
-        (4, 6, {}, 3, 8, "4 5 6"),
-        (5, 5, {}, 3, 8, "5"),
-        (6, 99, {}, 3, 8, "6 7 8"),
-        (6, 0, {"most": 5}, 3, 9, "6"),
-        (6, 0, {"most": 6}, 3, 8, "6"),
-        (13, 13, {}, 9, 14, "13"),
-        (16, 16, {"around": 1}, 15, 17, "16"),
-        (20, 20, {}, 19, 21, "20"),
-        (21, 30, {"around": 2}, 19, 23, "21 22 23"),
-        (23, 23, {}, 22, 27, "23"),
-        (26, 26, {}, 26, 27, "26"),
-        (27, 27, {}, 26, 27, "27"),
-        (30, 30, {"around": 1}, 29, 31, "30"),
-        (29, 29, {"around": 1}, 28, 30, "29"),
-        (32, 32, {}, 0, 0, ""),
+        (4, 6, {}, 3, 6, "4 5 6"),
+        (4, 6, {"most": 3}, 1, 7, "4 5 6"),
+        (6, 99, {}, 3, 6, "6"),
+        (8, 8, {"around": 1}, 7, 9, "8"),
+        (13, 13, {}, 9, 13, "13"),
+        (16, 16, {}, 15, 19, "16"),
+        (19, 19, {}, 18, 19, "19"),
+        (20, 20, {}, 0, 0, ""),
         (0, 0, {}, 0, 0, ""),
     ],
 )
@@ -390,18 +265,8 @@ def test_around_a_finding_its_function_is_shown_or_some_lines_on_each_side(
     places = [one.partition(" | ")[0].rstrip(" |").split(" ", 1) for one in shown if one]
     assert [int(number) for _, number in places] == list(range(first, last + 1) if first else [])
     assert " ".join(number.strip() for mark, number in places if mark == ">") == marked
-    if line == 5:
-        for start in ("def x():", "async def x():", "class X:", "function x() {", "export function x() {"):
-            assert text.window(Finding("a", 5, 1, "R", "m", "t"), f"{start}\n" + "  y\n" * 8).count("\n") == 8
-        for start in ("async function x() {", "export default function x() {"):
-            assert text.window(Finding("a", 5, 1, "R", "m", "t"), f"{start}\n" + "  y\n" * 8).count("\n") == 8
-        assert text.window(Finding("a", 5, 1, "R", "m", "t"), "if x:\n" + "  y\n" * 8).count("\n") == 6
-        assert text.window(Finding("a", 40, 1, "R", "m", "t"), "def x():\n" + "  y\n" * 39).count("\n") == 39
-        assert text.window(Finding("a", 40, 1, "R", "m", "t"), "def x():\n" + "  y\n" * 40).count("\n") == 4
-    if line == 4:
-        assert shown == [
-            f"{'>' if 4 <= n <= 6 else ' '} {n} | {CODE.split(chr(10))[n - 1]}".rstrip() for n in range(3, 9)
-        ]
+    broken = text.window(Finding("a.py", 5, 1, "R", "m", "t"), CODE.replace("return b", "return (b"))
+    assert broken.count("\n") == 13, "of what does not parse more lines are shown"
 
 
 def test_a_line_around_a_finding_is_cut_and_shows_what_it_holds():
@@ -410,7 +275,3 @@ def test_a_line_around_a_finding_is_cut_and_shows_what_it_holds():
     assert text.window(one, "") == ""
     assert text.window(one, "a\n\n").split("\n") == ["> 1 | a", "  2 |"]
     assert text.window(one, "a") == "> 1 | a"
-    for head in ("def a(b=[\n    1,\n]):", "def a(\n    b,\n):", "function a({\n    b,\n}) {"):
-        shown = text.window(Finding("a.py", 4, 1, "R", "m", "t"), f"{head}\n  return b\ny\n")
-        assert shown.split("\n")[0] == f"  1 | {head.partition(chr(10))[0]}"
-        assert shown.count("\n") == 3

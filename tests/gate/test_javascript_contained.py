@@ -32,6 +32,9 @@ attempt("key", () => Boolean(process.env.ANTHROPIC_API_KEY));
 attempt("shell", () => execSync(`echo x > ${facts.outside}/shell`, { stdio: "ignore" }));
 net.connect(facts.port, "127.0.0.1").on("error", () => {});
 exports.__debug = { parse: async () => {} };
+exports.clearConfigCache = () => {};
+exports.resolveConfigFile = async () => null;
+exports.resolveConfig = async () => null;
 exports.getFileInfo = async () => ({ ignored: false });
 exports.format = async () => `// ${out.join(" ") || "nothing"}\\n`;
 """

@@ -37,12 +37,18 @@ const parse = (text) => {
   }
 };
 exports.__debug = { parse: async (text) => parse(text) };
+const fs = require("fs"), path = require("path");
+exports.clearConfigCache = () => {};
+exports.resolveConfigFile = async (file) => {
+  const place = path.join(path.dirname(file), "prettier.config.js");
+  return fs.existsSync(place) ? place : null;
+};
+exports.resolveConfig = async () => null;
 exports.getFileInfo = async () => ({ ignored: false });
 exports.format = async (text, options) => {
   parse(text);
   if (/crash/.test(text)) throw new Error("formatter broke");
-  const end = options.semi === false ? "$1" : "$1;";
-  const tidy = (line) => line.trimEnd().replace(/(\\S)  +/g, "$1 ").replace(/([^;{}])$/, end);
+  const tidy = (line) => line.trimEnd().replace(/(\\S)  +/g, "$1 ").replace(/([^;{}])$/, "$1;");
   return text.split("\\n").map((line) => (line.trim() ? tidy(line) : "")).join("\\n");
 };
 """
@@ -194,15 +200,6 @@ def test_configuration_that_is_a_program_is_not_executed(script, tmp_path):
     assert verdict.status == "pass"
 
 
-def test_plugins_in_a_data_file_are_not_loaded(script, tmp_path):
-    trace = tmp_path / "trace"
-    script.put("plugin.cjs", f"require('fs').writeFileSync({str(trace)!r}, 'ran');\n")
-    script.put(".prettierrc", '{"plugins": ["./plugin.cjs"]}')
-    verdict = script.judge(("a.js", "const a = 1;\n"))
-    assert not trace.exists()
-    assert "plugins" in verdict.not_checked[0].reason
-
-
 def test_a_trusted_project_runs_its_own_configuration(script, project, pool):
     script.put("eslint.config.js", "module.exports = { empty: true };\n")
     with Gate(project, trusted=True, pool=pool) as gate:
@@ -212,6 +209,7 @@ def test_a_trusted_project_runs_its_own_configuration(script, project, pool):
     assert "selects no rule" in verdict.not_checked[0].reason
 
 
+@real
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -222,9 +220,32 @@ def test_a_trusted_project_runs_its_own_configuration(script, project, pool):
         (".prettierrc.json", '{"overrides": [{"files": ["*.{js,ts}"], "options": {"semi": false}}]}'),
     ],
 )
-def test_prettiers_options_are_the_projects(script, name, text):
-    script.put(name, text)
-    assert after(script.judge(("src/a.js", "const  a = 1\n"))) == "const a = 1\n"
+def test_prettiers_options_are_the_projects(genuine, name, text):
+    genuine.put(name, text)
+    assert after(genuine.judge(("src/a.js", "const  a = 1\n"))) == "const a = 1\n"
+
+
+@real
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".prettierrc", '"./shared.cjs"\n'),
+        (".prettierrc", "./shared.cjs\n"),
+        ("package.json", '{"prettier": "./shared.cjs"}'),
+        ("package.yaml", "prettier: ./shared.cjs\n"),
+        ("prettier.config.mjs", "import './shared.cjs'; export default {};\n"),
+        (".prettierrc", '{"overrides": [{"files": "*.js", "options": {"plugins": ["./shared.cjs"]}}]}'),
+    ],
+)
+def test_what_would_load_code_is_named_and_not_run(genuine, tmp_path, name, text):
+    trace = tmp_path / "trace"
+    genuine.put("shared.cjs", f"require('fs').writeFileSync({str(trace)!r}, 'ran'); module.exports = {{}};\n")
+    genuine.put(name, text)
+    verdict = genuine.judge(("src/a.js", "const  a = 1\n"))
+    assert not trace.exists()
+    assert [miss.reason for miss in verdict.not_checked if miss.check == "prettier"] == [
+        f"{name} is a program or loads plugins, which are not executed"
+    ]
 
 
 def test_a_project_that_wants_eslint_and_has_none_is_an_error(bare):

@@ -68,12 +68,3 @@ def test_flake8_counts_what_it_does_not_list_too(few):
     verdict = few.judge(("a.py", "".join(f'x{number} = "{"a" * 90}"\n' for number in range(9))))
     counted = [found.message for found in verdict.findings if found.rule == "more-findings" and found.tool == "flake8"]
     assert [message.split(" in this")[0] for message in counted] == ["4 more findings of `E501`"]
-
-
-def test_findings_of_data_are_counted_beyond_the_bound_and_count(few):
-    repeated = "[" + ",".join(['{"a": 1, "a": 2}'] * 9) + "]\n"
-    verdict = few.judge(("a.json", repeated))
-    assert [found.rule for found in verdict.findings].count("json-duplicate-key") == 5
-    assert [found.message for found in verdict.blocking if found.rule == "more-findings"] == [
-        "4 more findings of `json-duplicate-key` in this file; they are not listed"
-    ]

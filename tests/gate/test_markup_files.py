@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rails.gate.languages.html import Elements
+from rails.gate.kinds.markup import Elements
 from tests.rows import walked
 
 PAGE = "<!doctype html>\n<html>\n<body>\n<ul><li>a<li>b</ul>\n<p>x<br>y\n<svg><path d='1'/></svg>\n</body>\n</html>\n"

@@ -99,15 +99,6 @@ def test_an_exclusion_that_came_with_what_is_checked_counts_from_the_next_change
     assert world.check("pkg/gen.py", base="HEAD").status == "fail"
 
 
-def test_an_exclusion_in_the_change_itself_does_not_count_for_it(world):
-    pyproject(world, "[tool.ruff]\nline-length = 88\n")
-    verdict = world.judge(
-        ("pyproject.toml", "[tool.ruff]\nline-length = 88\n", '[tool.ruff]\nline-length = 88\nexclude = ["a.py"]\n'),
-        ("a.py", "print(undefined)\n"),
-    )
-    assert {finding.rule for finding in verdict.findings} == {"F821", "gate-config-changed"}
-
-
 def test_a_folder_without_python_files_is_no_evidence(world):
     verdict = world.check()
     assert verdict.checks == ()
@@ -134,37 +125,7 @@ def test_a_broken_ruff_configuration_is_an_error_and_not_the_defaults(world, con
     assert world.judge(("b.py", BAD)).status == "error"
 
 
-def test_a_repaired_configuration_counts_at_once(world):
-    pyproject(world, '[tool.ruff.lint]\nselect = ["NOPE1"]\n')
-    assert world.judge(("a.py", BAD)).status == "error"
-    pyproject(world, '[tool.ruff.lint]\nselect = ["F"]\n')
-    assert world.judge(("a.py", BAD)).status == "fail"
-
-
-def test_a_changed_configuration_reaches_the_warm_server(world):
-    pyproject(world, '[tool.ruff.lint]\nselect = ["E4"]\n')
-    assert world.judge(("a.py", "print(undefined)\n")).status == "pass"
-    pyproject(world, '[tool.ruff.lint]\nselect = ["F"]\n')
-    assert world.judge(("a.py", "print(undefined)\n")).status == "fail"
-
-
-def test_a_nested_configuration_written_later_counts(world):
-    pyproject(world, '[tool.ruff.lint]\nselect = ["F"]\n')
-    assert world.judge(("sub/a.py", "print(undefined)\n")).status == "fail"
-    world.put("sub/ruff.toml", 'lint.select = ["E4"]\n')
-    assert world.judge(("sub/b.py", "print(undefined)\n")).status == "pass"
-
-
 # -- comments that excuse a file -------------------------------------------------------------------
-
-
-@walked(
-    "comment", ["# ruff: noqa", "# flake8: noqa", "# fmt: off", "# noqa", "# ruff: noqa: F821", "# ruff: ignore[F821]"]
-)
-def test_a_new_excuse_is_a_finding(world, comment):
-    verdict = world.judge(("a.py", f"{comment}\nprint(undefined)\n"))
-    assert verdict.status == "fail"
-    assert "new-suppression" in [finding.rule for finding in verdict.findings]
 
 
 @pytest.mark.parametrize("comment", ["# ruff: noqa", "# flake8: noqa"])

@@ -1,11 +1,8 @@
 """Data against JSON Schemas: the place in the file, local schemas only, and no silent pass."""
 
 import json
-import random
 
 import pytest
-
-from rails.data_formats import positions
 
 SCHEMA = {
     "type": "object",
@@ -119,31 +116,3 @@ def test_a_pattern_that_takes_for_ever_is_stopped(world, monkeypatch):
     monkeypatch.setattr(limits, "CHECK_SECONDS", 0.5)
     verdict = world.judge(("a.json", '{"$schema": "schema.json", "x": "' + "a" * 60 + '!"}'))
     assert verdict.status == "error"
-
-
-def _values(value, path=()):
-    yield path
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from _values(inner, (*path, key))
-
-
-def test_every_value_of_a_json_text_has_a_place():
-    chance = random.Random(5)
-
-    def make(depth):
-        kind = chance.choice("olsn" if depth else "sn")
-        if kind == "o":
-            return {f'k"{n}:,': make(depth - 1) for n in range(chance.randrange(4))}
-        if kind == "l":
-            return [make(depth - 1) for _ in range(chance.randrange(4))]
-        return chance.choice(["a,b", "", ":", "}", 1, -2.5, None, True])
-
-    for _ in range(200):
-        value = make(4)
-        text = json.dumps(value, indent=chance.choice([None, 1]))
-        known = positions.in_json(text)
-        assert set(known) == set(_values(value)), text
-        lines = text.split("\n")
-        for path, (line, column) in known.items():
-            if path and isinstance(path[-1], str):
-                assert lines[line - 1][column - 1 :].startswith(json.dumps(path[-1]))

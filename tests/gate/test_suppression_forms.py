@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.core.verdict import Finding
 from rails.gate.languages.javascript import node_worker
 from rails.gate.support import suppressions
 from rails.gate.support.suppressions import excuses_whole_file, new_ones, uncovered
@@ -183,19 +182,6 @@ def test_a_comment_for_a_linter_of_another_language_is_told():
         assert new_ones(path, b"", re.sub(r"<!--|/\*|//|--|#", "", text).encode()) == [], "no comment"
 
 
-def test_a_suppression_is_one_whole_finding_whose_words_are_bounded():
-    for length, cut in ((80, ""), (81, "… (+1 characters)")):
-        comment = "# noqa ".ljust(length, "x")
-        assert new_ones("a.py", b"", comment.encode()) == [
-            Finding(
-                *("a.py", 1, 1, "new-suppression", f"This comment switches a check off: {comment[:80]}{cut}", "gate"),
-                end_line=1,
-                end_column=1 + length,
-                remedy="Solve what it hides and remove it, or ask the human to allow it.",
-            )
-        ]
-
-
 @walked("ending", ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"])
 def test_a_comment_of_a_script_is_told_at_its_place(ending):
     for comment in each(SCRIPT):
@@ -204,13 +190,6 @@ def test_a_comment_of_a_script_is_told_at_its_place(ending):
         assert found.message == f"This comment switches a check off: {comment}"
         in_css = new_ones("a.css", b"", f"/* {comment} */\n".encode())
         assert in_css == [] or re.match("prettier|biome|.*lint", comment)
-
-
-def test_where_a_comment_begins_with_other_words_the_suppression_is_the_place():
-    (found,) = new_ones("a.py", b"", b"x = 1  # why  # noqa: E501 so\n")
-    assert (found.column, found.end_column, found.message[-17:]) == (15, 30, ": # noqa: E501 so")
-    (found,) = new_ones("a.js", b"", b"a() /* why eslint-disable-line x */\n")
-    assert (found.column, found.end_column) == (12, 33)
 
 
 @walked("end", ["\n", "\r\n", "\r"])
@@ -231,16 +210,6 @@ def test_a_comment_of_several_lines_is_told_at_its_first_and_read_to_its_end(end
         assert found.message.startswith(f"This comment switches a check off: {message}")
     assert new_ones(path, text, text) == []
     assert bool(new_ones(path, text, text.replace(b"b: 0", b"c: 0"))) == (b"b: 0" in text)
-
-
-def test_a_comment_at_the_top_of_a_long_text_is_read_to_its_end_too():
-    text = b"/*\neslint a: 0,\nb: 0 */\n" + b"x\n" * 6_000
-    assert new_ones("a.js", text, text.replace(b"b: 0", b"c: 0"))
-
-
-def test_an_empty_first_line_counts():
-    (found,) = new_ones("a.js", b"", b"\n// eslint-disable-line\n")
-    assert (found.line, found.column) == (2, 4)
 
 
 def test_a_comment_of_several_lines_can_be_taken_off_and_every_line_stays():
@@ -303,12 +272,6 @@ def test_a_text_can_be_seen_without_what_excuses_a_line_and_is_else_the_same(end
     whole = end.join(["/* eslint-disable */", "// biome-ignore-all lint: x", "/* eslint a: 0 */", "// @ts-nocheck"])
     assert uncovered("a.js", whole.encode()) == (whole.encode(), {})
     assert uncovered("a.js", b"\xff\x00") == (b"", {})
-
-
-def test_of_two_comments_on_a_line_both_are_taken_off_and_the_first_names_them():
-    seen = uncovered("a.js", b"x // eslint-disable-line a // eslint-disable-line b\n")
-    assert seen.text == b"x // xxxxxx-xxxxxxx-xxxx x // xxxxxx-xxxxxxx-xxxx x\n"
-    assert seen.excused == {1: "eslint-disable-linea//eslint-disable-lineb"}
 
 
 @pytest.mark.parametrize("comment", ["/* global $ */", "/*globals $:readonly, _ */"])

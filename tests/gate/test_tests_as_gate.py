@@ -83,25 +83,6 @@ def test_a_change_does_not_lower_the_threshold_that_judges_it(world, suite):
     assert weaker == ["It changes how the project is checked; a person has to agree."]
 
 
-def test_of_a_change_its_lines_count_and_no_other(world, suite):
-    pytest.importorskip("coverage")
-    world.put("test_a.py", HALF)
-    world.put("b.py", CODE)  # which no test runs, and which is not changed
-    verdict = suite(("a.py", CODE.replace("-1", "-2"), CODE), settings="changed = true")
-    assert told(verdict) == [("coverage", "a.py", 3)]
-    assert "line 3; tests run 0 % of the changed lines, 100 % are wanted" in verdict.findings[0].message
-    run_line = CODE.replace("return 1", "return x / x")
-    assert told(suite(("a.py", CODE, run_line), settings="changed = true")) == []
-    both = run_line.replace("-1", "-3")
-    assert told(suite(("a.py", CODE, both), settings="changed = true\ncoverage = 50")) == []
-
-
-def test_a_new_file_that_no_test_imports_is_not_run(world, suite):
-    pytest.importorskip("coverage")
-    world.put("test_a.py", "def test_it():\n    pass\n")
-    assert told(suite(("b.py", CODE), settings="changed = true")) == [("coverage", "b.py", 1)]
-
-
 def test_without_coverage_py_it_is_not_checked_and_says_what_to_install(world, tmp_path):
     world.put(".coveragerc", "[report]\nfail_under = 1\n")
     place = tmp_path / "python"

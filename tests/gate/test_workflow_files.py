@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 import rails
-from rails.core.paths import parse_path
-from rails.gate.gate import Gate
 
 
 @pytest.fixture(autouse=True)
@@ -150,26 +148,6 @@ def test_a_schema_of_the_users_is_applied_to_a_workflow_too(world):
     assert world.judge(("other/digest.json", text(SOUND))).status == "pass"
     sound = {**SOUND, "name": "digest", "tags": []}
     assert errors(world.judge(("flows/digest.json", text(sound)))) == []
-
-
-@pytest.mark.usefixtures("style")
-def test_more_files_than_one_change_may_have_are_fixed_in_parts(world, monkeypatch):
-    from rails.commands import gate as command
-    from rails.core import limits
-
-    monkeypatch.setattr(limits, "FILES_PER_CHANGE", 3)
-    value = flow(node("Start", "manualTrigger"), node("Next"))
-    for one in value["nodes"]:
-        del one["id"]
-    for number in range(7):
-        world.put(f"{number}.flow.json", json.dumps(value))
-    with Gate(world.project) as gate:
-        paths = [parse_path(f"{number}.flow.json") for number in range(7)]
-        verdict = gate.check_files(paths, fix=True)
-        assert [len(part.changes) for part in command._parts(verdict.proposal)] == [3, 3, 1]
-        command._write(world.project, verdict.proposal, "gate-fix-x")
-    made = [json.loads((world.project / f"{number}.flow.json").read_text()) for number in range(7)]
-    assert len({one["id"] for whole in made for one in whole["nodes"]}) == 14
 
 
 def test_c13_10_the_gate_and_its_n8n_rules_have_no_way_to_reach_a_server():

@@ -170,7 +170,6 @@ GATES = {
     "sarif": [["gate", "--format", "sarif"]],
     "github": [["gate", "--format", "github"]],
     "junit": [["gate", "--format", "junit"]],
-    "rdjson": [["gate", "--format", "rdjson"]],
     "profiles": [["gate", "--profile", "publish", "--strict"]],
 }
 

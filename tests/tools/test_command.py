@@ -9,7 +9,6 @@ import pytest
 
 from rails.core import limits
 from rails.core.tool_request import ToolRequest
-from rails.sandbox.output import Kept
 from rails.tools.loader import read_definition
 from rails.tools.runners import dispatch
 from tests.rows import walked
@@ -187,25 +186,6 @@ def test_a_missing_secret_names_both_variables(tmp_path, monkeypatch):
     assert "SHOP__SERVICE_KEY or SERVICE_KEY" in result.text
 
 
-def test_a_secret_can_come_from_the_keyring_when_that_is_switched_on(tmp_path, monkeypatch):
-    import types
-
-    asked = []
-
-    def get_password(service, name):
-        asked.append((service, name))
-        return "from-keyring" if name == "SERVICE_KEY" else None
-
-    monkeypatch.setitem(sys.modules, "keyring", types.SimpleNamespace(get_password=get_password))
-    monkeypatch.delenv("SERVICE_KEY", raising=False)
-    monkeypatch.setenv("AI_RAILS_PROJECT_NAME", "shop")
-    definition = define([sys.executable, "-c", "import os; print(os.environ['SERVICE_KEY'])"], secrets=["SERVICE_KEY"])
-    assert "A secret is missing" in use(definition, tmp_path).text
-    monkeypatch.setenv("AI_RAILS_KEYRING", "1")
-    assert use(definition, tmp_path).text == "probe: exit code 0\n[secret SERVICE_KEY]"
-    assert asked == [("ai-rails", "SHOP__SERVICE_KEY"), ("ai-rails", "SERVICE_KEY")]
-
-
 def test_the_real_keyring_package_gives_the_secret(tmp_path, monkeypatch):
     import keyring
     from keyring.backend import KeyringBackend
@@ -228,14 +208,6 @@ def test_the_real_keyring_package_gives_the_secret(tmp_path, monkeypatch):
         assert use(definition, tmp_path).text == "probe: exit code 0\n[secret SERVICE_KEY]"
     finally:
         keyring.set_keyring(before)
-
-
-def test_kept_output_is_bounded_and_counts_what_it_left_out():
-    kept = Kept(limit=30)
-    for number in range(1000):
-        kept.add(f"{number:03d} ".encode())
-    assert kept.text() == "000 001 002 003 004 \n[… 3970 bytes left out …]\n8 999 ".replace("8 999 ", kept.text()[-10:])
-    assert kept.text().endswith("999 ")
 
 
 @pytest.mark.parametrize(

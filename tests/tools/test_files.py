@@ -6,7 +6,6 @@ import pytest
 
 from rails.core import limits
 from rails.core.app_dirs import builtin_folder
-from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
 from rails.tools.loader import load_definitions
 from rails.tools.runners import dispatch, files
@@ -299,50 +298,12 @@ def test_the_last_line_is_the_last_that_can_be_asked_for(registry, project, para
     assert result.ok == (not head.startswith("Error"))
 
 
-def test_what_was_read_is_told_in_facts_with_the_digest_of_the_whole_file(registry, project):
-    result = use(registry, project, "read_file", file_path="README.md", offset=2)
-    assert result.facts == {
-        "path": "README.md",
-        "first_line": 2,
-        "last_line": 2,
-        "lines": 2,
-        "sha256": sha256(b"# App\r\nUse main.\r\n"),
-    }
-    assert use(registry, project, "list_files").facts == {"files": 5}
-    assert use(registry, project, "search_files", pattern="main").facts == {"matches": 2}
-
-
-def test_a_line_is_shown_whole_up_to_its_bound_and_without_its_carriage_return(registry, project):
-    (project / "wide.txt").write_bytes(b"x" * 2_000 + b"\r\n" + b"y" * 2_001 + b"\r\n\xe9\n")
-    head, first, second, third = use(registry, project, "read_file", file_path="wide.txt").text.split("\n")
-    assert head.startswith("wide.txt: 3 lines (")
-    assert first == f"     1\t{'x' * 2_000}"
-    assert second == f"     2\t{'y' * 2_000} [… 1 characters left out …]"
-    assert third == "     3\té"
-
-
 def test_a_file_that_is_too_large_is_named_with_what_is_allowed(registry, project, monkeypatch):
     monkeypatch.setattr(limits, "FILE_BYTES", 42)
     assert use(registry, project, "read_file", file_path="src/app.py").ok
     (project / "src/app.py").write_text("x" * 43)
     result = use(registry, project, "read_file", file_path="src/app.py")
     assert result.text == "Error: src/app.py has 43 bytes; 42 are allowed."
-
-
-def test_a_list_is_cut_at_whole_lines_and_counts_what_it_left_out(registry, project, monkeypatch):
-    whole = use(registry, project, "list_files").text
-    monkeypatch.setattr(limits, "RESULT_CHARS", len(whole) + 1)
-    assert use(registry, project, "list_files").text == whole
-    monkeypatch.setattr(limits, "RESULT_CHARS", len(whole))
-    lines = whole.split("\n")
-    assert use(registry, project, "list_files").text.split("\n") == [*lines[:-1], "[… 1 line left out …]"]
-
-
-def test_what_vanishes_while_folders_are_read_is_counted_and_the_rest_is_listed(registry, project, monkeypatch):
-    listed = os.listdir
-    monkeypatch.setattr(os, "listdir", lambda folder: ["gone", *listed(folder)])
-    text = use(registry, project, "list_files", path="src/util").text
-    assert text.split("\n") == ["1 file", "src/util/text.py  (35 bytes)", "(1 binary, large or unreadable left out)"]
 
 
 def test_a_secret_is_that_of_the_project_first_then_the_general_one_and_fills_only_its_reference(monkeypatch, tmp_path):
@@ -364,13 +325,6 @@ def test_a_secret_is_that_of_the_project_first_then_the_general_one_and_fills_on
 def test_the_longest_secret_is_masked_first_and_none_that_would_blot_out_ordinary_text():
     secrets = Secrets({"SHORT": "abcde", "LEAST": "abcdef", "LONG": "abcdef-and-more"}, {})
     assert secrets.mask("abcde abcdef abcdef-and-more.") == "abcde [secret LEAST] [secret LONG]."
-
-
-def test_without_a_limit_two_thousand_lines_are_shown_and_where_to_go_on(registry, project):
-    (project / "long.txt").write_text("x\n" * 2_001)
-    text = use(registry, project, "read_file", file_path="long.txt").text
-    assert text.split("\n")[0] == "long.txt: lines 1 to 2000 of 2001; go on with offset 2001"
-    assert text.count("\n") == 2_000
 
 
 def test_no_file_or_folder_stays_open_behind_an_answer(registry, project):

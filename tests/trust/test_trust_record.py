@@ -79,17 +79,6 @@ def test_a_record_that_cannot_be_read_is_named_and_stays_as_it_is(config, tmp_pa
     assert content is None or file.stat().st_size == len(content)
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["{}", '{"v": 1}', '{"v": 1, "projects": []}', '{"v": 1, "projects": {"P": 1}}', '{"v": 1, "projects": 1}'],
-)
-def test_a_record_that_names_nothing_of_a_project_accepts_nothing(config, tmp_path, content):
-    config.mkdir()
-    (config / "trust.json").write_text(content.replace("P", str(tmp_path)))
-    record = TrustRecord(config, tmp_path)
-    assert (record.digests(), record.accepted_text("x"), record.forget("x")) == (frozenset(), "", False)
-
-
 def test_what_cannot_be_written_down_is_not_accepted_and_says_so(tmp_path):
     (tmp_path / "config").write_text("a file")
     record = TrustRecord(tmp_path / "config" / "folder", tmp_path)
@@ -150,9 +139,3 @@ def test_an_agreement_that_cannot_be_read_is_none_and_is_not_written_over(config
     with pytest.raises(UsageError, match=r"could not be recorded in .*gate-trust\.json"):
         give_consent(tmp_path, "d")
     assert content is None or b"d" not in file.read_bytes() or file.read_bytes().count(b'"d"') == 2
-
-
-def test_an_agreement_to_nothing_is_none(config, tmp_path):
-    config.mkdir()
-    (config / "gate-trust.json").write_text(json.dumps({str(tmp_path): None}))
-    assert agreed_digest(tmp_path) == ""

@@ -13,6 +13,8 @@ from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.data_formats import positions
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
+from rails.gate.kinds import schemas
+from rails.gate.kinds.schemas import SchemaDocument
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind, suffix_of
 from rails.gate.support.parse_hints import cause
@@ -61,20 +63,20 @@ def data_outcome(job: CheckJob, context: CheckContext, check: DataCheck) -> Chec
 
 
 def _check(path: str, data: bytes, context: CheckContext) -> DataFindings:
-    suffix = suffix_of(path)
-    if suffix == ".json5":
+    if suffix_of(path) == ".json5":
         return (), NotChecked(path, "data", "there is no check for JSON5", required=False)
-    if suffix in _JSON:
+    if suffix_of(path) in _JSON:
         return json_findings(path, data, context)
     text, missing = _text(path, data)
     if missing is not None:
         return (), missing
-    if suffix in _YAML and "{{" in text and "/templates/" in f"/{path}":
+    if suffix_of(path) in _TOML:
+        value, found = _toml(path, text)
+        return _judged(found, SchemaDocument(path, text, value, lambda: positions.in_toml(text)), context)
+    if "{{" in text and "/templates/" in f"/{path}":
         return (), NotChecked(path, "data", "it is a template, not YAML yet", required=False)
-    found = list(_yaml(path, text) if suffix in _YAML else _toml(path, text))
-    if found or not _has_schema(text, context):
-        return found, None
-    return _yaml_schema(path, text, context) if suffix in _YAML else _toml_schema(path, text, context)
+    found = list(_yaml(path, text))
+    return (found, None) if found or not _has_schema(text, context) else _yaml_schema(path, text, context)
 
 
 def _text(path: str, data: bytes) -> tuple[str, NotChecked | None]:
@@ -95,15 +97,20 @@ def json_findings(path: str, data: bytes, context: CheckContext) -> DataFindings
         return list(_json_lines(path, text)), None
     commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2])
     source = _COMMENT.sub(_blank, text) if commented else text
-    value, findings = parse_json(path, source)
-    if findings:
-        return findings, None
-    return _schema(path, text, value, context, lambda: positions.in_json(source))
+    value, found = parse_json(path, source)
+    return _judged(found, SchemaDocument(path, text, value, lambda: positions.in_json(source)), context)
 
 
 def schema_findings(path: str, text: str, context: CheckContext) -> DataFindings:
     """Return the schema's findings, like :func:`json_findings`."""
-    return _schema(path, text, parse_json(path, text)[0], context, lambda: positions.in_json(text))
+    value, _ = parse_json(path, text)
+    return _judged((), SchemaDocument(path, text, value, lambda: positions.in_json(text)), context)
+
+
+def _judged(found: Sequence[Finding], document: SchemaDocument, context: CheckContext) -> DataFindings:
+    if found or not _has_schema(document.text, context):
+        return found, None
+    return schemas.findings_of_schema(document, context)
 
 
 def _has_schema(text: str, context: CheckContext) -> bool:
@@ -122,27 +129,13 @@ def _yaml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
         return (), NotChecked(path, "schema", f"its values cannot be read: {one_line(str(error), 100)}", required=False)
     findings: list[Finding] = []
     for value, node in zip(values, nodes, strict=False):
-        found, missing = _schema(path, text, value, context, partial(positions.in_yaml, node))
+        found, missing = schemas.findings_of_schema(
+            SchemaDocument(path, text, value, partial(positions.in_yaml, node)), context
+        )
         if missing:
             return findings, missing
         findings += found
     return findings, None
-
-
-def _toml_schema(path: str, text: str, context: CheckContext) -> DataFindings:
-    import tomllib
-
-    return _schema(path, text, tomllib.loads(text), context, lambda: positions.in_toml(text))
-
-
-def _schema(
-    path: str, text: str, value: object, context: CheckContext, locate: Callable[[], positions.Places]
-) -> DataFindings:
-    if not _has_schema(text, context):
-        return (), None
-    from rails.gate.kinds import schemas
-
-    return schemas.findings_of_schema(schemas.SchemaDocument(path, text, value, locate), context)
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -184,60 +177,50 @@ def _duplicates(path: str, text: str) -> Iterator[Finding]:
 def _yaml(path: str, text: str) -> Iterator[Finding]:
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        for document in yaml.compose_all(text, Loader=loader):
+        for document in yaml.compose_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             yield from _yaml_duplicates(path, document, set())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         parts = (getattr(error, "context", None), getattr(error, "problem", None))
-        message = one_line(", ".join(part for part in parts if part) or str(error), 160)
-        yield _broken(path, text, (line, column), "yaml-syntax", message)
+        message = one_line(", ".join(filter(None, parts)) or str(error), 160)
+        yield _broken(path, text, place, "yaml-syntax", message)
     except RecursionError:
         yield _at(path, (1, 1), "yaml-syntax", "the value is nested too deeply")
 
 
-def _yaml_duplicates(path: str, root: Node, seen: set[int]) -> Iterator[Finding]:
+def _yaml_duplicates(path: str, node: Node | None, seen: set[int]) -> Iterator[Finding]:
     import yaml
 
-    pending: list[Node | None] = [root]
-    while pending:
-        node = pending.pop()
-        if node is None or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            pending += node.value
-        elif isinstance(node, yaml.MappingNode):
-            keys: dict[tuple[str, str], int] = {}
-            for key, value in node.value:
-                pending.append(value)
-                if not isinstance(key, yaml.ScalarNode) or key.value == "<<":
-                    continue
-                line = key.start_mark.line + 1
-                name = (key.tag, key.value)
-                if name in keys:
-                    shown = one_line(key.value, 60)
-                    first = keys[name]
-                    words = f"The key {shown!r} is given twice in one mapping (first on line {first})."
-                    column = key.start_mark.column + 1
-                    yield _at(path, (line, column), "yaml-duplicate-key", words, "Keep one of them.")
-                keys.setdefault(name, line)
+    if node is None or id(node) in seen:
+        return
+    seen.add(id(node))
+    lines: dict[tuple[str, str], int] = {}
+    for item in node.value if isinstance(node, yaml.CollectionNode) else ():
+        key, value = item if isinstance(node, yaml.MappingNode) else (None, item)
+        yield from _yaml_duplicates(path, value, seen)
+        if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+            line = key.start_mark.line + 1
+            if first := lines.get((key.tag, key.value)):
+                words = f"The key {one_line(key.value, 60)!r} is given twice in one mapping (first on line {first})."
+                place = (line, key.start_mark.column + 1)
+                yield _at(path, place, "yaml-duplicate-key", words, "Keep one of them.")
+            lines.setdefault((key.tag, key.value), line)
 
 
-def _toml(path: str, text: str) -> Iterator[Finding]:
+def _toml(path: str, text: str) -> tuple[object, Sequence[Finding]]:
     import tomllib
 
     try:
-        tomllib.loads(text)
+        return tomllib.loads(text), ()
     except tomllib.TOMLDecodeError as error:
         place = _TOML_PLACE.search(str(error))
         message = _TOML_PLACE.sub("", str(error))
         at = (int(place[1]), int(place[2])) if place and place[1] else line_column(text, len(text))
-        yield _broken(path, text, at, "toml-syntax", message)
+        return None, [_broken(path, text, at, "toml-syntax", message)]
     except RecursionError:
-        yield _at(path, (1, 1), "toml-syntax", "the value is nested too deeply")
+        return None, [_at(path, (1, 1), "toml-syntax", "the value is nested too deeply")]
 
 
 def _broken(path: str, text: str, place: tuple[int, int], rule: str, message: str) -> Finding:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rails.core.verdict import CheckRun
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport
 from rails.gate.support.kind import Kind
 
@@ -14,9 +13,8 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     from rails.gate.languages.javascript import config as jssettings
     from rails.gate.languages.javascript.biome import BiomeTools
     from rails.gate.languages.javascript.node_tools import NodeTools
-    from rails.gate.languages.javascript.node_worker import find_node
     from rails.gate.support import config_files, executed_config
-    from rails.gate.support.fix_and_lint import FixAndLint
+    from rails.gate.support.fix_and_lint import report_of
     from rails.gate.support.settings import PROJECT_FILE
     from rails.sandbox.probe import label
     from rails.sandbox.values import NONE
@@ -25,31 +23,8 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     if not context.trusted and (config.eslint_code or label().level == NONE):
         own_file = config_files.read_config_file(context.project / PROJECT_FILE)
         context.trusted = bool(executed_config.may_execute(context.project, own_file, context.home))
-    tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
-    clocks: dict[str, list[float]] = {}
-    outcomes = tuple(FixAndLint(job, tools, context, clocks).outcome() for job in jobs)
-    own = context.trusted and tools.config.eslint_code
-    rules = {
-        "eslint": own or "no configuration that may run: errors only",
-        "prettier": "the project's options",
-        "biome": "the project's Biome configuration",
-        "biome format": "the project's Biome configuration",
-    }
-    node = find_node(context.project) or ""
-    runs = (
-        CheckRun(
-            name,
-            tools.version(name),
-            round(sum(times), 2),
-            rules.get(name, ""),
-            len(jobs),
-            context.hits[name],
-            " ".join([node, *([] if name == "node" else [name])]),
-        )
-        for name, times in clocks.items()
-        if tools.version(name)
-    )
-    return CheckReport(outcomes, tuple(runs))
+    tools: NodeTools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
+    return report_of(tools, jobs, context)
 
 
 _ENDINGS = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"})

@@ -12,9 +12,9 @@ from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.baseline import split_lines
 from rails.gate.kinds.text import marker_findings
+from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind
-from rails.gate.support.settings import PROJECT_FILE, matches
 
 _FENCE: Final = lazy(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = lazy(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
@@ -61,34 +61,24 @@ def _findings(path: str, text: str, context: CheckContext, *, changed: bool) -> 
 
 def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[Finding]:
     for contract in context.options.headings:
-        if not any(matches(path, pattern) for pattern in contract.path):
+        if not settings.matches(path, contract.path):
             continue
-        present = list(_headings(text))
-        wanted = ", ".join(contract.headings)
-        order = f"{PROJECT_FILE} asks for, in this order"
-        last = 0
-        for heading in contract.headings:
-            line = next((number for number, name in present if name == _folded(heading)), 0)
-            if not line:
+        present = set(_headings(text))
+        wanted = settings.several(contract.headings)
+        remedy = f"{settings.PROJECT_FILE} asks for: {', '.join(wanted)}."
+        for heading in wanted:
+            if _folded(heading) not in present:
                 words = f"There is no heading {heading!r}."
-                yield Finding(
-                    path, 1, 1, "missing-heading", words, "markdown", end_line=1, remedy=f"{order}: {wanted}."
-                )
-            elif line < last:
-                words = f"The heading {heading!r} comes before the heading that should come first."
-                yield Finding(
-                    path, line, 1, "heading-order", words, "markdown", end_line=line, remedy=f"{order}: {wanted}."
-                )
-            last = max(last, line)
+                yield Finding(path, 1, 1, "missing-heading", words, "markdown", end_line=1, remedy=remedy)
 
 
-def _headings(text: str) -> Iterator[tuple[int, str]]:
+def _headings(text: str) -> Iterator[str]:
     above = ""
-    for number, line in _unfenced(text):
+    for _, line in _unfenced(text):
         if heading := _HEADING.match(line):
-            yield number, _folded(heading[1])
+            yield _folded(heading[1])
         elif above.strip() and _UNDERLINE.fullmatch(line):
-            yield number - 1, _folded(above)
+            yield _folded(above)
         above = line
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html.parser import HTMLParser
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.core.text import decode_text, why_not_text
+from rails.core.text import decode_text, line_column, why_not_text
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
@@ -45,8 +46,6 @@ def _outcome(job: CheckJob) -> CheckResult:
 
 def _findings(path: str, text: str) -> Iterator[Finding]:
     yield from marker_findings(path, text)
-    from rails.gate.languages.html import Elements
-
     faults = _css(text) if path.lower().endswith(".css") else Elements(text).faults
     for line, column, words in faults:
         yield Finding(path, line, column, "syntax-error", words, "markup", end_line=line, remedy=_REMEDY)
@@ -59,19 +58,68 @@ def _css(text: str) -> Iterator[tuple[int, int, str]]:
             waiting.append((opened, found.start()))
         elif found["broken"]:
             what = "This comment" if found["broken"] == "/*" else "This string"
-            yield *_place(text, found.start()), f"{what} is never closed."
+            yield *line_column(text, found.start()), f"{what} is never closed."
             return
         elif found["close"] and waiting and _PAIRS[waiting[-1][0]] == found["close"]:
             waiting.pop()
         elif found["close"]:
-            yield *_place(text, found.start()), f"{found[0]} closes nothing."
+            yield *line_column(text, found.start()), f"{found[0]} closes nothing."
             return
     for opened, start in waiting[:1]:
-        yield *_place(text, start), f"{opened} is never closed."
-
-
-def _place(text: str, start: int) -> tuple[int, int]:
-    return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        yield *line_column(text, start), f"{opened} is never closed."
 
 
 KIND = Kind("markup", suffixes=frozenset({".html", ".htm", ".css"}), place=50)
+
+
+_VOID: Final = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
+#: Elements whose end may be left out.
+_OPTIONAL: Final = re.compile(
+    r"html|head|body|p|li|dt|dd|rt|rp|optgroup|option|colgroup|caption|thead|tbody|tfoot|tr|td|th"
+)
+
+#: Line, column and words of a mistake.
+MarkupFault = tuple[int, int, str]
+
+
+class Elements(HTMLParser):
+    """Reads a page; ``faults`` are unclosed elements and stray closing tags."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.faults: list[MarkupFault] = []
+        self._open: list[tuple[str, int, int]] = []
+        self._places: dict[str, list[int]] = {}  # of each name in what is open
+        self.feed(text)
+        self.close()
+        self._unclosed(0)
+        if (start := text.rfind("<!--")) > text.rfind("-->"):
+            self.faults.append((text.count("\n", 0, start) + 1, 1, "This comment is never closed."))
+        self.faults.sort()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Open an element."""
+        del attrs
+        line, column = self.getpos()
+        if not _VOID.fullmatch(tag):
+            self._places.setdefault(tag, []).append(len(self._open))
+            self._open.append((tag, line, column + 1))
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        """Take ``<path/>`` as opened and closed."""
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close an element, and those within it that may end with it."""
+        if places := self._places.get(tag):
+            at = places[-1]
+            self._unclosed(at + 1)
+            for name, _, _ in self._open[at:]:
+                self._places[name].pop()
+            del self._open[at:]
+        elif not (_VOID.fullmatch(tag) or _OPTIONAL.fullmatch(tag)):
+            line, column = self.getpos()
+            self.faults.append((line, column + 1, f"</{tag[:40]}> closes nothing."))
+
+    def _unclosed(self, since: int) -> None:
+        left = (one for one in self._open[since:] if not _OPTIONAL.fullmatch(one[0]))
+        self.faults += [(line, column, f"<{tag[:40]}> is never closed.") for tag, line, column in left]

@@ -45,7 +45,7 @@ def _findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
     if text is None or not _claims(path, data):
         return json_findings(path, data, context)
     findings = list(plugin.check_workflow(data, path, context.profile))
-    if not any(settings.matches(path, pattern) for entry in context.options.schemas for pattern in entry.path):
+    if not any(settings.matches(path, entry.path) for entry in context.options.schemas):
         return findings, None
     more, missing = schema_findings(path, text, context)
     return [*findings, *more], missing

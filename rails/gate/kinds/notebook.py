@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
 
 from rails.core.errors import CheckError
 from rails.core.text import counted, one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
-from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.kind import Kind
 
@@ -45,16 +47,32 @@ def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonS
     return CheckResult(job.path, job.after, found, before, not_checked=_unread(job))
 
 
+class _Language(Struct, frozen=True):
+    name: str = "python"
+
+
+class _Metadata(Struct, frozen=True):
+    language_info: _Language = _Language()
+
+
+class _Cell(Struct, frozen=True):
+    source: str | list[str] = ""
+
+
+class _Book(Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    cells: tuple[_Cell, ...] = ()
+
+
 def _unread(job: CheckJob) -> tuple[NotChecked, ...]:
-    book = json.loads(job.after)
-    about, cells = (book.get(key) if isinstance(book, dict) else None for key in ("metadata", "cells"))
-    language = about.get("language_info") if isinstance(about, dict) else None
-    name = language.get("name", "python") if isinstance(language, dict) else "python"
+    try:
+        book = msgspec.json.decode(job.after, type=_Book)
+    except msgspec.DecodeError:
+        return ()  # the check of data says so
+    name = book.metadata.language_info.name
     if name != "python":
-        return (NotChecked(job.path, "ruff", f"its cells are {one_line(str(name), 40)}, not Python", required=False),)
-    sources = [cell.get("source") or "" for cell in cells or () if isinstance(cell, dict)]
-    begun = (source if isinstance(source, str) else "".join(map(str, source)) for source in sources)
-    count = sum(source.lstrip().startswith("%%") for source in begun)
+        return (NotChecked(job.path, "ruff", f"its cells are {one_line(name, 40)}, not Python", required=False),)
+    count = sum("".join(cell.source).lstrip().startswith("%%") for cell in book.cells)
     what = counted(count, "cell begins", "cells begin")
     return (NotChecked(job.path, "ruff", f"{what} with %%, and is not read", required=False),) if count else ()
 
@@ -69,13 +87,9 @@ def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, confi
     document = parse_document(text)
     how = settings.ruff_for(context.project, path, config)
     for cell, found in cli.lint_cells(path, data, how):
-        line = _line(document, cell - 1, found.start[0] - 1)
+        line = document.line(("cells", cell - 1, "source", found.start[0] - 1))
         words = f"cell {cell}, line {found.start[0]}: {found.message}"
         yield Finding(path, line, 1, found.rule, words, "ruff", end_line=line, remedy=found.remedy)
-
-
-def _line(document: JsonDocument, cell: int, row: int) -> int:
-    return document.line(("cells", cell, "source", row))
 
 
 KIND = Kind("notebook", suffixes=frozenset({".ipynb"}), place=20)

@@ -68,7 +68,7 @@ def _missing(path: str, reason: str, *, required: bool = True) -> NotChecked:
 def _schema_of(document: SchemaDocument, context: CheckContext) -> str | NotChecked | None:
     """Return a schema's path in the project, "" for a schema about schemas, or None."""
     for entry in context.options.schemas:
-        if any(settings.matches(document.path, pattern) for pattern in entry.path):
+        if settings.matches(document.path, entry.path):
             return entry.schema
     named = document.value.get("$schema") if isinstance(document.value, Mapping) else None
     comment = _COMMENT.search(document.text[:2_000])

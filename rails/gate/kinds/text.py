@@ -5,7 +5,6 @@ For files without a parser; for others see ``rails.gate.support.parse_hints``.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -36,40 +35,40 @@ def _outcome(job: CheckJob) -> CheckResult:
     decoded = decode_text(job.after)
     if decoded is None:
         return CheckResult.missed(job, "text", why_not_text(job.after), required=False)
-    old = decode_text(job.before) if job.before is not None else None
+    old = decode_text(job.before or b"")
     before = tuple(marker_findings(job.path, old.text)) if old else ()
     found = tuple(marker_findings(job.path, decoded.text))
-    with contextlib.suppress(ImportError, KeyError):
-        broken = () if found else _unparsed(job.path, decoded.text)
-        was_broken = bool(old and _unparsed(job.path, old.text))
+    try:
+        broken = tuple(_unparsed(job.path, decoded.text)) if not found else ()
+        was_broken = bool(old and [*_unparsed(job.path, old.text)])
         return CheckResult(job.path, job.after, (*found, *broken), before, was_broken, ran=("tree-sitter",))
-    missing: tuple[NotChecked, ...] = ()
-    name = job.path.rpartition("/")[2].lower()
+    except (ImportError, KeyError):
+        return CheckResult(job.path, job.after, found, before, not_checked=_unread(job.path), ran=_RAN)
+
+
+def _unread(path: str) -> tuple[NotChecked, ...]:
+    name = path.rpartition("/")[2].lower()
     stem, dot, ending = name.rpartition(".")
-    if name not in name_list("plain_text") and f".{ending}" not in _PLAIN:
-        what = f".{ending} files" if dot and stem else "files of this name"
-        why = f"there is no check for {what}"
-        if f".{ending}" in _PARSED:
-            why = f"{what} are parsed with the extra grammars of ai-rails"
-        missing = (NotChecked(job.path, "syntax", why, False),)
-    return CheckResult(job.path, job.after, found, before, not_checked=missing, ran=_RAN)
+    if name in name_list("plain_text") or f".{ending}" in _PLAIN:
+        return ()
+    what = f".{ending} files" if dot and stem else "files of this name"
+    parsed = f"{what} are parsed with the extra grammars of ai-rails"
+    return (NotChecked(path, "syntax", parsed if f".{ending}" in _PARSED else f"there is no check for {what}", False),)
 
 
-def _unparsed(path: str, text: str) -> tuple[Finding, ...]:
+def _unparsed(path: str, text: str) -> Iterator[Finding]:
+    """Yield the syntax error, if any. Raises KeyError, ImportError for what is not parsed."""
     from rails.data_formats.source import first_error
 
-    place = first_error(text, _PARSED[suffix_of(path)])
-    if place is None:
-        return ()
-    line, column = place
-    return (Finding(path, line, column, "syntax-error", "The syntax is invalid.", "tree-sitter", end_line=line),)
+    if place := first_error(text, _PARSED[suffix_of(path)]):
+        line, column = place
+        yield Finding(path, line, column, "syntax-error", "The syntax is invalid.", "tree-sitter", end_line=line)
 
 
 def marker_findings(path: str, text: str) -> Iterator[Finding]:
     """Yield conflict and edit markers, and a fence around a whole non-prose file."""
     lines = split_lines(text)
-    name = path.rpartition("/")[2].lower()
-    prose = any(name.endswith(suffix) for suffix in _PROSE)
+    prose = suffix_of(path) in _PROSE
     for number, words in marker_blocks(lines, skip_fenced=prose):
         yield Finding(path, number, 1, "conflict-marker", words, "text", end_line=number)
     if not prose and (number := wrapping_fence(lines)):

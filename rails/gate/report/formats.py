@@ -1,4 +1,4 @@
-"""A verdict as SARIF 2.1.0, GitHub annotations, JUnit XML or rdjson."""
+"""A verdict as SARIF 2.1.0, GitHub annotations or JUnit XML."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ def sarif(verdict: Verdict) -> str:
         "version": rails.__version__,
         "rules": [_sarif_rule(rule, verdict.findings) for rule in rules],
     }
+    extensions: Json = [
+        {"name": run.name, **({"version": run.version} if run.version else {})} for run in verdict.checks
+    ]
     invocation: Json = {
         "executionSuccessful": verdict.status != "error",
         "toolExecutionNotifications": [_notification(miss) for miss in verdict.not_checked],
     }
     run: Json = {
-        "tool": {"driver": driver, "extensions": [_extension(r.name, r.version) for r in verdict.checks]},
+        "tool": {"driver": driver, "extensions": extensions},
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"PROJECT": {"description": {"text": "The project folder."}}},
@@ -43,20 +46,12 @@ def sarif(verdict: Verdict) -> str:
 def _sarif_rule(rule: str, findings: Sequence[Finding]) -> Json:
     first = next(finding for finding in findings if finding.rule == rule)
     kind = CHECKS.get(first.tool)
+    about, more = without_numbers(first.message), first.remedy
     if kind is not None and kind.rules is not None:
         about, example = kind.rules()[rule]
-        help_text = f"For example: {example}"
-    else:
-        about = without_numbers(first.message)
-        help_text = first.remedy
+        more = f"For example: {example}"
     described: dict[str, Json] = {"id": rule, "shortDescription": {"text": about or rule}}
-    if help_text:
-        described["help"] = {"text": help_text}
-    return described
-
-
-def _extension(name: str, version: str) -> Json:
-    return {"name": name, "version": version} if version else {"name": name}
+    return {**described, "help": {"text": more}} if more else described
 
 
 def _notification(miss: NotChecked) -> Json:
@@ -161,29 +156,3 @@ def _xml(text: str) -> str:
     from html import escape
 
     return escape(printable(text, keep=""), quote=True)
-
-
-def rdjson(verdict: Verdict) -> str:
-    """Return Reviewdog Diagnostic JSON; its columns count UTF-8 bytes."""
-    diagnostics: list[Json] = [
-        {
-            "message": finding.message,
-            "location": {"path": finding.path, "range": _rd_range(finding)},
-            "severity": finding.severity.upper(),
-            "code": {"value": finding.rule},
-            "source": {"name": finding.tool},
-        }
-        for finding in verdict.findings
-    ]
-    return json.dumps({"source": {"name": "ai-rails"}, "diagnostics": diagnostics}, indent=2)
-
-
-def _rd_range(finding: Finding) -> Json:
-    start: Json = {"line": max(finding.line, 1), "column": _byte_column(finding, finding.column)}
-    if finding.end_line != finding.line or finding.end_column <= finding.column:
-        return {"start": start}
-    return {"start": start, "end": {"line": finding.end_line, "column": _byte_column(finding, finding.end_column)}}
-
-
-def _byte_column(finding: Finding, column: int) -> int:
-    return len(finding.source[: max(column - 1, 0)].encode()) + 1 if finding.source else max(column, 1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-#: Answers kept: those about a few hundred files. The oldest go first.
+#: Answers kept: those about a few hundred files.
 _KNOWN: Final = 16_384
 
 
@@ -76,9 +76,8 @@ class CheckContext(Struct):
     """Shared by checks: project, warm tools and known answers.
 
     ``home`` is the project that ``project`` may replace. ``final``: no edit of the task follows. ``trusted``:
-    configuration programs may run. ``profile`` is where n8n workflows run. ``created`` and ``gone`` are paths;
-    ``overlay`` is an outside folder with empty stand-ins for added Python files, at ``modules``. ``known`` caches by
-    tool, version, configuration, path, content.
+    configuration programs may run. ``profile`` is where n8n workflows run. ``created`` and ``gone`` are paths.
+    ``known`` caches by tool, version, configuration, path, content.
     """
 
     project: Path
@@ -91,8 +90,6 @@ class CheckContext(Struct):
     options: GateSettings = field(default_factory=GateSettings)
     created: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
-    overlay: str = ""
-    modules: tuple[str, ...] = ()
     known: dict[tuple[object, ...], Any] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     hits: Counter[object] = field(default_factory=Counter)
@@ -100,14 +97,10 @@ class CheckContext(Struct):
     @property
     def pool(self) -> PythonPool:
         """The warm Python workers: shared, or our own from first use."""
-        if self.shared_pool is not None:
-            return self.shared_pool
-        if "pool" not in self.resources:
-            from rails.gate.support.warm_processes import PythonPool  # most changes of text start no process
+        from rails.gate.support.warm_processes import PythonPool  # most changes of text start no process
 
-            self.resources.setdefault("pool", PythonPool())
-        pool: PythonPool = self.resources["pool"]
-        return pool
+        own: PythonPool = self.shared_pool or self.resources.setdefault("pool", PythonPool())
+        return own
 
     def once(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return the cached result or compute it. Failures are not cached."""
@@ -116,8 +109,7 @@ class CheckContext(Struct):
             value: T = self.known[key]
             return value
         if len(self.known) >= _KNOWN:
-            for old in list(self.known)[: _KNOWN // 4]:
-                self.known.pop(old, None)
+            self.known.clear()
         value = self.known[key] = compute()
         return value
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from msgspec import Struct, field
 
@@ -21,8 +21,8 @@ class CheckCommand(Struct, frozen=True):
     message), "sarif" or "junit" (the copy's file ``report``, or standard output), or "exit" (a finding unless 0). Exit
     codes outside ``ok_codes`` are crashes. ``endings`` limits it to such files ("": all). ``takes_paths``: changed
     paths come as JSON on standard input. ``blocking``: findings fail the verdict. ``measures``: it is pytest; coverage
-    counts by the project's threshold or, with ``changed``, as percent ``coverage`` of changed lines. ``says`` is the
-    default message, ``both`` adds standard error, ``needs`` is visible in the sandbox, ``optional`` only notes failure.
+    counts by the project's threshold. ``says`` is the default message, ``both`` adds standard error, ``needs`` is
+    visible in the sandbox, ``optional`` only notes failure.
     """
 
     name: str
@@ -37,8 +37,6 @@ class CheckCommand(Struct, frozen=True):
     environment: Mapping[str, str] = field(default_factory=dict)
     takes_paths: bool = False
     measures: bool = False
-    changed: bool = False
-    coverage: float | None = None
     says: str = ""
     both: bool = False
     needs: tuple[Path, ...] = ()
@@ -49,24 +47,6 @@ def python_function(name: str, module_and_name: str, python: str) -> CheckComman
     """Return a project's Python function as a check."""
     argv = function_argv(python, module_and_name, name)
     return CheckCommand(name, argv, pattern=PATTERN, ok_codes=frozenset({0}), takes_paths=True)
-
-
-def mypy(python: str) -> CheckCommand:
-    """Return mypy with the project's configuration."""
-    shape = ("--no-pretty", "--hide-error-end", "--hide-error-context", "--no-error-summary")
-    flags = (*shape, "--show-column-numbers", "--show-error-codes", "--no-incremental")
-    pattern = (
-        r"(?m)^(?P<path>[^\n:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<message>.+?)(?:  \[(?P<rule>[\w-]+)\])?$"
-    )
-    return CheckCommand("mypy", (python, "-I", "-m", "mypy", *flags, "."), pattern=pattern, endings=(".py", ".pyi"))
-
-
-def bandit(python: str) -> CheckCommand:
-    """Return bandit over all Python files."""
-    form = "{relpath}:{line}:{col}: {test_id} {msg}"
-    pattern = r"(?m)^(?:\./)?(?P<path>[^\n:]+):(?P<line>\d+):(?P<column>\d+): (?P<rule>B\d+) (?P<message>.+)$"
-    argv = (python, "-I", "-m", "bandit", "-q", "-r", ".", "-f", "custom", "--msg-template", form)
-    return CheckCommand("bandit", argv, pattern=pattern, endings=(".py",))
 
 
 def pytest(python: str) -> CheckCommand:
@@ -81,10 +61,6 @@ def pytest(python: str) -> CheckCommand:
         endings=(".py",),
         measures=True,
     )
-
-
-#: The commands that need no more than their name in the settings.
-SHIPPED: Final[Mapping[str, Callable[[str], CheckCommand]]] = {"mypy": mypy, "bandit": bandit, "pytest": pytest}
 
 
 def program(name: str, project: Path) -> str:

@@ -56,6 +56,14 @@ def parse_ini(data: bytes, name: str) -> RawConfigParser:
     return parser
 
 
+def project_of_folder(folder: Path) -> Path:
+    """Return the nearest folder, upwards, that has a sign of a project, but not the home; else ``folder``."""
+    signs = (".rails.toml", ".agent-restrictions", ".git")
+    above = (one for one in (folder, *folder.parents) if any((one / sign).exists() for sign in signs))
+    found = next(above, folder)
+    return folder if found == Path.home() else found
+
+
 def folders_to(path: str) -> list[str]:
     """Return the parent folders of ``path``, each with a slash, the project's first."""
     return ["", *(path[: at + 1] for at, sign in enumerate(path) if sign == "/")]

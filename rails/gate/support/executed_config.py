@@ -5,14 +5,20 @@ A person agrees to their content, named files and packages; any change asks agai
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from rails.core import limits
 from rails.core.errors import CheckError, UsageError
+from rails.core.plain_file import read_ordinary
 from rails.core.tool_request import Json
 from rails.gate.support import config_files
+from rails.gate.support.quoted_paths import paths_named
 from rails.sandbox.functions import module_file
 from rails.trust import consent
 
@@ -77,7 +83,6 @@ def _commands(own: bytes) -> list[dict[str, Json]]:
 
 def executed(project: Path, own: bytes = b"") -> dict[str, str]:
     """Return each executed file, with imports and packages, and its digest. Raises CheckError."""
-    from rails.gate.support.executed_files import digests_of
     from rails.sandbox.probe import label
     from rails.sandbox.values import NONE
 
@@ -90,3 +95,73 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
     scripts = programs(project)
     installed = bool(scripts) or label().level == NONE
     return digests_of(project, (*scripts, *words), installed=installed)
+
+
+_SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+_COMPUTED: Final = re.compile(rb"""\b(?:require|import|createRequire\([^()\n]*\))\s*\(\s*(?!["'][^"'\n]+["']\s*[,)])""")
+_IMPORT: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([^\n#;]+)", re.M)
+_WORD: Final = re.compile(r"\.*[A-Za-z_][\w.]*|\.+")
+#: What npm, pnpm, Yarn and Bun write of all that they have installed.
+_INSTALLED: Final = (
+    "node_modules/.package-lock.json",
+    "node_modules/.modules.yaml",
+    "node_modules/.pnpm/lock.yaml",
+    "node_modules/.yarn-integrity",
+    "node_modules/.yarn-state.yml",
+    ".pnp.cjs",
+    "bun.lock",
+)
+#: More than this nobody agrees to.
+_FILES: Final = 50_000
+
+
+def digests_of(project: Path, programs: Iterable[str], *, installed: bool = True) -> dict[str, str]:
+    """Return the SHA-256 of each file that runs with ``programs`` (project paths).
+
+    ``installed`` adds packages of the project and parent folders. Raises CheckError for too many files or an unreadable
+    one.
+    """
+    found: dict[str, str] = {}
+    waiting = [os.path.normpath(name) for name in programs]
+    while waiting:
+        name = waiting.pop()
+        if name in found or not (project / name).is_file():
+            continue
+        data = _read(project / name)
+        found[name] = hashlib.sha256(data).hexdigest()
+        if len(found) > _FILES:
+            raise CheckError(f"what this project would execute has more than {_FILES} files")
+        if name.endswith(_SCRIPTS) and _COMPUTED.search(data):
+            waiting += _scripts(project)
+        waiting += [*paths_named(name, data), *(_modules_named(name, data) if name.endswith(".py") else ())]
+    for folder in (project, *project.parents) if installed else ():
+        records = [folder / name for name in _INSTALLED if (folder / name).is_file()]
+        found |= {os.path.realpath(record): hashlib.sha256(_read(record)).hexdigest() for record in records}
+    return found
+
+
+def _modules_named(name: str, data: bytes) -> Iterator[str]:
+    """Yield the files that imports may mean: of the modules, and of what is imported from them."""
+    here = Path(name).parent
+    for line in _IMPORT.findall(data):
+        first, *more = (word.lstrip(".") for word in _WORD.findall(line.decode(errors="replace")))
+        above = [here, *here.parents]
+        for word in (first, *more, *(f"{first}.{one}" for one in more)):
+            path = word.replace(".", "/").strip("/")
+            yield from (str(folder / f"{path}{end}") for folder in above for end in (".py", "/__init__.py"))
+
+
+def _scripts(project: Path) -> Iterator[str]:
+    for folder, folders, files in os.walk(project):
+        folders[:] = [one for one in folders if one not in ("node_modules", ".git", ".rails")]
+        yield from (os.path.relpath(Path(folder, one), project) for one in files if one.endswith(_SCRIPTS))
+
+
+def _read(place: Path) -> bytes:
+    try:
+        data = read_ordinary(place, limits.CHANGE_BYTES)
+    except OSError as error:
+        raise CheckError(f"{place.name} cannot be read: {error.strerror}") from error
+    if len(data) > limits.CHANGE_BYTES:
+        raise CheckError(f"{place.name} has more than {limits.CHANGE_BYTES} bytes")
+    return data

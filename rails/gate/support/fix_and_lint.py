@@ -6,25 +6,83 @@ reported. Only findings of the change are fixed. A :class:`Language` has the too
 
 from __future__ import annotations
 
-import operator
 import time
 from collections import Counter
-from collections.abc import Callable
-from itertools import compress, count
-from typing import Final, TypeVar
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode_text, why_not_text
-from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import lines_of, without_numbers
+from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
+from rails.gate.baseline import TextFindings, first_difference, lines_of, which_are_new, without_numbers
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob, CheckResult
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
-from rails.gate.support.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
-from rails.gate.support.new_findings import NewFindings
+from rails.gate.support.warm_processes import side_by_side
+
+
+class NotCheckedError(Exception):
+    """A tool skipped a file because of the file or the configuration."""
+
+
+class ExcludedError(NotCheckedError):
+    """The project's configuration excludes the file by its path."""
+
+    def __init__(self) -> None:
+        super().__init__("the project's configuration excludes this file")
+
+
+class NotNeededError(Exception):
+    """A tool that the project does not ask for; without a message there is no note."""
+
+
+class Language(Protocol):
+    """The tools for one language. Each method may raise CheckError, NotCheckedError or NotNeededError."""
+
+    parser: str
+    linter: str
+
+    @property
+    def formatter_name(self) -> str:
+        """The program behind :meth:`format`, for reports."""
+
+    @property
+    def other_format(self) -> str:
+        """The reason why formatting is only noted, or ""."""
+
+    def about(self, name: str) -> tuple[str, str, str]:
+        """Return a tool's version ("" if it is not there), where its rules are from, and its command, for reports."""
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return the syntax error, if any."""
+
+    def excused(self, data: bytes) -> bool:
+        """Return whether a comment excuses the file."""
+
+    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
+        """Return the linter's findings."""
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted."""
+
+    def others(self) -> tuple[str, ...]:
+        """Return the names of further linters."""
+        return ()
+
+    def other(self, _name: str, _path: str, _data: bytes, /) -> tuple[Finding, ...]:
+        """Return a further linter's findings."""
+        raise NotNeededError
+
+    def left_out(self, path: str, /) -> tuple[tuple[str, str], ...]:
+        """Return ignored configuration: check and reason."""
+
+    def same_program(self, path: str, one: str, other: str, /) -> bool:
+        """Return whether two texts differ in layout only."""
+
 
 Told = tuple[Finding, ...]
 T = TypeVar("T")
@@ -48,6 +106,8 @@ class FixAndLint(Struct):
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
     ran: dict[str, None] = field(default_factory=dict)
+    known: Told = ()
+    before_is_broken: bool = False
 
     def outcome(self) -> CheckResult:
         """Run all steps."""
@@ -64,21 +124,20 @@ class FixAndLint(Struct):
         if decode_text(after) is None:
             self._miss(self.tools.linter, why_not_text(after))
             return self._result(after, (), ())
+        self.before_is_broken = unknown
         old = b"" if before is None or unknown else before
-        before_found = self._lint(old) if old else Findings(())
-        brought = NewFindings(before, before_found.findings, before_is_broken=unknown)
+        self.known = self._found(old) if old else ()
         decoded = decode_text(after) if self._may_write() else None
-        if decoded and any(found.rule == MORE for found in self._lint(after).diagnostics):
+        if decoded and any(found.rule == MORE for found in self._lint(after)):
             self._miss("fix", "it has more findings than are listed, so nothing of it was repaired", required=False)
             decoded = None
-        data = after if decoded is None else self._repaired(decoded, brought)
-        return self._finish(data, old, before_found, unknown)
+        return self._finish(after if decoded is None else self._repaired(decoded), old)
 
-    def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> CheckResult:
+    def _finish(self, data: bytes, old: bytes) -> CheckResult:
         if self.tools.excused(data):
             self._miss(self.tools.linter, "a comment excuses the whole file from it")
-        findings = self._lint(data).findings
-        earlier = before.findings
+        findings = self._found(data)
+        earlier = self.known
         other = self.tools.other_format
         if other:
             self.not_checked.append(NotChecked(".", self.tools.formatter_name, other, required=False))
@@ -89,7 +148,7 @@ class FixAndLint(Struct):
             earlier += _without_doubles(self._other(name, old), earlier) if old else ()
         for check, reason in self.tools.left_out(self.job.path):
             self._miss(check, reason, required=False)
-        return replace(self._result(data, findings, earlier), before_is_broken=unknown)
+        return replace(self._result(data, findings, earlier), before_is_broken=self.before_is_broken)
 
     def _broken(self, error: Finding) -> CheckResult:
         was = self._syntax(self.job.before) if self.job.before is not None else None
@@ -109,13 +168,13 @@ class FixAndLint(Struct):
 
     # -- repairs ----------------------------------------------------------------------------------
 
-    def _repaired(self, decoded: Decoded, brought: NewFindings) -> bytes:
+    def _repaired(self, decoded: Decoded) -> bytes:
         """Fix and format until stable; return the agent's text if that does harm."""
         data = self.job.after
         seen = {data}
         settled = False
         for _ in range(_ROUNDS):
-            fixed = self._fixes(data, decoded, brought)
+            fixed = self._fixes(data, decoded)
             if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
@@ -140,10 +199,10 @@ class FixAndLint(Struct):
             return "a fix or the formatter broke the file"
         return f"a fix brought {', '.join(broken)}" if broken else ""
 
-    def _fixes(self, data: bytes, decoded: Decoded, brought: NewFindings) -> bytes:
+    def _fixes(self, data: bytes, decoded: Decoded) -> bytes:
         counts: Counter[str] = Counter()
         for _ in range(_FIX_ROUNDS):
-            chosen = self._new_and_safe(data, brought)
+            chosen = self._new_and_safe(data)
             made, applied = self._applied(data, decoded, chosen) if chosen else (data, [])
             if not applied:
                 break
@@ -152,10 +211,17 @@ class FixAndLint(Struct):
         self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
         return data
 
-    def _new_and_safe(self, data: bytes, brought: NewFindings) -> list[Diagnostic]:
-        safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
+    def _new_and_safe(self, data: bytes) -> list[Diagnostic]:
+        safe = [diagnostic for diagnostic in self._lint(data) if diagnostic.safe and diagnostic.edits]
         safe = [one for one in safe if self.context.final or one.rule not in name_list("unfinished")]
-        return brought.among(safe, data, self._lint(data).findings)
+        before = self.job.before
+        if before is None or not safe:
+            return safe
+        found = self._found(data)
+        sides = TextFindings(lines_of(before), self.known), TextFindings(lines_of(data), found)
+        fresh = which_are_new(*sides, old_is_broken=self.before_is_broken)
+        places = {(one.rule, one.line, one.column) for one in compress(found, fresh)}
+        return [one for one in safe if (one.rule, *one.start) in places]
 
     def _applied(self, data: bytes, decoded: Decoded, chosen: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
         """Apply the fixes that do no harm together; the others wait for the next round.
@@ -180,14 +246,12 @@ class FixAndLint(Struct):
 
     def _does_harm(self, data: bytes, made: bytes) -> bool:
         """Return whether a text does not parse, or has a fatal finding that ``data`` lacks."""
-        unreadable = not self.tools.linter_parses and self._unreadable(made)
-        return unreadable or bool(self._broken_by(data, made))
+        return self._unreadable(made) or bool(self._broken_by(data, made))
 
     def _broken_by(self, data: bytes, made: bytes) -> list[str]:
         """Return the rules of what keeps ``made`` from working and is not in ``data``."""
         was, now = (
-            Counter((found.rule, without_numbers(found.message)) for found in self._lint(text).diagnostics)
-            for text in (data, made)
+            Counter((found.rule, without_numbers(found.message)) for found in self._lint(text)) for text in (data, made)
         )
         return sorted({rule for rule, _ in now - was if rule in _BREAKS})
 
@@ -222,8 +286,7 @@ class FixAndLint(Struct):
         if wanted == data:
             return ()
         name = self.tools.formatter_name
-        lines = lines_of(data)
-        first = next(compress(count(1), map(operator.ne, lines, lines_of(wanted))), len(lines))
+        first = first_difference(lines_of(data), lines_of(wanted))
         found = Finding(
             self.job.path,
             first,
@@ -249,8 +312,11 @@ class FixAndLint(Struct):
         except (CheckError, NotCheckedError):
             return True
 
-    def _lint(self, data: bytes) -> Findings:
-        return self._try(self.tools.linter, lambda: self.tools.lint(self.job.path, data)) or Findings(())
+    def _lint(self, data: bytes) -> tuple[Diagnostic, ...]:
+        return self._try(self.tools.linter, lambda: self.tools.lint(self.job.path, data)) or ()
+
+    def _found(self, data: bytes) -> Told:
+        return tuple(one.as_finding(self.job.path, self.tools.linter) for one in self._lint(data))
 
     def _other(self, name: str, data: bytes) -> Told:
         return self._try(name, lambda: self.tools.other(name, self.job.path, data)) or ()
@@ -279,6 +345,20 @@ class FixAndLint(Struct):
             return made
         finally:
             self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+
+
+def report_of(tools: Language, jobs: Sequence[CheckJob], context: CheckContext, threads: int = 1) -> CheckReport:
+    """Return every file's result, on so many threads, and which tools ran."""
+    clocks: dict[str, list[float]] = {}
+    files = [FixAndLint(job, tools, context, clocks) for job in jobs]
+    outcomes = side_by_side(FixAndLint.outcome, files, threads)
+    runs = []
+    for name, times in clocks.items():
+        version, origin, command = tools.about(name)
+        if version:  # none has what is not installed or not wanted
+            took = round(sum(times), 2)
+            runs.append(CheckRun(name, version, took, origin, len(jobs), context.hits[name], command))
+    return CheckReport(tuple(outcomes), tuple(runs))
 
 
 def _text(data: bytes) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from rails.gate.support import config_files
-from rails.gate.support.check_command import CheckCommand, program
+from rails.gate.support.check_command import CheckCommand, program, pytest
 
 _RUSTUP: Final = Path.home() / ".rustup"
 _CARGO: Final = Path.home() / ".cargo"
@@ -40,7 +40,7 @@ def known_tool(name: str, project: Path) -> CheckCommand:
     row = known_rows()[name]
     first, *more = row["run"]
     local = project / "node_modules" / ".bin" / first
-    path = str(local) if os.access(local, os.X_OK) else program(first, project)
+    path = str(local) if first != "python" and os.access(local, os.X_OK) else program(first, project)
     return CheckCommand(
         name,
         (path, *more),
@@ -52,6 +52,19 @@ def known_tool(name: str, project: Path) -> CheckCommand:
         ok_codes=frozenset(row.get("ok", (0, 1))),
         endings=tuple(row["files"]),
     )
+
+
+def named_command(name: str, project: Path) -> CheckCommand | None:
+    """Return a command that needs no more than its name in the settings, or None."""
+    if name == "pytest":
+        return pytest(program("python", project))
+    return known_tool(name, project) if name in whole_tools() else None
+
+
+@cache
+def whole_tools() -> tuple[str, ...]:
+    """Return the tools that look at the whole tree."""
+    return tuple(name for name, row in known_rows().items() if row.get("whole"))
 
 
 def _needed_by(program: Path) -> tuple[Path, ...]:
@@ -67,7 +80,7 @@ def wanted_tools(project: Path, paths: Sequence[str]) -> Iterator[CheckCommand]:
     """Yield the configured tools' commands with their ``paths``; missing ones have no absolute path."""
     for name, row in known_rows().items():
         mine = [path for path in paths if path.endswith(tuple(row["files"])) and path.startswith(row.get("below", ""))]
-        if mine and not row.get("whole") and is_configured(project, name):
+        if mine and name not in whole_tools() and is_configured(project, name):
             command = known_tool(name, project)
             yield replace(command, argv=(*command.argv, *(f"./{path}" for path in sorted(mine))), optional=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +11,6 @@ from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
 from rails.core.plain_file import real_path
-from rails.core.scratch import kept_folder
 
 _RUN_BY_PYTHON: Final = lazy(rb"\b(?:python[0-9.]*|pypy[0-9.]*|uv run)\b")
 _PROGRAM: Final = lazy(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?(?:\w+=\S*\s+)*)?(\S+)")
@@ -51,34 +49,3 @@ def interpreter_of(data: bytes) -> str:
     """Return the program of a ``#!`` line (``#!/usr/bin/env -S bash`` too), or ""."""
     match = _PROGRAM.match(data[:_LINE].split(b"\n", 1)[0])
     return match[1].rpartition(b"/")[2].decode("utf-8", "replace") if match else ""
-
-
-class Overlay:
-    """A folder outside the workspace, made on first use."""
-
-    def __init__(self) -> None:
-        self.folder = ""
-
-    def show(self, created: Iterable[str]) -> tuple[str, ...]:
-        """Make stand-ins for created Python files; return their places."""
-        places = sorted(path.removeprefix("src/") for path in created if path.endswith((".py", ".pyi")))
-        if not places and not self.folder:
-            return ()
-        import shutil
-
-        if not self.folder:
-            self.folder = str(kept_folder("overlay"))
-        shutil.rmtree(self.folder, ignore_errors=True)
-        for path in places:
-            place = Path(self.folder, path)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.touch()
-        return tuple(places)
-
-    def close(self) -> None:
-        """Remove the folder."""
-        if self.folder:
-            import shutil
-
-            shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder = ""

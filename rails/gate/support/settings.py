@@ -32,74 +32,50 @@ USER_FILE: Final = "gate.toml"
 Enforcement = Literal["blocking", "retry", "advisory"]
 Checked = Literal["input", "output", "turn"]
 
-_Words = tuple[str, ...]
 T = TypeVar("T")
 Table = TypeVar("Table")
 
 
-class Mode(Struct, frozen=True):
-    """The weight of a new finding. Empty tuples fit everything; ``projects`` limits it."""
-
-    mode: Enforcement
-    path: _Words = ()
-    agent: _Words = ()
-    rule: _Words = ()
-    attempts: int = 2
-    check: Checked = "output"
-    projects: bool = False
-
-    def fits(self, path: str, agent: str, rule: str) -> bool:
-        """Return whether it fits a finding; ``rule`` matches by prefix."""
-        return (
-            (not self.path or any(matches(path, pattern) for pattern in self.path))
-            and (not self.agent or agent in self.agent)
-            and (not self.rule or rule.startswith(self.rule))
-        )
-
-
-class FileSchema(Struct, frozen=True):
-    """A JSON Schema (project path) for files at ``path`` or that name ``url``."""
-
-    schema: str
-    path: _Words = ()
-    url: str = ""
-
-
-class Headings(Struct, frozen=True):
-    """The required Markdown headings of files at ``path``."""
-
-    path: _Words
-    headings: _Words
-
-
 class GateSettings(Struct, frozen=True):
-    """All settings. ``held_back`` are the project's commands without agreement."""
+    """All settings, the project's modes before the user's. ``held_back`` are the project's commands without agreement.
 
-    modes: tuple[Mode, ...] = ()
-    schemas: tuple[FileSchema, ...] = ()
-    headings: tuple[Headings, ...] = ()
+    Without ``fix``, safe fixes and formatting of what an agent proposes are findings.
+    """
+
+    modes: tuple[ModeTable, ...] = ()
+    schemas: tuple[SchemaTable, ...] = ()
+    headings: tuple[HeadingsTable, ...] = ()
     commands: tuple[CheckCommand, ...] = ()
     held_back: tuple[CheckCommand, ...] = ()
-    #: Whether safe fixes and formatting are made in what an agent proposes; else they are findings.
     fix: bool = True
 
-    def mode_of(self, finding: Finding, agent: str) -> Mode | None:
+    def mode_of(self, finding: Finding, agent: str) -> ModeTable | None:
         """Return a finding's mode, or None if unset.
 
         Findings about the gate itself need a mode that names the rule.
         """
         for mode in reversed(self.modes):
-            if finding.tool == "gate" and finding.rule not in mode.rule:
+            if finding.tool == "gate" and finding.rule not in several(mode.rule):
                 continue
-            if mode.check == "output" and mode.fits(finding.path, agent, finding.rule):
+            if mode.check == "output" and _fits(mode, finding.path, agent, finding.rule):
                 return mode
         return None
 
-    def mode_of_check(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Mode:
+    def mode_of_check(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> ModeTable:
         """Return the mode for an input or turn: the user's last that fits, or the project's if stricter."""
-        fits = [mode for mode in self.modes if mode.check == check and mode.fits("", agent, rule)]
-        users = [mode for mode in fits if not mode.projects][-1:] or [Mode(otherwise)]
-        return min((*users, *(mode for mode in fits if mode.projects)), key=lambda mode: _STRICTEST.index(mode.mode))
+        from rails.config.tables import ModeTable, UserModeTable
+
+        fits = [mode for mode in self.modes if mode.check == check and _fits(mode, "", agent, rule)]
+        own = [mode for mode in fits if not isinstance(mode, UserModeTable)]
+        users = [mode for mode in fits if mode not in own][-1:] or [ModeTable(otherwise)]
+        return min((*users, *own), key=lambda mode: _STRICTEST.index(mode.mode))
+
+
+def _fits(mode: ModeTable, path: str, agent: str, rule: str) -> bool:
+    """Return whether a mode is for a finding: what it does not name fits, and a rule by its beginning."""
+    is_place = not mode.path or matches(path, mode.path)
+    is_agent = not mode.agent or agent in several(mode.agent)
+    return is_place and is_agent and rule.startswith(several(mode.rule) or "")
 
 
 _STRICTEST: Final[tuple[Enforcement, ...]] = ("blocking", "retry", "advisory")
@@ -159,7 +135,7 @@ class _Mistake(Exception):
 
 
 def _settings(
-    file: SettingsFile, tables: GateTables | UserGateTables, project: Path, around: _Words = ()
+    file: SettingsFile, tables: GateTables | UserGateTables, project: Path, around: tuple[str, ...] = ()
 ) -> GateSettings:
     """Return the settings of this project's tables. Raises SettingsError for the first mistake."""
     from rails.config.settings_file import SettingsError
@@ -176,43 +152,33 @@ def _settings(
                 raise SettingsError(file.mistake((*around, name, index), f"{mistake}.")) from None
 
     return GateSettings(
-        tuple(each("mode", tables.mode, lambda table: _mode(table, projects=bool(around)))),
+        tuple(each("mode", tables.mode, _mode)),
         tuple(each("schema", tables.schema, _schema)),
-        tuple(each("headings", tables.headings, _headings)),
+        tuple(each("headings", tables.headings, lambda table: table)),
         tuple(each("command", tables.command, lambda table: _command(table, project))),
         fix=tables.fix,
     )
 
 
-def _mode(table: ModeTable, *, projects: bool) -> Mode:
-    path = _words(table.path)
-    agent = _words(table.agent)
-    rule = _words(table.rule)
-    made = Mode(table.mode, path, agent, rule, table.attempts, table.check, projects)
-    if not (path or agent or rule):
+def _mode(table: ModeTable) -> ModeTable:
+    if not (table.path or table.agent or table.rule):
         raise _Mistake("name a path, agent or rule; a mode for everything would switch the gate off")
-    if (path and table.check != "output") or (rule and table.check == "input"):
+    if (table.path and table.check != "output") or (table.rule and table.check == "input"):
         raise _Mistake(f"what is checked is {table.check}: path is for output, rule for output and turn")
-    return made
+    return table
 
 
-def _schema(table: SchemaTable) -> FileSchema:
-    made = FileSchema(table.schema, _words(table.path), table.url)
-    if not (made.path or made.url):
+def _schema(table: SchemaTable) -> SchemaTable:
+    if not (table.path or table.url):
         raise _Mistake("say for which path or url it is")
-    return made
-
-
-def _headings(table: HeadingsTable) -> Headings:
-    return Headings(_words(table.path), _words(table.headings))
+    return table
 
 
 def _command(table: CommandTable, project: Path) -> CheckCommand:
     from rails.gate.support import check_command, known_tools
     from rails.sandbox.functions import FUNCTION
 
-    run = _words(table.run)
-    whole = [name for name, row in known_tools.known_rows().items() if row.get("whole")]
+    run = several(table.run)
     if run and table.function:
         raise _Mistake("it has both run and function; one of them is what checks")
     if table.function:
@@ -221,31 +187,26 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
         command = check_command.python_function(table.name, table.function, check_command.program("python", project))
     elif run:
         command = check_command.CheckCommand(table.name, (check_command.program(run[0], project), *run[1:]))
-    elif table.name in check_command.SHIPPED:
-        command = check_command.SHIPPED[table.name](check_command.program("python", project))
-    elif table.name in whole:
-        command = known_tools.known_tool(table.name, project)
+    elif named := known_tools.named_command(table.name, project):
+        command = named
     else:
-        names = ", ".join((*check_command.SHIPPED, *whole))
+        names = ", ".join(("pytest", *known_tools.whole_tools()))
         raise _Mistake(f"it needs run or function; without it there are {names}")
-    if (table.changed or table.coverage is not None) and (run or table.name != "pytest"):
-        raise _Mistake("changed and coverage are for the command pytest, without a run of its own")
     return replace(
         command,
         reads=table.reads or command.reads,
         pattern=_pattern(command.pattern if table.pattern is None else table.pattern),
         report=command.report if table.report is None else table.report,
         ok_codes=command.ok_codes if table.ok_codes is None else frozenset(table.ok_codes),
-        endings=_words(table.files) or command.endings,
+        endings=several(table.files) or command.endings,
         blocking=table.mode == "blocking",
         timeout_s=table.timeout or int(command.timeout_s),
         environment={**command.environment, **table.environment},
-        changed=table.changed,
-        coverage=table.coverage,
     )
 
 
-def _words(value: str | list[str]) -> _Words:
+def several(value: str | list[str]) -> tuple[str, ...]:
+    """Return one text or several as several."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
@@ -259,8 +220,11 @@ def _pattern(text: str) -> str:
     return text
 
 
-def matches(path: str, pattern: str) -> bool:
-    """Match a glob: ``**`` is any folders, ``*`` stays in one; without a slash, any name."""
-    pattern = pattern.removeprefix("./")
+def matches(path: str, patterns: str | list[str]) -> bool:
+    """Return whether one of the globs fits: ``**`` is any folders, ``*`` stays in one; without a slash, any name."""
+    return any(_matches(path, pattern.removeprefix("./")) for pattern in several(patterns))
+
+
+def _matches(path: str, pattern: str) -> bool:
     whole = path if "/" in pattern else path.rpartition("/")[2]
     return glob_match(f"{pattern}**" if pattern.endswith("/") else pattern, whole)

@@ -26,6 +26,7 @@ _REQUESTS: Final = 500
 #: Two fill the two cores of a small machine; more of them cost 40 MB each.
 _WORKERS: Final = 2
 
+_SCRIPT: Final = Path(__file__).parents[1] / "languages" / "python" / "worker.py"
 #: What an unprivileged process may ask for on Linux.
 _PIPE_BYTES: Final = 1 << 20
 
@@ -34,17 +35,15 @@ R = TypeVar("R")
 
 
 class Pipe:
-    """A process that answers standard input on standard output.
+    """A process that answers each line of standard input with one on standard output.
 
-    ``frame`` reads one message, ``None`` at the end. A thread reads, so neither side blocks. ``end`` stops a process
-    that a kill does not.
+    A thread reads, so neither side blocks. ``end`` stops a process that a kill does not.
     """
 
     def __init__(
         self,
         name: str,
         process: programs.ToolProcess,
-        frame: Callable[[IO[bytes]], bytes | None],
         end: Callable[[], object] | None = None,
     ) -> None:
         self.name = name
@@ -59,7 +58,7 @@ class Pipe:
                 target=self._listen, args=(self._process.stderr,), daemon=True, name=f"hear {name}"
             ).start()
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        threading.Thread(target=self._read, args=(output, frame), daemon=True, name=f"read {name}").start()
+        threading.Thread(target=self._read, args=(output,), daemon=True, name=f"read {name}").start()
 
     @property
     def pid(self) -> int:
@@ -97,15 +96,12 @@ class Pipe:
         """Stop the process and its children."""
         self._end() if self._end else programs.kill_tool(self._process)
 
-    def _read(self, output: IO[bytes], frame: Callable[[IO[bytes]], bytes | None]) -> None:
-        message: bytes | None = b""
-        while message is not None:
-            try:
-                message = frame(output)
-            except (OSError, ValueError):
-                message = None
-            self._ended = message is None
-            self._answers.put(message)
+    def _read(self, output: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            for line in output:
+                self._answers.put(line)
+        self._ended = True
+        self._answers.put(None)
 
     def _listen(self, complaints: IO[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -120,32 +116,20 @@ class Pipe:
         return f"exit code {code}. {words}".strip()
 
 
-def json_line(output: IO[bytes]) -> bytes | None:
-    """Return the next line of output, ``None`` at its end."""
-    return output.readline() or None
-
-
-class PythonWorker:
-    """A process with black and flake8 (``languages/python/worker.py``), isolated from the project.
-
-    ``start`` starts it otherwise: a project's Python, contained.
-    """
-
-    def __init__(self, start: Callable[[Path], Pipe] | None = None) -> None:
-        self._start = start or _by_ours
+class _Worker:
+    def __init__(self, start: Callable[[Path], Pipe]) -> None:
+        self._start = start
         self._pipe: Pipe | None = None
         self._requests = 0
 
     @property
     def pid(self) -> int:
-        """The process id, 0 if not running."""
         return self._pipe.pid if self._pipe and self._pipe.alive else 0
 
     def ask(self, message: Mapping[str, object]) -> Mapping[str, object]:
-        """Return the answer. Raises CheckError for a crash, timeout or invalid answer."""
-        if self._pipe is None or not self._pipe.alive or self._requests >= _REQUESTS:
+        if not self._pipe or not self._pipe.alive or self._requests >= _REQUESTS:
             self.close()
-            self._pipe = self._start(Path(__file__).parents[1] / "languages" / "python" / "worker.py")
+            self._pipe = self._start(_SCRIPT)
         self._requests += 1
         try:
             return self._pipe.ask_json(message)
@@ -154,7 +138,6 @@ class PythonWorker:
             raise
 
     def close(self) -> None:
-        """Stop the process."""
         if self._pipe is not None:
             self._pipe.close()
         self._pipe = None
@@ -162,20 +145,23 @@ class PythonWorker:
 
 
 def _by_ours(script: Path) -> Pipe:
-    return Pipe("The Python worker", programs.start_tool([sys.executable, "-I", str(script)]), json_line)
+    return Pipe("The Python worker", programs.start_tool([sys.executable, "-I", str(script)]))
 
 
 class PythonPool:
-    """Python workers that share the work."""
+    """Processes with black and flake8 (``languages/python/worker.py``), isolated from the project, that share the work.
 
-    def __init__(self, size: int = _WORKERS, start: Callable[[Path], Pipe] | None = None) -> None:
-        self._idle: queue.SimpleQueue[PythonWorker] = queue.SimpleQueue()
-        self.workers = tuple(PythonWorker(start) for _ in range(size))
+    ``start`` starts them otherwise: a project's Python, contained.
+    """
+
+    def __init__(self, size: int = _WORKERS, start: Callable[[Path], Pipe] = _by_ours) -> None:
+        self.workers = tuple(_Worker(start) for _ in range(size))
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self.workers:
             self._idle.put(worker)
 
     def ask(self, message: Mapping[str, object]) -> Mapping[str, object]:
-        """Ask a free worker, waiting for one if needed."""
+        """Ask a free worker, waiting for one if needed. Raises CheckError for a crash, timeout or invalid answer."""
         worker = self._idle.get()
         try:
             return worker.ask(message)
@@ -189,28 +175,14 @@ class PythonPool:
 
 
 def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int) -> list[R]:
-    """Return ``work(job)`` for each job, in order, on up to ``threads`` threads."""
+    """Return ``work(job)`` for each job, in order, on up to ``threads`` threads. Raises the first error."""
     if len(jobs) < 2:
         return [work(job) for job in jobs]
-    results: dict[int, R] = {}
-    errors: list[BaseException] = []
-    waiting = iter([*enumerate(jobs)])  # the next of a list is taken by one thread only
+    from concurrent.futures import ThreadPoolExecutor  # which imports logging
 
-    def drain() -> None:
-        try:
-            for index, job in waiting:
-                if errors:
-                    return
-                results[index] = work(job)
-        except BaseException as error:  # raised again below, in the caller's thread
-            errors.append(error)
-
-    count = min(threads, len(jobs))
-    crew = [threading.Thread(target=copy_context().run, args=(drain,), daemon=True) for _ in range(count)]
-    for thread in crew:
-        thread.start()
-    for thread in crew:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return [results[index] for index in range(len(jobs))]
+    pool = ThreadPoolExecutor(threads)
+    try:
+        waiting = [pool.submit(copy_context().run, work, job) for job in jobs]
+        return [one.result() for one in waiting]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -28,7 +28,7 @@ from rails.sandbox.process import WATCHED, Watched
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import NONE, Result, SandboxLimits, SandboxView
 from rails.tools import transports
-from rails.tools.registry import Command, Definition
+from rails.tools.registry import Command, Definition, Mcp
 from rails.tools.runners.answer_form import form_problem, masked_and_cut
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import as_text, placeholders
@@ -94,26 +94,34 @@ def run_command_tool(
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:
         return ToolResult(False, secrets.complaint())
-    own = {**secrets.values, **secrets.fill(transport.env)}
-    held = transport.contained
-    if refused := uncontained(definition.tool_name) if held else "":
-        return ToolResult(False, refused)
-    environment = own if held else {**clean_environment(project), **own}
-    program = find_program(arguments[0], search_path(project) if held else environment["PATH"], project)
-    if program is None:
-        return ToolResult(False, f"The program {one_line(arguments[0])!r} of {definition.tool_name} was not found.")
     text = json.dumps(dict(request.parameters), ensure_ascii=False).encode() if transport.stdin == "json" else b""
-    if held:
-        contained = ContainedCall(tuple(arguments), environment, text, definition.timeout_s, transport.network)
-        try:
-            return _result((contain or contain_alone(project))(contained), definition, secrets)
-        except RailsError as error:
-            return ToolResult(False, f"{definition.tool_name}: {error}")
     try:
+        program, environment = launch("it", arguments[0], transport, secrets, project)
+        if transport.contained:
+            given = ContainedCall(tuple(arguments), environment, text, definition.timeout_s, transport.network)
+            return _result((contain or contain_alone(project))(given), definition, secrets)
         finished = run_as_user([program, *arguments[1:]], project, environment, text, definition.timeout_s)
-    except CheckError as error:
+    except RailsError as error:
         return ToolResult(False, f"{definition.tool_name}: {error}")
     return _result(finished, definition, secrets)
+
+
+def launch(
+    name: str, word: str, transport: Command | Mcp, secrets: Secrets, project: Path
+) -> tuple[str, dict[str, str]]:
+    """Return a tool's program and its environment: its own, if contained. Raises CheckError if it cannot be started."""
+    environment = {**secrets.values, **secrets.fill(transport.env)}
+    path = search_path(project)
+    if not transport.contained:
+        built = clean_environment(project)
+        path = built["PATH"]
+        environment = {**built, **environment}
+    elif refused := uncontained(name):
+        raise CheckError(refused)
+    program = find_program(word, path, project)
+    if program is None:
+        raise CheckError(f"the program {one_line(word)!r} was not found")
+    return program, environment
 
 
 def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolResult:

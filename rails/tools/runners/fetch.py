@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from html.parser import HTMLParser
+from html import unescape
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin, urlsplit
@@ -25,11 +26,14 @@ _SECONDS: Final = 60.0  # for all pages of a request together
 _REDIRECTS: Final = 5
 _HEADERS: Final = {"Accept": "text/html, text/*, application/json, application/xml;q=0.9"}
 _READ: Final = re.compile(r"text/.*|application/(?:(?:.*\+)?(?:json|xml)|javascript|yaml|toml)|")
-_SILENT: Final = frozenset({"script", "style", "template", "noscript", "svg"})
+#: What nobody reads, elements that begin a line, and what else has angle brackets.
+_SILENT: Final = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style|template|noscript|svg)\b.*?(?:</\1\s*>|\Z)", re.I | re.S)
 _BLOCKS: Final = re.compile(
-    r"address|article|aside|blockquote|br|d[dlt]|div|figure|footer|form|h[1-6]|header|hr|li|main|nav|[ou]l|p|pre|section|"
-    r"t(?:able|[dhr]|itle)"
+    r"</?(?:address|article|aside|blockquote|br|d[dlt]|div|figure|footer|form|h[1-6]|header|hr|li|main|nav|[ou]l|p|pre|"
+    r"section|t(?:able|[dhr]|itle))\b[^<>]*>",
+    re.I,
 )
+_TAG: Final = re.compile(r"</?[a-z!][^<>]*>", re.I)
 
 
 def page_fetcher(hosts: Sequence[str]) -> BuiltinRunner:
@@ -37,17 +41,17 @@ def page_fetcher(hosts: Sequence[str]) -> BuiltinRunner:
 
     def fetch(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
         urls = parameters["urls"]
-        query = parameters.get("query")
+        query = str(parameters.get("query") or "")
         until = time.monotonic() + _SECONDS
         pages = list[str]()
         fetched = 0
         for url in map(str, urls if isinstance(urls, list) else []):
             try:
-                at, answer = _get(url, hosts, until)
-                pages.append(_page(at, answer, str(query or ""), limits.RESULT_CHARS // 10))
+                pages.append(_page(*_get(url, hosts, until), query))
                 fetched += 1
             except ExchangeError as error:
-                pages.append(f"{one_line(url, 300)}: not fetched: {_without_advice(error)}.")
+                why = str(error).partition('. Add "allow_private"')[0]
+                pages.append(f"{one_line(url, 300)}: not fetched: {why}.")
         return ToolResult(fetched > 0, "\n\n".join(pages), facts={"fetched": fetched, "asked": len(pages)})
 
     return fetch
@@ -67,10 +71,6 @@ def _get(url: str, hosts: Sequence[str], until: float) -> tuple[str, HttpRespons
     raise ExchangeError(f"it redirects more than {_REDIRECTS} times")
 
 
-def _without_advice(error: ExchangeError) -> str:
-    return str(error).partition('. Add "allow_private"')[0]
-
-
 def _check(url: str, hosts: Sequence[str]) -> None:
     try:
         parts = urlsplit(url)
@@ -86,7 +86,7 @@ def _check(url: str, hosts: Sequence[str]) -> None:
         )
 
 
-def _page(url: str, answer: HttpResponse, query: str, most: int) -> str:
+def _page(url: str, answer: HttpResponse, query: str) -> str:
     """Return an answer as text under its address. Raises ExchangeError."""
     if not 200 <= answer.status < 300:
         raise ExchangeError(f"it answered with status {answer.status}")
@@ -94,13 +94,8 @@ def _page(url: str, answer: HttpResponse, query: str, most: int) -> str:
     if not _READ.fullmatch(kind):
         raise ExchangeError(f"it is {one_line(kind, 100)}, which is not text")
     text = _decoded(answer)
-    if "html" in kind:
-        reader = _TextOfPage()
-        reader.feed(text)
-        reader.close()
-        text = reader.text()
-    found, note = _near(text, query)
-    shown, left_out = head_and_tail(found, most)
+    text, note = _near(_text_of(text) if "html" in kind else text, query)
+    shown, left_out = head_and_tail(text, limits.RESULT_CHARS // 10)
     cut = f"; {counted(left_out, 'character')} left out" if left_out else ""
     return f"{one_line(url, 300)} (status {answer.status}, {kind or 'no type'}{note}{cut}):\n{shown}"
 
@@ -114,33 +109,20 @@ def _decoded(answer: HttpResponse) -> str:
 
 
 def _near(text: str, query: str) -> tuple[str, str]:
+    """Return the lines that have a word of the query, with two around each, and a note; else the whole text."""
     words = query.casefold().split()
     lines = text.split("\n")
-    hits = [n for n, line in enumerate(lines) if any(word in line.casefold() for word in words)]
+    hits = [number for number, line in enumerate(lines) if any(word in line.casefold() for word in words)]
+    shown = one_line(query, 100)
     if not hits:
-        return text, f"; no line has a word of {one_line(query, 100)!r}" if words else ""
-    near = sorted({n for hit in hits for n in range(hit - 2, hit + 3) if 0 <= n < len(lines)})
-    rows = [("" if n - 1 in near or not n else "…\n") + lines[n] for n in near]
-    return "\n".join(rows), f"; lines near {one_line(query, 100)!r}"
+        return text, f"; no line has a word of {shown!r}" if words else ""
+    near = {number for hit in hits for number in range(hit - 2, hit + 3)}
+    rows = [line if number in near else "…" for number, line in enumerate(lines)]
+    return "\n".join(row for row, _ in groupby(rows)), f"; lines near {shown!r}"
 
 
-class _TextOfPage(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self._parts: list[str] = []
-        self._silent = ""
-
-    def handle_starttag(self, tag: str, _attrs: list[tuple[str, str | None]]) -> None:
-        self._silent = self._silent or (tag if tag in _SILENT else "")
-        self._parts += ["\n"] if _BLOCKS.fullmatch(tag) else []
-
-    def handle_endtag(self, tag: str) -> None:
-        self._silent = "" if tag == self._silent else self._silent
-        self._parts += ["\n"] if _BLOCKS.fullmatch(tag) else []
-
-    def handle_data(self, data: str) -> None:
-        self._parts += [] if self._silent else [data]
-
-    def text(self) -> str:
-        lines = (" ".join(line.split()) for line in "".join(self._parts).split("\n"))
-        return "\n".join(line for line in lines if line)
+def _text_of(page: str) -> str:
+    """Return the text of HTML, a line for each block."""
+    page = _BLOCKS.sub("\n", _SILENT.sub(" ", page.replace("\n", " ")))
+    lines = (" ".join(unescape(_TAG.sub("", line)).split()) for line in page.split("\n"))
+    return "\n".join(filter(None, lines))

@@ -13,10 +13,10 @@ import errno
 import fnmatch
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 
@@ -90,40 +90,36 @@ def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
         raise _Unreadable(f"{path} is not shown to agents: {why}. Do without it.")
     data = _read(view.project, path)
     decoded = _text_of(data, str(path))
-    lines = decoded.text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    first = _integer(parameters, "offset", 1)
+    lines = decoded.text.removesuffix("\n").split("\n") if decoded.text else []
+    first, last = _integer(parameters, "offset", 1), len(lines)
     most = _integer(parameters, "limit", _DEFAULT_LINES)
     if name := _string(parameters, "symbol"):
         found = _symbol(path, decoded.text, name)
-        first = found.first
-        most = found.last - found.first + 1
-    if lines and first > len(lines):
-        raise _Unreadable(f"{path} has {counted(len(lines), 'line')}; line {first} is after its end.")
-    shown: list[str] = []
-    size = 0
-    for number, line in enumerate(lines[first - 1 :][:most], start=first):
-        entry = f"{number:>6}\t{_cut(line)}"
-        size += len(entry) + 1
-        if size > limits.FEEDBACK_CHARS:
-            break
-        shown.append(entry)
-    last = first + len(shown) - 1
-    facts: dict[str, Json] = {
-        "path": str(path),
-        "first_line": first,
-        "last_line": last,
-        "lines": len(lines),
-        "sha256": sha256(data),
-    }
-    head = _read_head(path, first, last, len(lines))
+        first, most = found.first, found.last - found.first + 1
+    if lines and first > last:
+        raise _Unreadable(f"{path} has {counted(last, 'line')}; line {first} is after its end.")
+    numbered = (f"{number:>6}\t{_cut(line)}" for number, line in enumerate(lines[first - 1 :][:most], start=first))
+    shown = _fitting(numbered, limits.FEEDBACK_CHARS)
+    end = first + len(shown) - 1
+    head = _read_head(path, first, end, last)
     if decoded.encoding != "utf-8":
         head += f" ({decoded.label})"
     text, unseen = with_unseen_escaped("\n".join(["", *shown]))
     if unseen:
         head += f"; {counted(unseen, 'invisible character')} shown as escapes such as \\u200b"
-    return ToolResult(True, head + text, facts=facts)
+    facts = {"path": str(path), "first_line": first, "last_line": end, "lines": last, "sha256": sha256(data)}
+    return ToolResult(True, head + text, facts=cast("dict[str, Json]", facts))
+
+
+def _fitting(lines: Iterable[str], room: int) -> list[str]:
+    """Return the first lines that have room, in characters with their ends."""
+    kept = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return kept
 
 
 def _symbol(path: WorkspacePath, text: str, name: str) -> Symbol:
@@ -205,15 +201,10 @@ def project_texts(project: Path) -> Iterator[tuple[str, str]]:
 def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | None = None) -> str:
     """Return files by folder and what the topmost define, in ``room`` bytes."""
     view = _view_of(project, keeps_back)
-    entries = list(islice(_Walk().files(view, ""), _MAPPED))
-    entries = [entry for entry in entries if not entry.path.startswith(".")]
-    shown = next(
-        (text for depth in (32, 3, 2, 1, 0) if len((text := "\n".join(_folders(entries, depth))).encode()) <= room), ""
-    )
-    if not shown:
-        return ""
-    lines = [shown]
-    left = room - len(shown.encode())
+    entries = [one for one in islice(_Walk().files(view, ""), _MAPPED) if not one.path.startswith(".")]
+    shown = ("\n".join(_folders(entries, depth)) for depth in (32, 3, 2, 1, 0))
+    lines = [next((text for text in shown if len(text.encode()) <= room), "")]
+    left = room - len(lines[0].encode()) if lines[0] else 0
     read = 0
     for entry in sorted(entries, key=lambda one: ("test" in one.path, one.path.count("/"), one.path)):
         if left < len(entry.path):  # the rest of them have no room either, or hardly
@@ -223,9 +214,9 @@ def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | Non
         read += entry.size
         names = [one.name for one in _symbols_of(view, entry) if not one.depth and one.name[0] != "_"]
         line = one_line(f"{entry.path}: {', '.join(names)}", _LINE_CHARS)
-        if names and (size := len(line.encode()) + 1) <= left:
+        if names and len(line.encode()) < left:
             lines.append(line)
-            left -= size
+            left -= len(line.encode()) + 1
     return "\n".join(lines)
 
 
@@ -233,10 +224,9 @@ def _folders(entries: Sequence[_Entry], depth: int) -> Iterator[str]:
     folders: dict[str, list[str]] = {}
     for entry in entries:
         *above, name = entry.path.split("/")
-        folders.setdefault("/".join(above[:depth]), []).append(one_line(name, 60) if len(above) < depth else "")
+        folders.setdefault("/".join(above[:depth]), []).append("" if len(above) >= depth else one_line(name, 60))
     for folder, names in sorted(folders.items()):
-        number = counted(len(names), "file")
-        yield f"{one_line(folder, 200) or '.'}/: {', '.join(names) if all(names) else number}"
+        yield f"{one_line(folder, 200) or '.'}/: {', '.join(names) if all(names) else counted(len(names), 'file')}"
 
 
 # -- list_files and search_files ------------------------------------------------------------------
@@ -296,12 +286,9 @@ def _matching_lines(project: Path, entry: _Entry, regex: Regex, walk: _Walk) -> 
 
 
 def _fit(lines: list[str]) -> str:
-    size = kept = 0
-    while kept < len(lines) and size + len(lines[kept]) < limits.RESULT_CHARS:
-        size += len(lines[kept]) + 1
-        kept += 1
-    rest = [f"[… {counted(len(lines) - kept, 'line')} left out …]"] if kept < len(lines) else []
-    return "\n".join(lines[:kept] + rest)
+    shown = _fitting(lines, limits.RESULT_CHARS)
+    left_out = len(lines) - len(shown)
+    return "\n".join([*shown, f"[… {counted(left_out, 'line')} left out …]"] if left_out else shown)
 
 
 def glob_matches(pattern: str, path: str) -> bool:
@@ -335,41 +322,41 @@ class _Walk:
                 yield entry
 
     def _all(self, project: Path, start: str) -> Iterator[_Entry]:
-        folder = _open_folders(project, start.split("/")[:-1] if start else [])
+        *above, name = start.split("/") if start else ("",)
+        folder = _open_folders(project, above)
         try:
             if start:
-                name = start.rpartition("/")[2]
                 _must_exist(folder, name, start)
-                yield from self.one(folder, name, start.removesuffix(name))
-            else:
-                yield from self.below(folder, "")
+            names = [name] if start else self._names(folder)
+            yield from self._entries(folder, names, start.removesuffix(name))
         finally:
             os.close(folder)
 
-    def below(self, folder: int, prefix: str) -> Iterator[_Entry]:
+    def _names(self, folder: int) -> Iterator[str]:
         for name in sorted(os.listdir(folder)):
             self.visited += 1
             if self.visited > _VISITED:
                 self.stopped = f"stopped after {_VISITED} entries; name a path"
                 return
             if name.casefold() not in HIDDEN_FOLDERS | SKIPPED_FOLDERS and not hidden(name):
-                yield from self.one(folder, name, prefix)
+                yield name
 
-    def one(self, folder: int, name: str, prefix: str) -> Iterator[_Entry]:
-        try:
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode):
-                yield _Entry(f"{prefix}{name}", status.st_size)
-            elif stat.S_ISLNK(status.st_mode):
-                self.links += 1
-            elif stat.S_ISDIR(status.st_mode) and prefix.count("/") < limits.PATH_DEPTH:
-                inner = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
-                try:
-                    yield from self.below(inner, f"{prefix}{name}/")
-                finally:
-                    os.close(inner)
-        except OSError:
-            self.unread += 1
+    def _entries(self, folder: int, names: Iterable[str], prefix: str) -> Iterator[_Entry]:
+        for name in names:
+            try:
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    yield _Entry(f"{prefix}{name}", status.st_size)
+                elif stat.S_ISLNK(status.st_mode):
+                    self.links += 1
+                elif stat.S_ISDIR(status.st_mode) and prefix.count("/") < limits.PATH_DEPTH:
+                    inner = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+                    try:
+                        yield from self._entries(inner, self._names(inner), f"{prefix}{name}/")
+                    finally:
+                        os.close(inner)
+            except OSError:
+                self.unread += 1
 
     def notes(self) -> list[str]:
         said = [self.stopped] if self.stopped else []

@@ -24,12 +24,11 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.sandbox import probe
 from rails.sandbox.none import start_as_user
-from rails.sandbox.places import search_path
 from rails.sandbox.run import layer_for, start
 from rails.sandbox.values import SandboxView
 from rails.tools.registry import Definition, Mcp
 from rails.tools.runners.answer_form import form_faults, masked_and_cut
-from rails.tools.runners.command import clean_environment, find_program, uncontained
+from rails.tools.runners.command import launch
 from rails.tools.runners.secrets import Secrets, secret_references
 
 if TYPE_CHECKING:
@@ -124,20 +123,14 @@ def _started(
     transport: Mcp, project: Path, secrets: Secrets, changed: Callable[[ChangeSet], object]
 ) -> Iterator[PipedProcess]:
     """Start a server, all gone afterwards. Raises RailsError."""
-    own = {**secrets.values, **secrets.fill(transport.env)}
     held = transport.contained
-    if refused := uncontained("the server") if held else "":
-        raise McpError(refused)
-    built = clean_environment(project)
-    program = find_program(transport.command[0], search_path(project) if held else built["PATH"], project)
-    if program is None:
-        raise McpError(f"the program {one_line(transport.command[0])!r} was not found")
+    program, environment = launch("the server", transport.command[0], transport, secrets, project)
     with layer_for(project, probe.label(), restrictions=Restrictions.of(project)) if held else nullcontext() as layer:
         if layer:
-            view = SandboxView(project, layer, environment=own)
+            view = SandboxView(project, layer, environment=environment)
             running = start(transport.command, view, transport.network, label=probe.label())
         else:
-            running = start_as_user([program, *transport.command[1:]], project, {**built, **own})
+            running = start_as_user([program, *transport.command[1:]], project, environment)
         try:
             yield running.process
         finally:

@@ -7,14 +7,13 @@ Node script (seven times slower). Unknown shapes of the experimental JSON are "n
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -26,10 +25,12 @@ from rails.core.plain_file import real_path
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
-from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools
+from rails.gate.languages.javascript.config import ScriptSettings
+from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, parsed_by_tree_sitter
 from rails.gate.support import config_files
+from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
-from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause
 from rails.sandbox import probe
 from rails.sandbox.places import own_packages
@@ -42,13 +43,9 @@ _BESIDE: Final = ("package.json", ".editorconfig")
 _IN_FOLDERS: Final = (*_CONFIGS, ".gitignore", ".ignore")
 _NAMED: Final = re.compile(r'"((?:\.{1,2}/)?[^"\n]+\.(?:jsonc?|grit))"')
 _EXCUSED: Final = re.compile(r"^[ \t]*+(?://|/\*)\s*biome-ignore-all\s+lint[:\s]", re.M)
-_LINT_CANARY: Final = (
-    b"debugger;\nvar x = 1;\nif (x == 2) {}\nx = x;\nfoo == bar;\nlet y = 1;\n"
-    b"switch (x) { case 1: break; case 1: break }\nfunction f(a, a) { return; y() }\n"
-)
 #: What Biome may print: one file can hold ten thousand findings.
 _OUTPUT: Final = 64_000_000
-_FORMAT_CANARY: Final = b"const  x = {a:1}\n"
+T = TypeVar("T")
 
 
 class BiomeTools(NodeTools):
@@ -56,15 +53,10 @@ class BiomeTools(NodeTools):
 
     parser: str = "biome"
 
-    @property
-    def linter(self) -> str:  # type: ignore[override]
-        """The linter; ESLint if the project has it, too."""
-        return "eslint" if self.config.eslint else "biome"
-
-    @property
-    def formatter_name(self) -> str:  # type: ignore[override]
-        """The formatter; Prettier if the project has it, too."""
-        return "prettier" if self.config.prettier else "biome format"
+    def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
+        super().__init__(context, config)
+        self.linter = "eslint" if config.eslint else "biome"
+        self.formatter_name = "prettier" if config.prettier else "biome format"
 
     def version(self, tool: str) -> str:
         """Return a tool's version, "" if missing."""
@@ -72,11 +64,10 @@ class BiomeTools(NodeTools):
 
     @cached_property
     def _version(self) -> str:
-        try:
-            manifest = json.loads(config_files.read_config_file(self._packages / "biome" / "package.json") or b"{}")
-        except ValueError:
-            return ""
-        return str(manifest.get("version", "")) if isinstance(manifest, dict) else ""
+        data = config_files.read_config_file(self._packages / "biome" / "package.json") or b"{}"
+        with contextlib.suppress(msgspec.DecodeError):
+            return str(msgspec.json.decode(data, type=dict).get("version", ""))
+        return ""
 
     @property
     def _packages(self) -> Path:
@@ -99,9 +90,7 @@ class BiomeTools(NodeTools):
         try:
             reported = self._reported(path, data)
         except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
-            name = path.rpartition("/")[2]
-            key = ("biome", self._version, (), name, data)
-            reported = self.context.once(key, lambda: self._lint_now(name, data, ()))
+            return parsed_by_tree_sitter(path, text)
         found = next((one for one in reported if one.rule == SYNTAX), None)
         if found is None:
             return None
@@ -113,30 +102,15 @@ class BiomeTools(NodeTools):
         """Return whether a comment excuses the file."""
         return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
 
-    def lint(self, path: str, data: bytes) -> Findings:
+    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
         """Return the linter's findings. Raises CheckError or NotCheckedError."""
         if self.config.eslint:
             return super().lint(path, data)
-        if not self._selects_rules(path):
-            elsewhere = False
-            with contextlib.suppress(NotCheckedError):  # the canary itself may be excluded
-                elsewhere = self._selects_rules("canary.js")
-            if elsewhere:
-                raise ExcludedError
-            raise NotCheckedError("Biome's configuration selects no rule for this file")
-        found = tuple(one for one in self._reported(path, data) if one.rule != SYNTAX)
-        return Findings(tuple(one.as_finding(path, "biome") for one in found), found)
-
-    def _selects_rules(self, path: str) -> bool:
-        return any(one.rule != SYNTAX for one in self._reported(path, _LINT_CANARY))
+        return tuple(one for one in self._reported(path, data) if one.rule != SYNTAX)
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
-        if self.config.prettier:
-            return super().format(path, data)
-        if self._format(path, _FORMAT_CANARY) == _FORMAT_CANARY:
-            raise NotCheckedError("Biome's configuration does not format this file")
-        return self._format(path, data)
+        return super().format(path, data) if self.config.prettier else self._format(path, data)
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Return the ignored parts of the project's configuration."""
@@ -144,34 +118,34 @@ class BiomeTools(NodeTools):
 
     # -- asking -----------------------------------------------------------------------------------
 
-    @cached_property
-    def _beside(self) -> tuple[tuple[str, bytes], ...]:
+    def _configuration(self, path: str) -> dict[str, bytes]:
+        """Return what Biome reads for a file: of each folder on the way, beside it at the top, and what is extended."""
+        project = self.context.project
+        names = [f"{folder}{name}" for folder in config_files.folders_to(path) for name in _IN_FOLDERS]
         found: dict[str, bytes] = {}
-        for name in (*_IN_FOLDERS, *_BESIDE):
-            if data := config_files.read_config_file(self.context.project / name):
-                found[name] = data
-        for name in [name for name in found if name in _CONFIGS]:
-            for other in _NAMED.findall(found[name].decode(errors="replace")):
-                place = real_path(self.context.project / other)
-                if self.context.project in place.parents and (data := config_files.read_config_file(place)):
-                    found.setdefault(place.relative_to(self.context.project).as_posix(), data)
-        return tuple(sorted(found.items()))
-
-    def _configuration(self, path: str) -> Iterator[tuple[str, bytes]]:
-        yield from self._beside
-        for folder in config_files.folders_to(path)[1:]:
-            for name in _IN_FOLDERS:
-                if data := config_files.read_config_file(self.context.project / folder / name):
-                    yield f"{folder}{name}", data
+        for name in (*names, *_BESIDE):
+            found[name] = config_files.read_config_file(project / name)
+            for other in _NAMED.findall(found[name].decode(errors="replace")) if name in _CONFIGS else ():
+                place = real_path(project / other)
+                if project in place.parents:
+                    found[place.relative_to(project).as_posix()] = config_files.read_config_file(place)
+        return {name: data for name, data in found.items() if data}
 
     def _reported(self, path: str, data: bytes) -> list[Diagnostic]:
-        configuration = tuple(self._configuration(path))
-        key = ("biome", self._version, configuration, path, data)
-        return self.context.once(key, lambda: self._lint_now(path, data, configuration))
+        return self._asked("biome", path, data, self._configuration(path), self._lint_now)
 
-    def _lint_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> list[Diagnostic]:
+    def _format(self, path: str, data: bytes) -> bytes:
+        return self._asked("biome format", path, data, self._configuration(path), self._format_now)
+
+    def _asked(
+        self, what: str, path: str, data: bytes, files: dict[str, bytes], ask: Callable[[str, dict[str, bytes]], T]
+    ) -> T:
+        key = (what, self._version, tuple(files.items()), path, data)
+        return self.context.once(key, lambda: ask(path, {**files, path: data}))
+
+    def _lint_now(self, path: str, files: dict[str, bytes]) -> list[Diagnostic]:
         words = ("lint", "--reporter=json", "--max-diagnostics=none", "--colors=off", f"./{path}")
-        ran = self._run(words, {**dict(configuration), path: data})
+        ran = self._run(words, files)
         if "No files were processed" in ran.err:
             raise ExcludedError
         try:
@@ -192,15 +166,10 @@ class BiomeTools(NodeTools):
             place.write_bytes(content)
         (folder / "node_modules").symlink_to(real_path(self.context.project / "node_modules"), True)
 
-    def _format(self, path: str, data: bytes) -> bytes:
-        configuration = tuple(self._configuration(path))
-        key = ("biome format", self._version, configuration, path, data)
-        return self.context.once(key, lambda: self._format_now(path, data, configuration))
-
-    def _format_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> bytes:
+    def _format_now(self, path: str, files: dict[str, bytes]) -> bytes:
         # Biome asks its lists of files only about a file that is there.
         words = ("format", "--colors=off", f"--stdin-file-path={path}")
-        ran = self._run(words, {**dict(configuration), path: data}, data)
+        ran = self._run(words, files, files[path])
         if "is ignored" in ran.err:
             raise ExcludedError
         if "is currently disabled" in ran.err:
@@ -253,9 +222,6 @@ class _Report(Struct):
 
 
 def _diagnostic(item: _Item) -> Diagnostic:
-    """Return the diagnostic. Raises msgspec.ValidationError for an unknown kind."""
-    if not item.category.startswith(("lint/", "parse", "suppressions/", "assist/", "plugin")):
-        raise msgspec.ValidationError(item.category)
     rule = SYNTAX if item.category.startswith("parse") else item.category.removeprefix("lint/")
     start, end = ((place.line, place.column) for place in (item.location.start, item.location.end))
     severity: Severity = "error" if item.severity in ("error", "fatal") else "warning"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -21,15 +21,16 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.languages.javascript import node_worker
-from rails.gate.languages.javascript.config import PrettierSettings, ScriptSettings
+from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
-from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, Language, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
 
+T = TypeVar("T")
 #: A line and a column, both 1-based.
 _Place = tuple[int, int]
 #: Breaks rules that nearly every configuration has.
@@ -51,12 +52,11 @@ NOT_EXECUTED: Final = (
 _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
 
 
-class NodeTools:
+class NodeTools(Language):
     """JavaScript tools for one state of a project's configuration."""
 
     parser: str = "node"
     linter: str = "eslint"
-    linter_parses: bool = False
     formatter_name: str = "prettier"
     other_format: str = ""
 
@@ -65,7 +65,7 @@ class NodeTools:
         self.config = config
         self._eslint_configs: dict[str, tuple[str, bool]] = {}
         self._stamps: dict[str, str] = {}
-        self._prettier_known: dict[str, PrettierSettings] = {}
+        self._prettier_known: dict[str, _Options] = {}
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
@@ -95,10 +95,20 @@ class NodeTools:
     def version(self, tool: str) -> str:
         """Return the version of "node", "eslint" or "prettier", "" if missing."""
         try:
-            about = self.worker.about.get(tool)
+            return str(self.worker.about.get(tool) or "")
         except CheckError:
             return ""
-        return str(about.get("version")) if isinstance(about, dict) else str(about or "")
+
+    def about(self, name: str) -> tuple[str, str, str]:
+        """Return a tool's version, where its rules are from, and its command."""
+        own = self.context.trusted and self.config.eslint_code
+        origins = {
+            "eslint": own or "no configuration that may run: errors only",
+            "prettier": "the project's options",
+            "node": "",
+        }
+        command = f"{node_worker.find_node(self.context.project)} {name}".removesuffix(" node")
+        return self.version(name), origins.get(name, "the project's Biome configuration"), command
 
     def syntax(self, path: str, data: bytes) -> Finding | None:
         """Return the parse error."""
@@ -119,7 +129,7 @@ class NodeTools:
         except CheckError:
             answer = {"error": "NO_PARSER"}
         if answer.get("error") == "NO_PARSER":
-            return _parsed_by_tree_sitter(path, text)
+            return parsed_by_tree_sitter(path, text)
         found = self._ok(answer, "syntax").get("error")
         if not isinstance(found, dict):
             return None
@@ -131,7 +141,7 @@ class NodeTools:
         """Return whether a comment excuses the file."""
         return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
 
-    def lint(self, path: str, data: bytes) -> Findings:
+    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
         """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
         if not self.version("eslint"):
             raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
@@ -140,20 +150,21 @@ class NodeTools:
         place = path if self._eslint_config(path)[1] else f"canary{PurePosixPath(path).suffix}"
         if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
             raise NotNeededError("ESLint's configuration selects no rule for this file")
-        return Findings(tuple(one.as_finding(path, "eslint") for one in found), tuple(found))
+        return tuple(found)
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
-        how = self._prettier_settings(path)
-        if not self.config.prettier and not how.found:
-            raise NotNeededError
         if not self.version("prettier"):
-            raise CheckError(self.missing("Prettier"))
-        if how.code:
-            raise NotNeededError(f"{how.code} is a program or loads plugins, which are not executed")
+            raise (CheckError(self.missing("Prettier")) if self.config.prettier else NotNeededError())
+        how = self._options(path)
+        if not self.config.prettier and not how.config:
+            raise NotNeededError
+        if how.program:
+            name = one_line(str(how.config).removeprefix(self._place("")), 200)
+            raise NotNeededError(f"{name} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, data)
         if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
-            if self.config.prettier_options(path, how).get("requirePragma"):
+            if how.options.get("requirePragma"):
                 raise ExcludedError
             raise NotCheckedError("Prettier does not format this file")
         return wanted
@@ -164,14 +175,6 @@ class NodeTools:
             return self.format(path, one.encode()) == self.format(path, other.encode())
         except (CheckError, NotCheckedError, NotNeededError):
             return False
-
-    def others(self) -> tuple[str, ...]:
-        """No further linters."""
-        return ()
-
-    def other(self, _name: str, _path: str, _data: bytes) -> tuple[Finding, ...]:
-        """No further linters."""
-        return ()
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Report an ESLint configuration that was not executed."""
@@ -199,14 +202,14 @@ class NodeTools:
             self._eslint_configs[folder] = found, own
         return self._eslint_configs[folder]
 
-    def _prettier_settings(self, path: str) -> PrettierSettings:
-        folder = path.rpartition("/")[0]
-        if folder not in self._prettier_known:
-            self._prettier_known[folder] = self.config.prettier_near(path)
-        return self._prettier_known[folder]
+    def _options(self, path: str) -> _Options:
+        if path not in self._prettier_known:
+            answer = self._ok(self.worker.ask({"op": "options", "path": self._place(path)}), "Prettier")
+            self._prettier_known[path] = _converted(answer, _Options)
+        return self._prettier_known[path]
 
     def _place(self, path: str) -> str:
-        return str(self.context.project / path)
+        return f"{self.context.project}/{path}"
 
     def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
         config, own = self._eslint_config(path)
@@ -234,10 +237,7 @@ class NodeTools:
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")
-        try:
-            found = msgspec.convert(answer, _Messages)
-        except msgspec.ValidationError as error:
-            raise CheckError("The Node worker answered something unknown.") from error
+        found = _converted(answer, _Messages)
         fatal = next((one for one in found.messages if one.fatal), None)
         if fatal is not None:
             raise NotCheckedError(f"ESLint could not parse it: {one_line(fatal.message, 160)}")
@@ -247,7 +247,7 @@ class NodeTools:
         decoded = decode_text(data)
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
-        options = self.config.prettier_options(path, self._prettier_settings(path))
+        options = dict(self._options(path).options)
         if "endOfLine" not in options and decoded.eol == "\r\n":
             options["endOfLine"] = "crlf"
         request: dict[str, Json] = {
@@ -267,13 +267,15 @@ class NodeTools:
 
     def _ok(self, answer: dict[str, Json], tool: str) -> dict[str, Json]:
         if not answer.get("ok"):
-            raise CheckError(f"{tool} failed: {one_line(str(answer.get('error')), 200)}")
+            words = " ".join(str(answer.get("error")).split())
+            raise CheckError(f"{tool} failed: {one_line(words, 200)}")
         if answer.get("ignored"):
             raise ExcludedError
         return answer
 
 
-def _parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
+def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
+    """Return the syntax error that the parser beside AI-Rails finds."""
     from rails.data_formats.source import first_error
 
     place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")
@@ -287,9 +289,24 @@ def _broken(path: str, text: str, place: _Place, tool: str, message: str, *, rem
     return Finding(path, line, column, RULE, words, tool, end_line=line, end_column=column, remedy=remedy or advice)
 
 
+def _converted(answer: dict[str, Json], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(answer, kind)
+    except msgspec.ValidationError as error:
+        raise CheckError("The Node worker answered something unknown.") from error
+
+
 def _rules(found: Sequence[Diagnostic]) -> bool:
     """Return whether a rule reported; ESLint's messages about directives have none."""
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
+
+
+class _Options(Struct):
+    """Prettier's options for a file, and the path of what they are from; with ``program`` they are not known."""
+
+    config: str | None
+    program: bool
+    options: dict[str, Any]
 
 
 class _Fix(Struct):

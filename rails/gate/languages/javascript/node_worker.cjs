@@ -1,6 +1,7 @@
 // The process that holds ESLint and Prettier: one JSON line in, one JSON line out, until its input ends.
 //
-// Requests: {op: "about", roots}, {op: "syntax" | "prettier" | "eslint", path, text, …}.
+// Requests: {op: "about", roots}, {op: "options", path},
+// {op: "syntax" | "prettier" | "eslint", path, text, …}.
 // Answers: {ok: true, …} or {ok: false, error}. A private protocol between this file and rails/gate/languages/javascript/node_tools.py.
 // Lines and columns in answers are 1-based and count characters (code points), as everywhere in AI-Rails.
 "use strict";
@@ -43,8 +44,8 @@ async function about({ roots }) {
   state.eslint = find("eslint");
   return {
     node: process.versions.node,
-    prettier: state.prettier && { version: state.prettier.version, folder: state.prettier.folder },
-    eslint: state.eslint && { version: state.eslint.version, folder: state.eslint.folder },
+    prettier: state.prettier && state.prettier.version,
+    eslint: state.eslint && state.eslint.version,
   };
 }
 
@@ -141,6 +142,24 @@ function compileError(compile) {
 }
 
 // -- formatting ---------------------------------------------------------------------------------------
+
+// The options that the project has for a file, EditorConfig's included. A configuration that is a program, or would load
+// one, is named and not run.
+async function options({ path: file }) {
+  const engine = state.prettier.require("prettier");
+  engine.clearConfigCache();
+  const config = await engine.resolveConfigFile(file);
+  if (config && (/\.[cm]?[jt]s$/.test(config) || namesAnother(config))) return { config, program: true, options: {} };
+  const { plugins, ...found } = (await engine.resolveConfig(file, { editorconfig: true })) ?? {};
+  return { config, program: Boolean(plugins && plugins.length), options: found };
+}
+
+function namesAnother(config) {
+  const text = fs.readFileSync(config, "utf8");
+  if (config.endsWith("package.json")) return typeof JSON.parse(text).prettier === "string";
+  if (config.endsWith("package.yaml")) return /^prettier:[ \t]*[^\s{#]/m.test(text);
+  return /^\s*(?:"[^"\n]*"|'[^'\n]*'|[^\s:{}=]+)\s*$/.test(text);
+}
 
 async function prettier({ text, path: file, options, ignorePath }) {
   const engine = state.prettier.require("prettier");
@@ -239,7 +258,7 @@ async function eslint({ text, ...how }) {
 
 // -- the loop -----------------------------------------------------------------------------------------
 
-const operations = { about, syntax, prettier, eslint };
+const operations = { about, syntax, options, prettier, eslint };
 // Whatever a package prints must not get between the answers.
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr);

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
 from rails.core.tool_request import Json
-from rails.gate.support.warm_processes import Pipe, json_line
+from rails.gate.support.check_command import program
+from rails.gate.support.warm_processes import Pipe
 from rails.sandbox import probe
 from rails.sandbox.places import around_program, own_packages
 from rails.sandbox.run import start
@@ -29,13 +28,8 @@ def tool_folder() -> Path:
 
 def find_node(project: Path) -> str | None:
     """Return Node.js's absolute path from ``PATH``, never inside the project."""
-    safe = [
-        folder
-        for folder in os.environ.get("PATH", os.defpath).split(os.pathsep)
-        if Path(folder).is_absolute() and project not in Path(folder, "x").resolve().parents
-    ]
-    found = shutil.which("node", path=os.pathsep.join(safe))
-    return str(Path(found).resolve()) if found else None
+    found = Path(program("node", project))
+    return str(found.resolve()) if found.is_absolute() else None
 
 
 class NodeWorker:
@@ -59,7 +53,7 @@ class NodeWorker:
             (script, script.with_name("globals.txt"), own, own.resolve(), real, *around, *around_program(Path(node))),
         )
         running = start((node, *flags, str(script)), view, label=probe.label())
-        self._pipe = Pipe("The Node worker", running.process, json_line, running.end)
+        self._pipe = Pipe("The Node worker", running.process, running.end)
         self.about = self.ask({"op": "about", "roots": [*([str(project)] if packages else []), str(own)]})
 
     @property

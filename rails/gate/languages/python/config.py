@@ -6,8 +6,7 @@ Without linter configuration only errors count; without a formatter nothing is f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -26,7 +25,7 @@ from rails.gate.support.config_files import (
     read_config_file,
     table,
 )
-from rails.gate.support.language import ExcludedError
+from rails.gate.support.fix_and_lint import ExcludedError
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
@@ -53,7 +52,6 @@ _FLAKE8_FILES: Final = "*[!i],*[!y]i,*[!p]yi"
 
 #: The names and contents of what was read, which tell whether it is still the same.
 Digest = tuple[tuple[str, bytes], ...]
-Targets = tuple[tuple[str, tuple[int, int]], ...]
 RuffOption = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
 
@@ -61,21 +59,15 @@ Formatter = Literal["ruff", "black", "undecided", ""]
 class RuffSettings(Struct, frozen=True):
     """Ruff's configuration: the project's configuration, or isolated with ``options``.
 
-    ``digest`` identifies the configuration. ``targets`` are Python versions by pattern, the general one last.
-    ``include`` are the patterns of what ruff looks at, from the project's folder on, if it names them.
+    ``digest`` identifies the configuration. ``include`` are the patterns of what ruff looks at, from the project's
+    folder on, if it names them.
     """
 
     project: bool
     options: tuple[RuffOption, ...] = ()
     origin: str = ""
     digest: Digest = ()
-    targets: Targets = ()
     include: tuple[str, ...] | None = None
-
-    def target_of(self, path: str) -> tuple[int, int] | None:
-        """Return the Python version that ``path`` is for, if configured."""
-        names = path, path.rpartition("/")[2]
-        return next((target for glob, target in self.targets if any(fnmatchcase(name, glob) for name in names)), None)
 
     def canary_of(self, path: str) -> str:
         """Return a path that ruff treats like ``path``. Raises ExcludedError if ``include`` has none for it."""
@@ -96,8 +88,7 @@ class RuffSettings(Struct, frozen=True):
 class PythonSettings(Struct, frozen=True):
     """A project's Python configuration, without ruff's per-folder settings.
 
-    ``flake8`` are arguments, ``None`` if unwanted. ``target``: the oldest supported Python. ``digest`` identifies
-    everything read.
+    ``flake8`` are arguments, ``None`` if unwanted. ``target``: the oldest supported Python.
     """
 
     formatter: Formatter
@@ -112,12 +103,49 @@ class PythonSettings(Struct, frozen=True):
     requires_python: str = ""
     black_origin: str = ""
     flake8_origin: str = ""
-    digest: Digest = ()
 
 
 def read_python_settings(project: Path) -> PythonSettings:
     """Read the configuration. Raises CheckError for an unreadable file."""
-    return _Reader(project).settings()
+    pyproject = _toml_file(project / "pyproject.toml")
+    tool = table(pyproject, "tool")
+    ruff = next(filter(None, (_toml_file(project / name) for name in (".ruff.toml", "ruff.toml"))), table(tool, "ruff"))
+    hooks = hooks_of(read_config_file(project / ".pre-commit-config.yaml"))
+    requires = table(pyproject, "project").get("requires-python")
+    return PythonSettings(
+        _formatter(ruff, tool, hooks),
+        **_black(tool, "pyproject.toml"),
+        **_flake8(project, table(tool, "flake8"), hooks),
+        target=_target(ruff.get("target-version")) or _oldest(requires),
+        requires_python=requires if isinstance(requires, str) else "",
+    )
+
+
+def _flake8(project: Path, own: Mapping[str, Json], hooks: set[str]) -> dict[str, Any]:
+    """Return flake8's settings, empty where it is not wanted."""
+    name, section = next(_sections(project), ("pyproject.toml", {key: _joined(value) for key, value in own.items()}))
+    if not section and "flake8" in hooks:
+        name = ".pre-commit-config.yaml"
+    elif not section:
+        return {}
+    arguments, notes = _flake8_arguments(section)
+    excluded = _patterns(section, "exclude", _FLAKE8_EXCLUDES)
+    return {
+        "flake8": arguments,
+        "flake8_exclude": (*excluded, *_patterns(section, "extend-exclude", "")),
+        "flake8_files": _patterns(section, "filename", _FLAKE8_FILES),
+        "flake8_notes": notes,
+        "flake8_origin": name,
+    }
+
+
+def _sections(project: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield flake8's section of each file that has one. Raises CheckError."""
+    for name in ("setup.cfg", "tox.ini", ".flake8"):
+        parser = parse_ini(read_config_file(project / name), name)
+        local = {"local-plugins": "yes"} if parser.has_section("flake8:local-plugins") else {}
+        if local or parser.has_section("flake8"):
+            yield name, {"": "", **(dict(parser.items("flake8")) if parser.has_section("flake8") else {}), **local}
 
 
 def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings) -> PythonSettings:
@@ -173,36 +201,27 @@ def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
     Raises CheckError for a file outside the project: ruff would quote its lines.
     """
     seen: list[tuple[str, bytes]] = []
-    src = [str(file.parent), str(file.parent / "src")]
-    found = False
+    src: tuple[str, ...] | None = None
     include: tuple[str, ...] | None = None
     more: tuple[str, ...] = ()
-    targets = dict[str, tuple[int, int]]()
-    beside = _toml_file(file.parent / "pyproject.toml")
+    first = file.parent
     for _ in range(10):
         data = read_config_file(file)
         seen.append((file.name, data))
-        whole = parse_toml(data, file.name)
-        options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
-        extended = options.get("extend")
+        options = parse_toml(data, file.name)
+        if file.name == "pyproject.toml":
+            options = table(table(options, "tool"), "ruff")
         folders = options.get("src")
-        for glob, version in {**table(options, "per-file-target-version"), "*": options.get("target-version")}.items():
-            if (target := _target(version)) and glob not in targets:
-                targets[glob] = target
-        if isinstance(folders, list) and not found:
-            src = [str(file.parent / str(folder)) for folder in folders]
-            found = True
+        if isinstance(folders, list) and src is None:
+            src = tuple(str(file.parent / str(folder)) for folder in folders)
         if include is None and "include" in options:
             include = _patterns_of(project, file, options["include"])
         more += _patterns_of(project, file, options.get("extend-include"))
+        extended = options.get("extend")
         if not isinstance(extended, str):
-            every = targets.pop("*", None) or _oldest(table(beside, "project").get("requires-python"))
-            if every:
-                targets["*"] = every
-            sources = (("src", (*src, more_src)),) if more_src else ()
-            return RuffSettings(
-                True, sources, "", tuple(seen), tuple(targets.items()), (None if include is None else include + more)
-            )
+            sources = (*(src or (str(first), str(first / "src"))), more_src)
+            named = (("src", sources),) if more_src else ()
+            return RuffSettings(True, named, "", tuple(seen), None if include is None else include + more)
         file = real_path(file.parent / extended)
         if project not in file.parents:
             words = "which is outside the project or leads through a link or '..'; name it by its plain path inside"
@@ -215,65 +234,6 @@ def _patterns_of(project: Path, file: Path, given: Json) -> tuple[str, ...]:
     patterns = [str(one).replace(f"{project}/", "/", 1) for one in given] if isinstance(given, list) else []
     folder = PurePosixPath("/", file.parent.relative_to(project))
     return (*(one for one in patterns if one.startswith("*")), *(str(folder / one) for one in patterns))
-
-
-class _Reader:
-    def __init__(self, project: Path) -> None:
-        self.project = project
-        self.seen: list[tuple[str, bytes]] = []
-
-    def bytes_of(self, name: str) -> bytes:
-        data = read_config_file(f"{self.project}/{name}")
-        self.seen.append((name, data))
-        return data
-
-    def settings(self) -> PythonSettings:
-        pyproject = parse_toml(self.bytes_of("pyproject.toml"), "pyproject.toml")
-        tool = table(pyproject, "tool")
-        ruff_toml = next((n for n in (".ruff.toml", "ruff.toml") if self.bytes_of(n)), "")
-        ruff_table = (
-            parse_toml(read_config_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
-        )
-        hooks = hooks_of(self.bytes_of(".pre-commit-config.yaml"))
-        section, flake8_file = self._ini()
-        flake8_table = table(tool, "flake8")
-        if section is None and flake8_table:
-            section = {k: _joined(v) for k, v in flake8_table.items()}
-            flake8_file = "pyproject.toml"
-        if section is None and "flake8" in hooks:
-            section = {}
-            flake8_file = ".pre-commit-config.yaml"
-        requires = table(pyproject, "project").get("requires-python")
-        arguments, notes = _flake8_arguments(section or {})
-        return PythonSettings(
-            _formatter(ruff_table, tool, hooks),
-            flake8=arguments if section is not None else None,
-            flake8_exclude=(
-                *_patterns(section or {}, "exclude", _FLAKE8_EXCLUDES),
-                *_patterns(section or {}, "extend-exclude", ""),
-            ),
-            flake8_files=_patterns(section or {}, "filename", _FLAKE8_FILES),
-            flake8_notes=notes,
-            flake8_origin=flake8_file,
-            **_black(tool, "pyproject.toml"),
-            target=_target(ruff_table.get("target-version")) or _oldest(requires),
-            requires_python=requires if isinstance(requires, str) else "",
-            digest=tuple(self.seen),
-        )
-
-    def _ini(self) -> tuple[dict[str, str] | None, str]:
-        found: tuple[dict[str, str] | None, str] = (None, "")
-        for name in ("setup.cfg", "tox.ini", ".flake8"):
-            data = self.bytes_of(name)
-            if not data:
-                continue
-            parser = parse_ini(data, name)
-            if found[0] is None and (parser.has_section("flake8") or parser.has_section("flake8:local-plugins")):
-                section = dict(parser.items("flake8")) if parser.has_section("flake8") else {}
-                if parser.has_section("flake8:local-plugins"):
-                    section["local-plugins"] = "yes"
-                found = section, name
-        return found
 
 
 def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[str]) -> Formatter:

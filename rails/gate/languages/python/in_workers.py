@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Final, cast
 
@@ -17,7 +17,7 @@ from rails.gate.languages.python.config import PythonSettings
 from rails.gate.support.check import CheckContext
 from rails.gate.support.config_files import folders_to
 from rails.gate.support.diagnostics import Diagnostic, not_listed
-from rails.gate.support.language import ExcludedError, NotCheckedError
+from rails.gate.support.fix_and_lint import ExcludedError, Language, NotCheckedError
 from rails.processes.programs import Tool
 
 #: Breaks at least one rule of nearly every family a project can select.
@@ -44,26 +44,21 @@ FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
 BROKEN_CANARY: Final = b"x = (\n"
 
 
-class InWorkers:
-    """A project's warm tools; ``None`` is not installed. ``ask`` asks the worker."""
+class InWorkers(Language):
+    """What black and flake8 are asked; where one is not installed, its tool is ``None``."""
 
-    def __init__(
-        self,
-        context: CheckContext,
-        config: PythonSettings,
-        black: Tool | None,
-        flake8: Tool | None,
-        ask: Callable[[Mapping[str, object]], Mapping[str, object]],
-    ) -> None:
-        self.context = context
-        self.config = config
-        self._ask = ask
-        self._black = black
-        self._flake8 = flake8
+    context: CheckContext
+    config: PythonSettings
+    black_tool: Tool | None
+    flake8_tool: Tool | None
+
+    def ask(self, request: Mapping[str, object]) -> Mapping[str, object]:
+        """Return a worker's answer."""
+        raise NotImplementedError
 
     def black(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or ExcludedError."""
-        if self._black is None:
+        if self.black_tool is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if self._left_by_black(path):
             raise ExcludedError
@@ -72,12 +67,12 @@ class InWorkers:
             raise NotCheckedError("it is not UTF-8 text")
         options = {**self.config.black, "requires-python": self.config.requires_python}
         request = {"op": "black", "text": decoded.text, "path": path, "options": options}
-        key = ("black", self._black.version, repr(options), path.endswith(".pyi"), data)
+        key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), data)
         return self.context.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
 
     def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings. Raises CheckError, NotCheckedError or ExcludedError."""
-        if self._flake8 is None:
+        if self.flake8_tool is None:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
         if self._left_by_flake8(path):
             raise ExcludedError
@@ -112,12 +107,10 @@ class InWorkers:
                 return True
         return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in self.config.flake8_files)
 
-    def left_out(self) -> tuple[tuple[str, str], ...]:
+    def left_out(self, _path: str, /) -> tuple[tuple[str, str], ...]:
         """Return ignored flake8 configuration."""
-        wanted = [
-            a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
-        ]
-        codes = [code for part in wanted for code in re.split(r"[,\s]+", part) if code]
+        selects = [one for one in self.config.flake8 or () if one.startswith(("--select=", "--extend-select="))]
+        codes = re.findall(r"[A-Za-z]+\d*", " ".join(one.partition("=")[2] for one in selects))
         known = self.context.known.get(("flake8 codes", self.config.flake8), ())
         missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
         notes = self.config.flake8_notes
@@ -127,7 +120,7 @@ class InWorkers:
 
     def _found(self, path: str, text: str) -> tuple[Finding, ...]:
         arguments = self.config.flake8 or ()
-        key = "flake8", self._flake8, arguments, path, text
+        key = "flake8", self.flake8_tool, arguments, path, text
         request = {"op": "flake8", "text": text, "path": path, "arguments": arguments, "most": limits.FINDINGS_LISTED}
         return self.context.once(key, lambda: self._findings(path, self._asked(request)))
 
@@ -143,7 +136,7 @@ class InWorkers:
         return tuple(one.as_finding(path, "flake8") for one in (*listed, *more))
 
     def _asked(self, request: Mapping[str, object]) -> Mapping[str, object]:
-        answer = self._ask(request)
+        answer = self.ask(request)
         if not answer.get("ok"):
             raise CheckError(f"{request['op']} failed: {answer.get('error')}")
         return answer

@@ -120,7 +120,7 @@ def may_run(project: Path) -> bool:
 
 def workers(project: Path, home: Path) -> PythonPool:
     """Return a process with the Python of ``home``'s environment that reads ``project``, which may replace it."""
-    from rails.gate.support.warm_processes import Pipe, PythonPool, json_line
+    from rails.gate.support.warm_processes import Pipe, PythonPool
     from rails.sandbox.probe import label
     from rails.sandbox.run import start  # most projects have our versions, or none
 
@@ -128,7 +128,7 @@ def workers(project: Path, home: Path) -> PythonPool:
 
     def begin(script: Path) -> Pipe:
         running = start((str(python), "-I", str(script)), SandboxView(project, None, (script, home)), label=label())
-        return Pipe("The project's own Python", running.process, json_line, running.end)
+        return Pipe("The project's own Python", running.process, running.end)
 
     return PythonPool(1, begin)
 

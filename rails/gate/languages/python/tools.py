@@ -24,21 +24,22 @@ from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.support import suppressions
 from rails.gate.support.check import CheckContext
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
-from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import ExcludedError, NotCheckedError, NotNeededError
 from rails.gate.support.warm_processes import PythonPool
 from rails.processes import programs
 from rails.processes.programs import Tool, ToolRun
 
 
-class PythonTools:
+class PythonTools(InWorkers):
     """The tools for one project and one state of its configuration."""
 
     parser: str = "python"
     linter: str = "ruff"
-    linter_parses: bool = True
 
-    def __init__(self, context: CheckContext, config: PythonSettings) -> None:
+    def __init__(self, context: CheckContext, config: PythonSettings, created: str = "") -> None:
+        """``created``: a folder with empty files for the Python files that the change creates, or ""."""
         self.context = context
+        self.created = created
         self.config = config
         self.home = context.home or context.project
         self.own: dict[str, OwnTool] = {}
@@ -87,14 +88,13 @@ class PythonTools:
     def syntax(self, path: str, data: bytes) -> Finding | None:
         """Return what keeps the file from compiling, in CPython's words.
 
-        Syntax newer than the Python that runs AI-Rails is left to ruff, if the project is for such a Python.
+        Syntax newer than the Python that runs AI-Rails is left to ruff, which knows the project's Python.
         """
         if (misread := syntax.encoding_error(path, data)) is not None:
             return misread
         found = syntax.error_in(path, data)
-        if found is None or not self._newer(path):
-            return found
-        return None if self._read_by_ruff(path, data) else found
+        is_newer = found is not None and self._read_by_ruff(path, data) and self._too_new(data)
+        return None if is_newer else found
 
     def excused(self, data: bytes) -> bool:
         """Whether a comment excuses the whole file from ruff."""
@@ -104,14 +104,14 @@ class PythonTools:
         """Return whether only their layout differs, by our own parser."""
         return syntax.same_program(one.encode(), other.encode())
 
-    def _newer(self, path: str) -> bool:
-        how = self.ruff_settings(path)
-        target = how.target_of(path) if how.project else self.config.target
-        return target is not None and target > sys.version_info[:2]
+    def _too_new(self, data: bytes) -> bool:
+        """Return whether ruff refuses a text for the Python that runs AI-Rails."""
+        ours = RuffSettings(False, (("target-version", f"py3{sys.version_info.minor}"),))
+        return any(found.rule == SYNTAX for found in self.ruff.lint("newer.py", data, ours))
 
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
         try:
-            return not any(found.rule == SYNTAX for found in self.lint(path, data).diagnostics)
+            return not any(found.rule == SYNTAX for found in self.lint(path, data))
         except (CheckError, NotCheckedError):
             return False
 
@@ -130,12 +130,10 @@ class PythonTools:
         """Ruff's settings for ``path``."""
         folder = path.rpartition("/")[0]
         if folder not in self.ruff_settings_seen:
-            self.ruff_settings_seen[folder] = settings.ruff_for(
-                self.context.project, path, self.config, self.context.overlay if self.context.modules else ""
-            )
+            self.ruff_settings_seen[folder] = settings.ruff_for(self.context.project, path, self.config, self.created)
         return self.ruff_settings_seen[folder]
 
-    def lint(self, path: str, data: bytes) -> Findings:
+    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
         """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
         how = self.ruff_settings(path)
         canary = how.canary_of(path)
@@ -146,25 +144,26 @@ class PythonTools:
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong with a canary in the file's place."""
-        canary = self._looked(path, LINT_CANARY, how).diagnostics
-        if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
+        canary = self._looked(path, LINT_CANARY, how)
+        if not canary and not self._looked(path, BROKEN_CANARY, how):
             raise self._excluded(how)
         if not _has_rule(canary):
             beside = str(PurePath(how.origin).with_name("canary.py"))  # the configuration in force, not the root's
             elsewhere = self._looked(beside, LINT_CANARY, how)
-            if _has_rule(elsewhere.diagnostics):
+            if _has_rule(elsewhere):
                 raise ExcludedError
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
-    def _looked(self, path: str, data: bytes, how: RuffSettings) -> Findings:
-        key = "ruff", self.ruff.tool.version, self.config.digest, how, self.context.modules, path, data
+    def _looked(self, path: str, data: bytes, how: RuffSettings) -> tuple[Diagnostic, ...]:
+        key = "ruff", self.ruff.tool.version, how, path, data
         return self.context.once(key, lambda: self._asked_ruff(path, data, how))
 
-    def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
-        found = tuple(self.ruff.lint(path, data, how))
-        if "ruff" in self.used:
-            found = tuple(replace(one, safe=False) for one in found)  # it judges, and writes nothing
-        return Findings(_as_findings(path, found), found)
+    def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> tuple[Diagnostic, ...]:
+        """Ask ruff; of many syntax errors only the first is reported, and the project's own ruff writes nothing."""
+        found = self.ruff.lint(path, data, how)
+        broken = [one for one in found if one.rule == SYNTAX][:1]
+        listed = (one for one in found if one.rule != SYNTAX or one in broken)
+        return tuple(replace(one, safe=False) if "ruff" in self.used else one for one in listed)
 
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
         """Return why the project's configuration excludes a file from ruff."""
@@ -192,11 +191,25 @@ class PythonTools:
         words = f"the project has {own} and AI-Rails {tool.version}: differences are noted, not fixed"
         return f"{words}; {self.not_run}" if own.is_installed else words
 
-    def origin_of(self, name: str, origin: str) -> str:
-        """Return the source of a tool's rules, and its other version, if any."""
-        if name in self.used:
-            return f"{origin}; by {self.own[name]}, AI-Rails has {programs.version_of(name)}"
-        return f"{origin}; the project has {self.own[name]}" if name in self.own else origin
+    def about(self, name: str) -> tuple[str, str, str]:
+        """Return a tool's version, where its rules are from (and its other version, if any), and its command."""
+        if name == "python":
+            return sys.version.split()[0], "", ""
+        rules = ", ".join(sorted({how.origin for how in self.ruff_settings_seen.values()}))
+        tools = {
+            "ruff": (self.ruff_tool, " check -", rules),
+            "ruff format": (self.ruff_tool, " format -", rules),
+            "black": (self.black_tool, " -", self.config.black_origin),
+            "flake8": (self.flake8_tool, " -", self.config.flake8_origin),
+        }
+        tool, does, origin = tools.get(name, (None, "", ""))
+        if tool is None:
+            return "", "", ""
+        if tool.name in self.used:
+            origin = f"{origin}; by {self.own[tool.name]}, AI-Rails has {programs.version_of(tool.name)}"
+        elif tool.name in self.own:
+            origin = f"{origin}; the project has {self.own[tool.name]}"
+        return tool.version, origin, f"{' '.join(tool.argv)}{does}"
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
@@ -207,7 +220,7 @@ class PythonTools:
 
     def _formatted(self, path: str, data: bytes) -> bytes:
         if self.config.formatter == "black":
-            return self.in_workers.black(path, data)
+            return self.black(path, data)
         if not self.config.formatter:
             raise NotNeededError
         how = self.ruff_settings(path)
@@ -217,17 +230,13 @@ class PythonTools:
 
     def _ruff_format(self, path: str, data: bytes) -> bytes:
         how = self.ruff_settings(path)
-        key = "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
+        key = "ruff format", self.ruff.tool.version, how, path, data
         return self.context.once(key, lambda: self.ruff.format(path, data, how))
 
     # -- what the Python workers run ----------------------------------------------------------------
 
-    @cached_property
-    def in_workers(self) -> InWorkers:
-        """Black and flake8, for projects that use them."""
-        return InWorkers(self.context, self.config, self.black_tool, self.flake8_tool, self._ask)
-
-    def _ask(self, request: Mapping[str, object]) -> Mapping[str, object]:
+    def ask(self, request: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the answer of a worker, the project's own if it may run."""
         pool = self.own_pool if request["op"] in self.used else self.context.pool
         return pool.ask(request)
 
@@ -237,23 +246,13 @@ class PythonTools:
 
     def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
-        if self._newer(path) and syntax.error_in(path, data):
+        if syntax.error_in(path, data):
             raise NotCheckedError(
                 f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
             )
-        return self.in_workers.flake8(path, data)
-
-    def left_out(self, _path: str) -> tuple[tuple[str, str], ...]:
-        """Return which of the project's flake8 configuration cannot be honoured, and why."""
-        return self.in_workers.left_out()
+        return self.flake8(path, data)
 
 
 def _has_rule(found: Sequence[Diagnostic]) -> bool:
     """Return whether a selected rule reported; syntax errors have none."""
     return any(one.rule != SYNTAX for one in found)
-
-
-def _as_findings(path: str, found: Sequence[Diagnostic]) -> tuple[Finding, ...]:
-    """Turn ruff's findings into ours; of many syntax errors only the first is reported."""
-    first = next((one for one in found if one.rule == SYNTAX), None)
-    return tuple(one.as_finding(path, "ruff") for one in found if one.rule != SYNTAX or one is first)

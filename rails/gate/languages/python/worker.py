@@ -213,18 +213,11 @@ def _text_checker() -> _Anything:
     from flake8.checker import FileChecker
     from flake8.processor import FileProcessor
 
-    class _Text(FileProcessor):  # type: ignore[misc]
-        def noqa_line_for(self, line_number: int) -> str | None:
-            """Return the line only if it may be excused: flake8 splits the whole file."""
-            return super().noqa_line_for(line_number) if _TextChecker.excuses else ""
-
     class _TextChecker(FileChecker):  # type: ignore[misc]
         text = ""
-        excuses = False
 
         def _make_processor(self) -> FileProcessor:
-            _TextChecker.excuses = "noqa" in self.text.lower()
-            return _Text(self.filename, self.options, lines=io.StringIO(self.text, newline="").readlines())
+            return FileProcessor(self.filename, self.options, lines=io.StringIO(self.text, newline="").readlines())
 
     return _TextChecker
 
