@@ -140,7 +140,7 @@ class AgentLoop:
         original = None
         if again:
             tried = self.state.tried
-            first = escalation.page(tried, again, advice)
+            first = escalation.page(tried, again, self.context.protocol, advice)
             original = tried.first_message
         tools = tuple(spec.name for spec in self.context.tools)
         self.context.publish(
@@ -393,13 +393,23 @@ class AgentLoop:
         if self.rung in rungs[1:]:
             return rungs[rungs.index(self.rung) + 1 :]
         alone = not context.denied and not self.state.tried.said  # nothing of a person's would be lost
-        small = context.model.local and context.protocol in IN_TEXT and alone
+        small = context.model.local and context.protocol in IN_TEXT and alone and not self._outgrown
         if small and self.state.tried.rungs.count("again") < AGAIN:
             return rungs
         return rungs[1:]
 
     def _not_told(self) -> Sequence[str]:
-        return REPEATED if self.context.protocol == "whole" and "again" in self._escalations_left() else ()
+        """Return the failures of which one is enough: another answer is better than one more line to the model."""
+        rungs = self._escalations_left() if self.context.protocol == "whole" else ()
+        if self._outgrown:
+            return ("cut",) if rungs else ()
+        return REPEATED if "again" in rungs else ()
+
+    @property
+    def _outgrown(self) -> bool:
+        """Whether a whole file was longer than an answer may be: the next one would end at the same place."""
+        last = self.state.tried.last
+        return self.context.protocol == "whole" and last is not None and last.stop_reason == "max_tokens"
 
     def _answers(self) -> int:
         return self.state.answers.get((self.context.agent.name, self.context.model.name), 0)
@@ -425,12 +435,9 @@ class AgentLoop:
         tried = self.state.tried
         search = escalation.search_tool(self.context.tools)
         first = tried.first_message
-        how = "is asked the task again"
+        how = "is asked the task again" if rung == "again" else f"continues with {self.context.model.name}"
         if rung == "again":
             self.context = replace(self.context, model=self.context.model.at(WARM))
-        else:
-            first = escalation.page(tried, why, search=search)
-            how = f"continues with {self.context.model.name}"
         if rung == "squash" and search:
             how = f"restarts with a summary, and searches first with {search}"
         elif rung == "squash":
@@ -441,7 +448,8 @@ class AgentLoop:
         if rung != "again":
             _, shown = self._facts(self.task, self.state.job.files)
             shown.publish()
-            first = "\n\n".join((*shown.texts, first))
+            news = (text for text in shown.texts if text not in first)
+            first = "\n\n".join((*news, escalation.page(tried, why, self.context.protocol, search=search)))
         self.context.publish(
             Escalation(f"{self.context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
         )

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from rails.agents.prompt import as_data
+from rails.agents.prompt import REMINDERS, Protocol, as_data
 from rails.core import limits
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
@@ -22,7 +22,7 @@ from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, Escalation, HumanSteered
 from rails.core.events.turn import LlmResponse
-from rails.core.text import head_and_tail, one_line, printable
+from rails.core.text import counted, head_and_tail, one_line, printable
 from rails.projections.failures import failures_in
 from rails.session.text_answers import fenced
 
@@ -113,15 +113,19 @@ def search_tool(tools: Sequence[ToolSpec]) -> str:
     return next((one.name for one in tools if "search" in one.name.casefold() and one.name not in BUILTIN_TOOLS), "")
 
 
-def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
-    """Return a restarted conversation's first message, of at most ``limits.PAGE_CHARS``.
+def page(tried: Tried, why: str, protocol: Protocol, advice: str = "", search: str = "") -> str:
+    """Return a restarted conversation's first message in ``protocol``, of at most ``limits.PAGE_CHARS``.
 
     ``advice`` is a human's, ``search`` a tool.
     """
+    begun = tried.first_message
+    for reminder in REMINDERS.values():  # of the protocol that failed, perhaps
+        begun = begun.replace(reminder, "")
     parts = [
+        begun.rstrip(),
         HEADER,
-        f"{tried.answers} answers to this task did not get through. The last reason: {one_line(why, 300)}. That "
-        "conversation is closed; this is what it came to. What you knew of the files is gone with it: read them again.",
+        f"{counted(tried.answers, 'answer')} to this task did not get through. The last reason: {one_line(why, 300)}. "
+        "That conversation is closed; this is what it came to. What you had read of the files is gone with it.",
         f"The state now: {state(tried.written)}",
         f"What failed, each once, the newest last:\n{failures_text(tried)}",
     ]
@@ -136,7 +140,9 @@ def page(tried: Tried, why: str, advice: str = "", search: str = "") -> str:
         "Say in one sentence what these failures have in common, then do the task another way. If it cannot be done "
         "as asked, explain why."
     )
-    return f"{tried.first_message.rstrip()}\n\n" + "\n\n".join(parts) + "\n"
+    if protocol in REMINDERS:
+        parts.append(REMINDERS[protocol])
+    return "\n\n".join(parts) + "\n"
 
 
 def state(written: Mapping[str, str]) -> str:

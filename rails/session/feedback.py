@@ -382,7 +382,7 @@ def cut_off(answer: ModelAnswer) -> str:
         advice = "Nothing of it was executed."
     if why.startswith(BAD_CALL):
         advice = "Nothing was run. Send the call again, with one JSON object as its arguments."
-    return f"Human/System Feedback: {why} {advice}"
+    return f"Human/System Feedback: {why[:1].upper()}{why[1:].rstrip('.')}. {advice}"
 
 
 def _finding(finding: Finding) -> str:

@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from rails.agents.prompt import REMINDERS
 from rails.core.builtin_tools import RUNS_TESTS
+from rails.core.conversation import Message, ModelAnswer, TextPart
 from rails.core.errors import ModelError
 from rails.core.events.changes import ToolExecutionResult
 from rails.session.activity import Deeds
@@ -348,6 +350,20 @@ def test_a_loop_that_stands_still_begins_afresh_in_another_protocol(leap):
     assert step["rung"] == "squash"
     assert "SEARCH" in done.model.asked[2].system
     assert "tool_request" not in done.model.asked[2].system
+
+
+def test_a_file_that_is_longer_than_an_answer_may_be_is_asked_for_in_edits(leap, small):
+    parts = (TextPart("leap.py\n```python\ndef leap(year):\n    return"),)
+    cut = ModelAnswer(Message("assistant", parts), "max_tokens", note="the answer was cut at the limit of its tokens")
+    edit = "leap.py\n<<<<<<< SEARCH\n    pass\n=======\n    return year % 4 == 0\n>>>>>>> REPLACE\n"
+    done = leap(cut, edit, escalate="model")
+    assert done.ending.outcome == "changed"
+    assert [step["rung"] for step in done.events("ESCALATION")] == ["squash"]
+    assert "SEARCH" in done.model.asked[1].system
+    page = done.model.asked[1].messages[0].text
+    assert page.count(LEAP) == 1, "what it was shown comes once"
+    assert page.rstrip().endswith(REMINDERS["edits"])
+    assert REMINDERS["whole"] not in page
 
 
 TEST = "from leap import leap\n\n\ndef test_leap():\n    assert leap(2000)\n    if leap(1900): raise ValueError(1900)\n"
