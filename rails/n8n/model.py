@@ -140,7 +140,7 @@ class Names:
         if self._left <= 0 or len(name) > 4 * _SHOWN_CHARS:
             return None
         self._left -= 1
-        close = most_alike(plain_name(name), islice(self._plain, _NEAREST_NAMES), 0.7)
+        close = most_alike(plain_name(name), islice(self._plain, _NEAREST_NAMES), 0.66)
         return None if close is None else self._plain[close]
 
     def hint(self, name: str, what: str) -> str:
