@@ -173,18 +173,6 @@ def test_a_signal_in_the_middle_takes_the_change_back(tmp_path, states):
     assert tree(tmp_path) == states[0]
 
 
-def test_bytes_that_somebody_saved_after_a_crash_are_kept(tmp_path, states):
-    signed = start(tmp_path)
-    order = states[2].index("exchange") + 1
-    assert in_child(lambda: apply(signed, tmp_path, disk=DyingDisk(order, "after"))) == signal.SIGKILL
-    save(tmp_path, "src/a.txt", "written by hand")
-    said = recover(tmp_path)
-    assert (tmp_path / "src/a.txt").read_text() == "written by hand"
-    assert any("src/a.txt was changed by someone else" in sentence for sentence in said)
-    kept = list((tmp_path / ".rails/recovered").iterdir())
-    assert [path.read_bytes() for path in kept] == [OLD]
-
-
 def test_a_displaced_human_edit_is_put_back_by_recovery(tmp_path, states):
     """A human saves after our last look; we swap; we are killed before we notice."""
     signed = start(tmp_path)

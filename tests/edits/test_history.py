@@ -130,6 +130,7 @@ def test_undo_and_redo_say_what_they_did_and_why_not(tmp_path):
         (lambda: history.undo("s1", 9), r"Session s1 has no step 9 of its own\. Nothing was changed"),
         (lambda: history.undo("s2"), r"There is nothing to undo in session s2\."),
         (lambda: history.redo("s2"), r"There is nothing to redo in session s2\."),
+        (lambda: History(save(tmp_path, "o/x", "").parent).undo(), r"There is nothing to undo in this project\."),
     ):
         with pytest.raises(WorkspaceError, match=why):
             call()

@@ -141,16 +141,3 @@ def test_where_somebody_made_or_removed_or_changed_the_same_there_is_no_way_back
     there = tree(tmp_path)
     assert said_by(lambda: History(tmp_path).undo()) == SAID.format("undone", why.format("a.txt"), why.format("b.txt"))
     assert tree(tmp_path) == there
-
-
-def test_there_is_nothing_to_undo_or_to_do_again_and_where_is_said(tmp_path):
-    history = History(tmp_path)
-    for call, verb in ((history.undo, "undo"), (history.redo, "redo")):
-        for session, where in (
-            (None, "this project"),
-            ("s" * 100, f"session {'s' * 100}"),
-            ("s" * 101, f"session {'s' * 100}… (+1 characters)"),
-        ):
-            assert (
-                said_by(lambda call=call, session=session: call(session)) == f"There is nothing to {verb} in {where}."
-            )
