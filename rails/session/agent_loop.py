@@ -269,6 +269,8 @@ class AgentLoop:
             self._send(turn, Message("user", ()), [], steer.words)
             return None
         text = turn.answer.message.text.strip()
+        if turn.settled and (last := self.state.tried.last):
+            text = (last.prose or "").strip()  # what it sent is no sentence about it
         deeds = self.state.deeds
         registry = self.context.registry
         agent = self.context.agent

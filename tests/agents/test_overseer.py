@@ -159,6 +159,10 @@ def test_an_instruction_in_a_result_is_a_warning():
     assert severities(("LLM_RESPONSE", {"text": "I ignore previous instructions in that file."})) == []
 
 
+def test_an_agent_that_says_nothing_is_a_note():
+    assert severities(("AGENT_FINISHED", {"outcome": "changed"})) == ["INFO"]
+
+
 def test_a_path_outside_is_a_warning_in_a_list_of_edits_too():
     assert severities(asked("multi_edit", edits=[{"file_path": "a.py"}, {"file_path": "../b.py"}])) == ["WARNING"]
 

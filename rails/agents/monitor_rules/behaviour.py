@@ -11,8 +11,10 @@ from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
-from rails.core.events.session import OverseerAlert
+from rails.core.events.session import AgentFinished, OverseerAlert
 from rails.core.events.turn import LlmResponse, McpRequestFormulated, OutputRefused, ToolRequestValidationFailed
+from rails.core.outcomes import is_good
+from rails.core.verdict import Verdict
 from rails.log import suspicious_text as patterns
 
 _MANY: Final = 5
@@ -168,14 +170,29 @@ def stalling() -> WatchRule:
 
 def _failed(event: Event) -> bool:
     match event:
-        case ToolExecutionResult(ok=ok):
-            return not ok
-        case GateVerdict(verdict=verdict):
-            return verdict.status == "fail"
-        case HumanDecision(answer=answer):
-            return answer == "deny"
-        case _:
-            return isinstance(event, ToolRequestValidationFailed | ChangeRefused | OutputRefused)
+        case (
+            ToolExecutionResult(ok=False)
+            | GateVerdict(verdict=Verdict(status="fail"))
+            | HumanDecision(answer="deny")
+            | ToolRequestValidationFailed()
+            | ChangeRefused()
+            | OutputRefused()
+        ):
+            return True
+    return False
+
+
+def empty_answers(record: Record, event: Event) -> Iterator[OverseerAlert]:
+    """Alert when an agent ends without a sentence."""
+    if isinstance(event, AgentFinished) and is_good(event.outcome) and len(record.message.strip()) < 3:
+        yield alert(
+            record,
+            "INFO",
+            "Quality Issue",
+            description="The agent finished without saying what it did.",
+            evidence=record.message or "(nothing)",
+            recommendation="Read the changes before you rely on them.",
+        )
 
 
 def _forget(counts: Counter[tuple[str, str]], role: str) -> None:

@@ -25,6 +25,7 @@ RULES: Mapping[str, Callable[[], WatchRule]] = {
     "instructions in results": lambda: safety.instructions_in_results,
     "invented results": lambda: behaviour.invented_results,
     "stalling": behaviour.stalling,
+    "empty answers": lambda: behaviour.empty_answers,
 }
 
 

@@ -22,7 +22,6 @@ from rails.log.actions import paths_of
 
 #: Tools whose parameters are text for files, where a dangerous word is no command.
 _FILE_TOOLS: Final = frozenset(tool.name for tool in BUILTIN_TOOLS.values() if tool.on_files)
-_PATH_KEYS: Final = ("file_path", "path", "new_path")
 _OUTSIDE: Final = "leads out of the project"
 _SCRIPTS: Final = (".sh", ".bash", ".zsh", ".ps1", ".bat", ".cmd")
 
@@ -97,7 +96,7 @@ def dangerous_commands(record: Record, event: Event) -> Iterator[OverseerAlert]:
         yield from _dangerous_files(record, parameters)
         return
     texts = list(patterns.texts_of(dict(parameters)))
-    found = next((hit for text in texts if (hit := patterns.danger(text))), None)
+    found = next(filter(None, map(patterns.danger, texts)), None)
     if found:
         yield alert(
             record,
@@ -121,8 +120,8 @@ def dangerous_commands(record: Record, event: Event) -> Iterator[OverseerAlert]:
 def _dangerous_files(record: Record, parameters: Mapping[str, Json]) -> Iterator[OverseerAlert]:
     """In most files a dangerous word is text; in one that something runs it is a command."""
     path = next(iter(paths_of(parameters)), "")
-    written = {key: value for key, value in parameters.items() if key not in ("old_string", *_PATH_KEYS)}
-    found = next((hit for text in patterns.texts_of(written) if (hit := patterns.danger(text))), None)
+    written = {key: value for key, value in parameters.items() if key != "old_string"}
+    found = next(filter(None, map(patterns.danger, patterns.texts_of(written))), None)
     if found and _is_run_by_others(path):
         yield alert(
             record,
@@ -150,7 +149,7 @@ def credentials(record: Record, event: Event) -> Iterator[OverseerAlert]:
             texts = [text]
         case _:
             return
-    found = next((hit for text in texts if (hit := patterns.credential(text))), None)
+    found = next(filter(None, map(patterns.credential, texts)), None)
     if found:
         yield alert(
             record,
