@@ -29,7 +29,7 @@ from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.quoted import SHOWN, TAG_FENCES
 from rails.parsing.unread_calls import find_unread_calls
-from rails.parsing.values import Ignored, ToolSchemas, own_names
+from rails.parsing.values import ToolSchemas, own_names
 
 #: Longer answers, and more pieces of one, are not looked through.
 _CHARS: Final = 2_000_000
@@ -90,7 +90,6 @@ def second_look(
     text: str,
     tools: ToolSchemas,
     proposed_to: ToolSchemas,
-    ignored: Sequence[Ignored],
     read: Sequence[RawRequest],
     *,
     exists: Exists = nothing_exists,
@@ -102,7 +101,7 @@ def second_look(
     """
     known = [*(_beside(text, proposed_to, read, exists) if read else find_proposals(text, proposed_to, exists))]
     yield from known
-    for call in find_unread_calls(text, tools, ignored, read, proposed_to):
+    for call in find_unread_calls(text, tools, read, proposed_to):
         if not any(one.start < call.end and call.start < one.end for one in known):
             yield call
 
