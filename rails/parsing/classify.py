@@ -82,11 +82,6 @@ class JsonBlock(NamedTuple):
         """Return what is wrong, with the place in the answer."""
         return explain_json_fault(self.body, fault, self.first, OF_ANSWER)
 
-    def at(self, key: str) -> int:
-        """Return the place of a key that occurs once; else the block's."""
-        found = self.body.find(f'"{key}"')
-        return self.offset + found if found >= 0 and self.body.count(f'"{key}"') == 1 else self.start
-
 
 def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     """Judge an XML call."""
@@ -245,10 +240,6 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) 
         return Refusal("frame", f"{where}{read.message}.", "Send the call in the documented form.", at, block.end)
     notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
-    if done.broken is not None:
-        message = f"{where}'{done.broken_at}' holds text that should be JSON and is not: {done.broken.message}."
-        hint = f"Send '{done.broken_at}' as JSON, not as a text."
-        return Refusal("syntax", message, hint, block.at(done.broken_at), block.end, done.broken_at)
     parameters = cast("dict[str, Json]", done.value)
     place, dialect = (block.start, block.end), frame.dialect or read.dialect
     repairs = (*notes, *done.repairs)
