@@ -43,7 +43,6 @@ _TOOL_KEY: Final = lazy(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\
 _PROVIDER_CALL: Final = lazy(
     r"""["'“”]name["'“”]\s*:\s*["'“”]([\w.-]{1,100})["'“”]\s*+,?\s*+["'“”](?:arguments|parameters|input)["'“”]\s*:"""
 )
-_S4_MARK: Final = lazy(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
@@ -321,13 +320,9 @@ def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head
 
 def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
     """Return whether broken JSON has a root key ``tool``, or the S4 mark."""
-    if "tool" in head.keys or head.kind == "tool_request" or _S4_MARK.search(body):
+    if not {"tool", "tool_name"}.isdisjoint(head.keys) or "tool&quot;" in body or _TOOL_KEY.search(body):
         return True
-    if (torn := _PROVIDER_CALL.search(body)) and body[: torn.start()].strip() == "{":
-        return True
-    if names_tool(body, tools) or names_arguments(body, tools) or "tool&quot;" in body or "tool_name&quot;" in body:
-        return True
-    return (head.odd or not head.keys) and _TOOL_KEY.search(body) is not None
+    return names_tool(body, tools) or names_arguments(body, tools)
 
 
 def names_arguments(text: str, tools: ToolSchemas) -> bool:

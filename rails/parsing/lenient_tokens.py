@@ -76,8 +76,6 @@ _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 Escapes = frozenset[str] | None
 #: Why a string is doubtful: raw control characters, unescaped quotation marks, or marks that are not JSON's.
 Doubt = Literal["", "raw", "torn", "long", "tripled"]
-#: What a language must do for a string, whatever its escapes are: judge it, or vouch for marks that may not be its own.
-Needs = Literal["", "judge", "vouch"]
 ALL_ESCAPES: Final = frozenset("lcdqst")
 #: Stands for a line end or a tab that was written as an escape, until it is known whether it stands inside a string.
 WRITTEN: Final = {"n": "\uf8f0", "r": "\uf8f1", "t": "\uf8f2"}
@@ -96,7 +94,8 @@ class DoubtfulText(str):
     mark: str
     doubt: Doubt
     offset: int
-    needs: Needs = ""
+    #: Whether a language must vouch for marks that may not be the string's own.
+    needs_voucher: bool = False
 
     @classmethod
     def of(cls, value: str, raw: str, mark: str, doubt: Doubt, offset: int) -> DoubtfulText:

@@ -186,10 +186,9 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
 
 
 def _is_tag_fence(span: BlockSpan) -> bool:
-    if span.label not in TAG_FENCES or _SEARCH.search(span.raw):
-        return False
-    first, *_, last = f"{span.raw}\n".removesuffix("\n\n").lower().split("\n")
-    return first.strip() == f"<{span.label}>" and (not span.closed or last.strip() in ("", f"</{span.label}>"))
+    first, last = span.raw.lower().partition("\n")[0], span.raw.lower().rstrip().rpartition("\n")[2]
+    tags = not span.closed or last.strip() == f"</{span.label}>"
+    return span.label in TAG_FENCES and first.strip() == f"<{span.label}>" and tags and not _SEARCH.search(span.raw)
 
 
 def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> bool:

@@ -19,8 +19,8 @@ from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
 from rails.json_schema.allowed import allowed_types
 from rails.parsing.call_formats.json_calls import Call, read_value
-from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Needs, Stop, decode_string
-from rails.parsing.readings import JOINED, Undecided, language_of_call, plain, settled
+from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Stop, decode_string
+from rails.parsing.readings import JOINED, Undecided, plain, settled
 from rails.parsing.repairs import repair
 from rails.parsing.text_values import coerced
 from rails.parsing.values import ToolSchemas
@@ -106,11 +106,6 @@ _READINGS: Final = 32
 
 _NAMED: Final = lazy(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
 _SPACE: Final = lazy(r"\s*")
-#: A quotation between apostrophes, with the closing one if its line has it.
-_APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])[bBfFrRuU]{0,2}'(?=[^\s']|\Z)[^']*('?)")
-#: A back-tick of inline code; three of them are a fence.
-_TICK: Final = lazy(r"(?<!`)`(?!`)")
-_WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
 _KEY: Final = lazy(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
 #: A text that holds JSON.
 _HOLDS_JSON: Final = lazy(r"[\"']\s*[{\[]")
@@ -157,15 +152,12 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     if any(swallows(text[begin + 1 : end], text[begin], keys) for begin, end in ends):
         return _TORN
     sure = sure and not any(_joins(text[begin + 1 : end], text[begin]) for begin, end in ends)
-    language = _language(reading.value, tools)
 
-    def needs(raw: str, mark: str) -> Needs:
-        if not sure or partnerless(raw, mark):
-            return "vouch"
-        return "judge" if not language and _unsure(raw, mark) else ""
+    def needs_voucher(raw: str, mark: str) -> bool:
+        return not sure or partnerless(raw, mark)
 
     at = next((begin for begin, end in ends if marks(text[begin + 1 : end], text[begin])), -1)
-    chosen = _rewritten(text, ends, keys, needs)
+    chosen = _rewritten(text, ends, keys, needs_voucher)
     if at < 0 or isinstance(chosen, JsonFault):
         return _TORN
     try:
@@ -192,22 +184,8 @@ def _fits(value: Json, tools: ToolSchemas) -> bool:
     return quick_check.fits(tools[read.tool], coerced(dict(read.parameters), tools[read.tool]).value)
 
 
-def _language(value: Json, tools: ToolSchemas) -> str:
-    read = read_value(value, tools)
-    return language_of_call(read.parameters) if isinstance(read, Call) else ""
-
-
-def _unsure(raw: str, mark: str) -> bool:
-    if not _WRITTEN_LINE.search(raw):
-        return False
-    lines = _WRITTEN_LINE.split(raw)[:-1]
-    return "\n" in raw or any(
-        len(marks(line, mark)) % 2 or "" in _APOSTROPHES.findall(line) or len(_TICK.findall(line)) % 2 for line in lines
-    )
-
-
 def _rewritten(
-    text: str, ends: _Ends, keys: frozenset[str], needs: Callable[[str, str], Needs] | None = None
+    text: str, ends: _Ends, keys: frozenset[str], needs_voucher: Callable[[str, str], bool] | None = None
 ) -> ParsedJson | JsonFault:
     parts, pos, doubtful = [], 0, dict[str, DoubtfulText]()
     for begin, end in ends:
@@ -217,10 +195,10 @@ def _rewritten(
             decoded = decode_string(raw, mark, 0, ALL_ESCAPES, doubt)[0]
         except Stop as stop:
             return stop.fault
-        if needs and ("\\" in raw or doubt == "torn"):
+        if needs_voucher and ("\\" in raw or doubt == "torn"):
             name = f"{_PLACE}{len(doubtful)}"
             doubtful[name] = one = DoubtfulText.of(decoded, raw, mark, doubt, begin)
-            one.needs = needs(raw, mark) if doubt == "torn" else ""
+            one.needs_voucher = doubt == "torn" and needs_voucher(raw, mark)
             decoded = name
         parts += [text[pos:begin], json.dumps(plain(decoded), ensure_ascii=False)]
         pos = end + 1
