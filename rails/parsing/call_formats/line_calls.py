@@ -60,6 +60,8 @@ _OPENERS: Final = (
     ("react", lazy(r"[ \t]*Action Input:[ \t]*")),
 )
 _ACTION: Final = lazy(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]*\r?\n\Z")
+#: Each dialect's keys of the name and of the arguments.
+_KEYS: Final = {"name": ("name", "arguments"), "cohere": ("tool_name", "parameters"), "gemini": ("name", "args")}
 #: Dialects that are read inside tags or behind markers, and the one they hold.
 _HOLDS: Final = {"hermes": "name", "mistral": "name"}
 
@@ -119,20 +121,16 @@ def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas,
 
 
 def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) -> tuple[Json, str]:
-    if not isinstance(value, dict):
+    """Return a call under any names of its keys in S1 form. ``certain``: its tool need not be known."""
+    if not isinstance(value, dict) or "tool" in value:
         return value, ""
-    for dialect, name_key, arguments_key in (("name", "name", "arguments"), ("cohere", "tool_name", "parameters")):
-        if dialect in dialects and name_key in value and arguments_key in value and "tool" not in value:
-            named = value[name_key]
-            if certain or (isinstance(named, str) and named in tools and set(value) <= {name_key, arguments_key, "id"}):
-                return {"tool": named, "arguments": value[arguments_key]}, dialect
-    loose = _loose(value, tools) if "json" in dialects else None
-    if loose is not None:
-        return loose, "json"
     inner = value.get("function_call")
-    if "gemini" in dialects and isinstance(inner, dict) and inner.get("name") in tools:
-        return {"tool": inner["name"], "arguments": inner.get("args", {})}, "gemini"
-    return value, ""
+    body = inner if isinstance(inner, dict) and "gemini" in dialects else value
+    for dialect, (name, arguments) in _KEYS.items():
+        if dialect in dialects and name in body and arguments in body and (certain or body[name] in tools):
+            return {"tool": body[name], "arguments": body[arguments]}, dialect
+    loose = _loose(body, tools) if "json" in dialects else None
+    return (value, "") if loose is None else (loose, "json")
 
 
 def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:

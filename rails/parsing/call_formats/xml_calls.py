@@ -127,37 +127,20 @@ def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
 
 
 def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
-    """Take the value at ``begin``; return where to go on.
-
-    If values of its name are in it, the tool's only closing tag ends both.
-    """
+    """Take the value at ``begin``; return where to go on."""
     json_end = _json_end(call.names.get(name), text, begin)
-    pos, inner, doubtful = max(begin, json_end), 0, list[tuple[XmlValue, int]]()
+    pos = max(begin, json_end)
     while (found := text.find(f"</{name}>", pos)) >= 0:
-        inner += text.count(f"<{name}>", pos, found) if json_end < 0 else 0
         pos = _behind_space(text, found + len(name) + 3)
-        if pos == len(text):
-            break
-        value = XmlValue(name, begin - start, found - start)
         element = ELEMENT.match(text, pos)
         following = element or _EMPTY.match(text, pos)
         known = following is not None and (call.takes(following[1]) or following[1] == "explanation")
-        if text.startswith(call.closer, pos):
-            if not inner:
-                call.values.append(value)
-                return pos
-            inner -= 1
-            doubtful.append((value, pos + len(call.closer) - start))
-        elif (element and json_end >= 0) or (known and following and following[1] != name):
-            call.values.append(value)
+        goes_on = (element and json_end >= 0) or (known and following and following[1] != name)
+        if text.startswith(call.closer, pos) or goes_on:
+            call.values.append(XmlValue(name, begin - start, found - start))
             return pos
-        else:
-            inner = max(inner - 1, 0)
-            call.stranger = call.stranger or (element[1] if element and not known else "")
-            call.beside = pos - start if call.beside < 0 and not element else call.beside
-    if len(doubtful) == 1:
-        value, call.end = doubtful[0]
-        call.values.append(value)
+        call.stranger = call.stranger or (element[1] if element and not known else "")
+        call.beside = pos - start if call.beside < 0 and not element and pos < len(text) else call.beside
     return len(text)
 
 
