@@ -141,8 +141,6 @@ class Tokens:
         """
         text = self.text
         start = self.pos
-        if text[start : start + 1] in _PLAIN_NEXT:
-            return False
         while True:
             self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
             char = text[self.pos : self.pos + 1]

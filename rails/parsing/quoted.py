@@ -230,8 +230,6 @@ _DIFF: Final = lazy(r"@@(?:[ \t\r\n]|\Z)|diff --git |\*\*\* (?:Update|Add|Delete
 _DIFF_LINE: Final = lazy(
     r"[ +\-\\]|@@|\*\*\* |\r?\n|diff |index |new file|deleted file|rename |similarity |old mode|new mode|Binary "
 )
-#: The beginning of a line on which a patch could begin.
-_PATCH_FIRST: Final = frozenset("*<-@d")
 PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@(?:[ \t\r\n]|\Z)|diff --git "
 
 
@@ -356,8 +354,6 @@ def kind_of(name: str) -> ContainerKind:
 
 def find_patch(line: str) -> Container | None:
     """Return the patch that begins here."""
-    if line[:1] not in _PATCH_FIRST and "<<<<<" not in line:
-        return None
     for opening, closing in _PATCHES:
         found = opening.match(line)
         if found:
@@ -380,8 +376,6 @@ def find_indented(line: str, before: str) -> Container | None:
     lines = before.splitlines()
     for number in reversed(range(len(lines))):
         if _LIST_ITEM.match(lines[number]):
-            return None
-        if lines[number][:1] == "<":  # a block of HTML, which an empty line ends
             return None
         if lines[number][:1].strip() and (not number or not lines[number - 1].strip()):
             return Container("quote", INDENTED, 0, len(line), lines=_INDENTED_LINE)

@@ -111,7 +111,7 @@ def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas,
     within = {_HOLDS[dialect]} if dialect in _HOLDS else dialects
     if isinstance(value, dict) and "json" in within and "tool" not in value:
         listed = [item for key, item in value.items() if _plain(key) in _WRAPPERS and isinstance(item, list)]
-        value = listed[0] if len(listed) == 1 and _loose_list(listed[0], tools) else value
+        value = listed[0] if len(listed) == 1 else value
     if isinstance(value, list):
         pairs = [_one(item, within, tools, certain=bool(dialect)) for item in value]
         named = next((name for _, name in pairs if name), "")
@@ -144,16 +144,10 @@ def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:
     return {"tool": tool, "arguments": value[inside[0]]}
 
 
-def _loose_list(items: list[Json], tools: ToolSchemas) -> bool:
-    return bool(items) and all(isinstance(one, dict) and _loose(one, tools) is not None for one in items)
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _known_tool(name: str, tools: ToolSchemas) -> str:
-    if name in tools:
-        return name
     wanted = _plain(name.rpartition(".")[2])
     return next((tool for tool in tools if _plain(tool) == wanted), "") if wanted else ""
