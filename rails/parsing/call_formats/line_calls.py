@@ -1,6 +1,5 @@
-"""Further wire formats, off unless named; all but hermes, mistral and react in a json fence, for tools that exist.
+"""Further wire formats, off unless named; all but mistral and react in a json fence, for tools that exist.
 
-hermes    <tool_call>{"name": …, "arguments": {…}}</tool_call>, one or several values in it
 mistral   [TOOL_CALLS] [{"name": …, "arguments": {…}}, …] or [TOOL_CALLS]name[ARGS]{…} at a line's start
 react     Action: tool, and on the next line Action Input: {…}
 name      {"name": …, "arguments": {…}}
@@ -52,30 +51,22 @@ _WRAPPERS: Final = frozenset(
     | {"requests", "steps", "tool", "toolcall", "toolcalls", "toolrequest", "toolrequests", "tools", "tooluse"}
 )
 #: The dialects that are read here.
-NAMES: Final = frozenset({"hermes", "mistral", "react", "name", "cohere", "gemini"})
+NAMES: Final = frozenset({"mistral", "react", "name", "cohere", "gemini"})
 
 _OPENERS: Final = (
-    ("hermes", lazy(r"[ \t]*<(tool_call|function_call)>[ \t]*")),
     ("mistral", lazy(rf"[ \t]*\[TOOL_CALLS\][ \t]*(?:{NAME}(?:\[CALL_ID\][\w-]{{1,80}})?\[ARGS\][ \t]*)?")),
     ("react", lazy(r"[ \t]*Action Input:[ \t]*")),
 )
 _ACTION: Final = lazy(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]*\r?\n\Z")
 #: Each dialect's keys of the name and of the arguments.
 _KEYS: Final = {"name": ("name", "arguments"), "cohere": ("tool_name", "parameters"), "gemini": ("name", "args")}
-#: Dialects that are read inside tags or behind markers, and the one they hold.
-_HOLDS: Final = {"hermes": "name", "mistral": "name"}
-
-
-#: Tags that are read where hermes is, and that are no containers then.
-HERMES_TAGS: Final = frozenset({"tool_call", "function_call"})
 
 
 class Marker(Struct, frozen=True):
-    """The beginning of a marked value: its dialect, closing tag ("": none), and tool."""
+    """The beginning of a marked value: its dialect and tool."""
 
     dialect: str
     used: int
-    closing: str = ""
     tool: str = ""
 
 
@@ -94,8 +85,6 @@ def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
         found = opener.match(line) if name in dialects else None
         if found is None:
             continue
-        if name == "hermes":
-            return Marker(name, found.end(), f"</{found[1]}>")
         if name == "mistral":
             return Marker(name, found.end(), tool=found[1] or "")
         action = _ACTION.search(before)
@@ -108,7 +97,7 @@ def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas,
     """Return an opt-in value in S1 form and its format; else the value and ""."""
     if dialect == "react" or (dialect == "mistral" and tool):
         return {"tool": tool, "arguments": value}, dialect
-    within = {_HOLDS[dialect]} if dialect in _HOLDS else dialects
+    within = {"name"} if dialect == "mistral" else dialects
     if isinstance(value, dict) and "json" in within and "tool" not in value:
         listed = [item for key, item in value.items() if _plain(key) in _WRAPPERS and isinstance(item, list)]
         value = listed[0] if len(listed) == 1 else value
