@@ -164,6 +164,12 @@ def _is_layout(text: str, start: int, place: int) -> bool:
         return True
     line = text[text.rfind("\n", 0, start) + 1 : start]
     indent = len(line) - len(line.lstrip())
+    long = text.startswith(('"""', "'''"), start)  # chosen for a text of several lines
+    if long and not line.strip() and place == start + 3:
+        return True
+    written = text[max(text.rfind("\n", 0, place) + 1, start + 3 * long) : place]
+    if after[:1] in ('"', "'", "`") and written.count(after[0]) % 2:
+        return False  # what follows closes a string that is quoted within
     blanks = len(after) - len(after.lstrip())
     if not after.strip() or indent:
         return blanks >= indent or not after.strip()

@@ -320,9 +320,14 @@ def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head
 
 def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
     """Return whether broken JSON has a root key ``tool``, or the S4 mark."""
-    if not {"tool", "tool_name"}.isdisjoint(head.keys) or "tool&quot;" in body or _TOOL_KEY.search(body):
+    if not {"tool", "tool_name"}.isdisjoint(head.keys) or "tool&quot;" in body or "tool_name&quot;" in body:
         return True
-    return names_tool(body, tools) or names_arguments(body, tools)
+    if (torn := _PROVIDER_CALL.search(body)) and body[: torn.start()].strip() == "{":
+        return True
+    if head.kind == "tool_request":
+        return True
+    is_named = names_tool(body, tools) or names_arguments(body, tools)
+    return is_named or (not head.keys and _TOOL_KEY.search(body) is not None)
 
 
 def names_arguments(text: str, tools: ToolSchemas) -> bool:

@@ -11,7 +11,7 @@ from rails.core.tool_request import PATH_KEYS
 
 _TOKEN: Final = lazy(
     r"(?P<open>[{\[])|(?P<shut>[}\]])"
-    r"|[\"'“]?(?P<key>[A-Za-z_][\w-]*+)[\"'”]?\s*+(?::|=>)\s*+(?:[\"“'](?P<value>[^\"”'\\\n]{0,300}+)[\"”'])?"
+    r"|[\"'“]?(?P<key>[A-Za-z_][\w-]*+)[\"'”]?\s*+(?::|=>|\Z)\s*+(?:[\"“'](?P<value>[^\"”'\\\n]{0,300}+)[\"”'])?"
     r"|\"[^\"\\]*+(?:\\.?[^\"\\]*+)*+(?:\"|\Z)",
     re.S,
 )
@@ -21,11 +21,12 @@ _TOKENS: Final = 2_000
 
 
 class Head(NamedTuple):
-    """The root's keys, its tool and only path ("": unknown)."""
+    """The root's keys, its tool, only path and type ("": unknown)."""
 
     keys: frozenset[str] = frozenset()
     tool: str = ""
     path: str = ""
+    kind: str = ""
 
 
 def head_of(text: str) -> Head:
@@ -48,4 +49,4 @@ def head_of(text: str) -> Head:
             paths += [found["value"]] * (key in PATH_KEYS)
             said.setdefault(key, found["value"])
     named = said.get("tool_name" if said.get("type") == "tool_request" else "tool", "")
-    return Head(frozenset(keys), named, paths[0] if len(set(paths)) == 1 else "")
+    return Head(frozenset(keys), named, paths[0] if len(set(paths)) == 1 else "", said.get("type", ""))

@@ -187,7 +187,7 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
 
 def _is_tag_fence(span: BlockSpan) -> bool:
     first, last = span.raw.lower().partition("\n")[0], span.raw.lower().rstrip().rpartition("\n")[2]
-    tags = not span.closed or last.strip() == f"</{span.label}>"
+    tags = not span.closed or last.strip() == f"</{span.label}>" or span.raw.endswith("\n\n")
     return span.label in TAG_FENCES and first.strip() == f"<{span.label}>" and tags and not _SEARCH.search(span.raw)
 
 

@@ -106,6 +106,11 @@ _READINGS: Final = 32
 
 _NAMED: Final = lazy(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
 _SPACE: Final = lazy(r"\s*")
+#: A quotation between apostrophes, with the closing one if its line has it.
+_APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])[bBfFrRuU]{0,2}'(?=[^\s']|\Z)[^']*('?)")
+#: A back-tick of inline code; three of them are a fence.
+_TICK: Final = lazy(r"(?<!`)`(?!`)")
+_WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
 _KEY: Final = lazy(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
 #: A text that holds JSON.
 _HOLDS_JSON: Final = lazy(r"[\"']\s*[{\[]")
@@ -154,7 +159,7 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     sure = sure and not any(_joins(text[begin + 1 : end], text[begin]) for begin, end in ends)
 
     def needs_voucher(raw: str, mark: str) -> bool:
-        return not sure or partnerless(raw, mark)
+        return not sure or partnerless(raw, mark) or _unsure(raw, mark)
 
     at = next((begin for begin, end in ends if marks(text[begin + 1 : end], text[begin])), -1)
     chosen = _rewritten(text, ends, keys, needs_voucher)
@@ -182,6 +187,15 @@ def _fits(value: Json, tools: ToolSchemas) -> bool:
     if not isinstance(read, Call) or read.tool not in tools:
         return False
     return quick_check.fits(tools[read.tool], coerced(dict(read.parameters), tools[read.tool]).value)
+
+
+def _unsure(raw: str, mark: str) -> bool:
+    if not _WRITTEN_LINE.search(raw):
+        return False
+    lines = _WRITTEN_LINE.split(raw)[:-1]
+    return "\n" in raw or any(
+        len(marks(line, mark)) % 2 or "" in _APOSTROPHES.findall(line) or len(_TICK.findall(line)) % 2 for line in lines
+    )
 
 
 def _rewritten(
