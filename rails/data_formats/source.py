@@ -153,18 +153,15 @@ def within_strings(text: str, language: str, places: Sequence[int], *, layout: b
     return any(
         (at := bisect_right(starts, place))
         and place < spans[at - 1][1]
-        and not (layout and _is_layout(text, starts[at - 1], place, places))
+        and not (layout and _is_layout(text, starts[at - 1], place))
         for place in places
     )
 
 
-def _is_layout(text: str, start: int, place: int, places: Sequence[int]) -> bool:
+def _is_layout(text: str, start: int, place: int) -> bool:
     after = text[place + 1 : place + 200].partition("\n")[0]
     if text.startswith("/*", start) and after.lstrip().startswith("*"):
         return True
-    if text[place] == "\t":  # the indentation of a line whose beginning is judged itself
-        line_end = text.rfind("\n", 0, place)
-        return line_end in places and not text[line_end:place].strip("* \t\n")
     line = text[text.rfind("\n", 0, start) + 1 : start]
     indent = len(line) - len(line.lstrip())
     long = text.startswith(('"""', "'''"), start)  # chosen for a text of several lines
@@ -173,19 +170,11 @@ def _is_layout(text: str, start: int, place: int, places: Sequence[int]) -> bool
     written = text[max(text.rfind("\n", 0, place) + 1, start + 3 * long) : place]
     if after[:1] in ('"', "'", "`") and written.count(after[0]) % 2:
         return False  # what follows closes a string that is quoted within
-    if long and not indent:
-        return _NO_ESCAPE_BEHIND.match(after) is not None or text[place - 1] not in _ESCAPE_BEHIND
     blanks = len(after) - len(after.lstrip())
     if not after.strip() or indent:
         return blanks >= indent or not after.strip()
     begins = after[0].isalnum() or after[0] in "*-#<>=.:@[({\"'`" or blanks > 1 or after[1:2] in ("*", "-")
     return begins and text[place - 1] not in "/([{'\"`"
-
-
-#: Where a line end between them is written as an escape, in a short string or a pattern: what stands before it, and
-#: what does not stand behind it.
-_ESCAPE_BEHIND: Final = frozenset("'\"`([{|^\\")
-_NO_ESCAPE_BEHIND: Final = lazy(r"\Z|[\w\s<>@#$.-]")
 
 
 def _python_strings(text: str) -> list[tuple[int, int]]:
@@ -222,16 +211,6 @@ def _tree_strings(language: str) -> Callable[[str], list[tuple[int, int]]]:
         return sorted(found)
 
     return find
-
-
-def _yaml_strings(text: str) -> list[tuple[int, int]]:
-    import yaml
-
-    return [
-        (one.start_mark.index, one.end_mark.index)
-        for one in yaml.scan(text, Loader=yaml.SafeLoader)
-        if isinstance(one, yaml.ScalarToken)
-    ]
 
 
 def _depth(text: str) -> int:
@@ -355,14 +334,9 @@ _LINES: Final = {
 _MARKED: Final = lazy(r"[\"'\\`]")
 #: Nodes whose line ends are part of a text.
 _STRING_NODE: Final = lazy(r"string|template|comment|regex|jsx_text")
-_TOML_STRING: Final = lazy(
-    r"\"{3}(?:[^\\]|\\.)*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'[^'\n]*+'?|#[^\n]*", re.S
-)
 _STRINGS: Final[dict[str, Callable[[str], list[tuple[int, int]]]]] = {
     "python": _python_strings,
     "json": lambda _: [],  # no text of JSON runs over a line end
-    "toml": lambda text: [found.span() for found in _TOML_STRING.finditer(text)],
-    "yaml": _yaml_strings,
     **{name: _tree_strings(name) for name in ("javascript", "typescript", "tsx")},
 }
 _SYMBOLS: Final[dict[str, Callable[[str], Iterator[tuple[str, int, int]]]]] = {

@@ -135,10 +135,6 @@ class _Members:
 
 #: Up to this length of text, counting brackets and looking for escapes tells most of what a look at the value would.
 _SHORT: Final = 4_000
-#: Kinds of values about which nothing more can be asked, and those that are easily asked.
-_SOUND: Final = frozenset({str, bool, type(None)})
-_EASY: Final = frozenset({*_SOUND, dict, list, int})
-_LARGEST: Final = 10**limits.NUMBER_CHARS
 _SURROGATE_ESCAPE: Final = lazy(r"\\u[dD][89a-fA-F]")
 _STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
 
@@ -147,12 +143,11 @@ def parse_strict(text: str) -> ParsedJson | JsonFault:
     """Read exactly one JSON value."""
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
-    value = _quickly(text)
-    return read_json(text) if value is None else ParsedJson(value)
+    return read_json(text)
 
 
 def read_json(text: str, rules: JsonRules = STRICT) -> ParsedJson | JsonFault:
-    """Read exactly one JSON value by ``rules``: any length, slower than :func:`parse_strict`."""
+    """Read exactly one JSON value by ``rules``: any length."""
     if not rules.surrogates and not _encodable(text):
         return JsonFault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
     members = _Members()
@@ -187,29 +182,6 @@ def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | No
             "surrogate", "there is a lone surrogate escape, which is not a character", found.start() if found else 0
         )
     return None
-
-
-def _quickly(text: str) -> Json:
-    """Read with a decoder that accepts too large numbers and nesting; None if in doubt, and for ``null``."""
-    import jiter  # only here, so that a gate that meets no call of a model does not wait for it
-
-    try:
-        value: Json = jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="keys")
-    except ValueError:
-        return None
-    return value if _is_sound(value) else None
-
-
-def _is_sound(value: Json) -> bool:
-    level = [value]
-    for _ in range(limits.JSON_DEPTH + 1):
-        kinds = set(map(type, level))
-        if kinds <= _SOUND:
-            return True
-        if not kinds <= _EASY or any(type(item) is int and abs(item) >= _LARGEST for item in level):
-            return False
-        level = list(_inside([item for item in level if type(item) is dict or type(item) is list]))
-    return False
 
 
 def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: int = 0, end: int = -1) -> bool:

@@ -125,7 +125,7 @@ def _wide(types: Sequence[Json]) -> frozenset[str]:
     return frozenset(str(name) for name in types) | ({"integer"} if "number" in types else frozenset())
 
 
-def canonical(value: Json) -> str:
+def comparable(value: Json) -> str:
     """Return a value as a text that equal values share, as JSON Schema counts: ``1`` and ``1.0`` are equal."""
     return json.dumps(_by_value(value), sort_keys=True)
 

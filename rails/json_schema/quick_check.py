@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from rails.core.tool_request import Json
-from rails.json_schema.allowed import allowed_types, canonical, subschemas, type_name
+from rails.json_schema.allowed import allowed_types, comparable, subschemas, type_name
 
 #: A schema, or a part of one; anything that is not a mapping allows everything.
 SchemaValue: TypeAlias = "Mapping[str, Json] | Json"
@@ -82,9 +82,9 @@ def _fits_type(schema: Mapping[str, Json], value: Json) -> bool:
 
 def _fits_choices(schema: Mapping[str, Json], value: Json) -> bool:
     choices = schema.get("enum")
-    if isinstance(choices, list) and canonical(value) not in map(canonical, choices):
+    if isinstance(choices, list) and comparable(value) not in map(comparable, choices):
         return False
-    return "const" not in schema or canonical(value) == canonical(schema["const"])
+    return "const" not in schema or comparable(value) == comparable(schema["const"])
 
 
 def _fits_object(schema: Mapping[str, Json], value: dict[str, Json], depth: int) -> bool:

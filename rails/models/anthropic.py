@@ -7,7 +7,6 @@ tool choice are not sent, as newer models refuse them; the session retries, boun
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -95,7 +94,7 @@ class AnthropicModel(ServerModel, frozen=True):
     PATH = "/v1/messages"
     ANSWER = "content"
     READING = _Reading
-    TOOL = '{%s, "input_schema": %s}'
+    SCHEMA = "input_schema"
 
     window: int = limits.ANTHROPIC_WINDOW
 
@@ -125,20 +124,18 @@ class AnthropicModel(ServerModel, frozen=True):
             head["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
         return head
 
-    def texts(self, messages: Sequence[Message]) -> list[str]:
+    def sent(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Return messages in the API's form, with cache marks where history is stable."""
-        sent = [*ServerModel.texts(self, messages)]
+        sent = ServerModel.sent(self, messages)
         # The last two of the user's: what the one before ended at is in the cache, however many blocks came since.
-        for at in [number for number, one in enumerate(messages) if one.role == "user"][-2:]:
-            sent[at] = self.text("", {}, messages[at], marked=True)
+        for one in [one for one in sent if one["role"] == "user"][-2:]:
+            one["content"][-1]["cache_control"] = {"type": "ephemeral"}
         return sent
 
-    def text(self, sender: str, _names: dict[str, str], message: Message, *, marked: bool = False) -> str:
+    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[dict[str, Any]]:
         """Return a message in the API's form: tool results first, never blank."""
         blocks = blocks_of(message, sender, _block) or [{"type": "text", "text": "(nothing)"}]
-        if marked:
-            blocks[-1]["cache_control"] = {"type": "ephemeral"}
-        return json.dumps({"role": message.role, "content": blocks})
+        return [{"role": message.role, "content": blocks}]
 
 
 def _block(part: MessagePart) -> dict[str, Any]:

@@ -6,7 +6,6 @@ placeholder.
 
 from __future__ import annotations
 
-import json
 import re
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
@@ -71,8 +70,7 @@ class GeminiModel(ServerModel, frozen=True):
     MESSAGES = "contents"
     ANSWER = "candidates"
     READING = _Reading
-    TOOL = '{%s, "parametersJsonSchema": %s}'
-    TOOLS = '[{"functionDeclarations": [%s]}]'
+    SCHEMA = "parametersJsonSchema"
 
     def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
         """Return the window from the model's description."""
@@ -96,14 +94,18 @@ class GeminiModel(ServerModel, frozen=True):
             head["systemInstruction"] = {"parts": [{"text": encodable(system)}]}
         return head
 
-    def text(self, sender: str, names: dict[str, str], message: Message) -> str:
+    def tools(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the functions as one tool."""
+        return [{"functionDeclarations": described}]
+
+    def items(self, sender: str, names: dict[str, str], message: Message) -> list[dict[str, Any]]:
         """Return a message in the API's form; results name their calls."""
         names.update((call.id, call.name) for call in message.calls)
         parts = blocks_of(message, sender, lambda part: _block(part, names)) or [{"text": "(nothing)"}]
         calls = [part for part in parts if "functionCall" in part]
         if calls and not re.search("gemini-[12]", self.name):
             calls[0].setdefault("thoughtSignature", _UNSIGNED)
-        return json.dumps({"role": "user" if message.role == "user" else "model", "parts": parts})
+        return [{"role": "user" if message.role == "user" else "model", "parts": parts}]
 
 
 def _block(part: MessagePart, names: Mapping[str, str]) -> dict[str, Any]:

@@ -136,17 +136,6 @@ class ModelServer(Struct, frozen=True):
             raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
 
 
-def request_text(head: dict[str, Json], key: str, messages: Iterable[str], tools: str) -> bytes:
-    """Return a request as JSON from already encoded messages (under ``key``) and ``tools``.
-
-    Messages in ``head`` come first; without tools no such field.
-    """
-    first = json.dumps(head.pop(key, []))[1:-1]
-    listed = ", ".join(filter(None, (first, *messages)))
-    more = f', "tools": {tools}' if tools else ""
-    return f'{json.dumps(head)[:-1]}, "{key}": [{listed}]{more}}}'.encode()
-
-
 def unreached(url: str, reason: object) -> ModelError:
     """Return the error for an unreachable server; a missing local one is not retryable."""
     said = f"The model server {url} could not be reached{_through(url)}: {fault(reason)}."

@@ -98,7 +98,6 @@ class OpenAIModel(ServerModel, frozen=True):
     PATH = "/chat/completions"
     ANSWER = "choices"
     READING = _Reading
-    TOOL = '{"type": "function", "function": {%s, "parameters": %s}}'
 
     def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
         """Return the window, from the model list or local servers' own documents."""
@@ -136,14 +135,18 @@ class OpenAIModel(ServerModel, frozen=True):
             head[self.MESSAGES] = [{"role": "system", "content": encodable(system)}]
         return {**head, "stream_options": {"include_usage": True}, **self.options()}
 
-    def text(self, sender: str, _names: dict[str, str], message: Message) -> str:
+    def tools(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the functions."""
+        return [{"type": "function", "function": one} for one in described]
+
+    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[dict[str, Any]]:
         """Return a message in the API's form, possibly several: each tool result is one, first."""
         body: dict[str, Any] = {"role": message.role, "content": encodable(message.text)}
         calls: list[dict[str, Any]] = []
-        results: list[str] = []
+        results: list[dict[str, Any]] = []
         for block in blocks_of(message, sender, _block):
             if block.get("role") == "tool":
-                results.append(json.dumps(block))
+                results.append(block)
             elif block.get("type") == "function":
                 calls.append(block)
             else:
@@ -154,9 +157,9 @@ class OpenAIModel(ServerModel, frozen=True):
             body |= {"content": body["content"] or None, "tool_calls": calls}
         elif not body["content"].strip():
             if results:
-                return ", ".join(results)
+                return results
             body["content"] = "(nothing)"
-        return ", ".join([*results, json.dumps(body)])
+        return [*results, body]
 
 
 def _block(part: MessagePart) -> dict[str, Any]:

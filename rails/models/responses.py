@@ -82,7 +82,6 @@ class ResponsesModel(ServerModel, frozen=True):
     MESSAGES = "input"
     ANSWER = "output"
     READING = _Reading
-    TOOL = '{"type": "function", %s, "parameters": %s}'
 
     def _head(self, system: str) -> dict[str, Json]:
         head: dict[str, Json] = {"model": self.name, "stream": True, "store": False, **self.options()}
@@ -93,10 +92,14 @@ class ResponsesModel(ServerModel, frozen=True):
             head["instructions"] = encodable(system)
         return head
 
-    def text(self, sender: str, _names: dict[str, str], message: Message) -> str:
+    def tools(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the functions."""
+        return [{"type": "function", **one} for one in described]
+
+    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[dict[str, Any]]:
         """Return a message in the API's form, possibly several items."""
         items = blocks_of(message, sender, lambda part: _item(part, message.role))
-        return ", ".join(map(json.dumps, items or [{"role": message.role, "content": "(nothing)"}]))
+        return items or [{"role": message.role, "content": "(nothing)"}]
 
 
 def _item(part: MessagePart, role: str) -> dict[str, Any]:

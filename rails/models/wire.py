@@ -8,7 +8,6 @@ import re
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct, field
@@ -18,7 +17,6 @@ from rails.core import limits
 from rails.core.conversation import (
     BAD_CALL,
     Delta,
-    EachOnce,
     Message,
     MessagePart,
     ModelAnswer,
@@ -28,7 +26,7 @@ from rails.core.conversation import (
 )
 from rails.core.errors import ModelError
 from rails.core.tool_request import Json
-from rails.models.http import ModelCallError, ModelServer, is_here, request_text
+from rails.models.http import ModelCallError, ModelServer, is_here
 from rails.models.model import Model
 from rails.models.reading import BESIDE, Reading
 from rails.models.structured_output import StrictRules, strict_tools
@@ -59,9 +57,8 @@ class ServerModel(Model, Struct, frozen=True):
     MESSAGES: ClassVar[str] = "messages"
     ANSWER: ClassVar[str]
     READING: ClassVar[type[Reading]]
-    #: A tool, of its name and description and of its schema; and the list of all.
-    TOOL: ClassVar[str]
-    TOOLS: ClassVar[str] = "[%s]"
+    #: Where a tool's schema is.
+    SCHEMA: ClassVar[str] = "parameters"
 
     name: str
     api_key: str
@@ -73,7 +70,6 @@ class ServerModel(Model, Struct, frozen=True):
     temperature: float | None = None
     seed: int | None = None
     refused: set[str] = field(default_factory=set)
-    sent: dict[str, EachOnce[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"  # without the key
@@ -121,7 +117,6 @@ class ServerModel(Model, Struct, frozen=True):
             if begun or not refused:
                 raise
             self.refused.add(refused)
-            self.sent.clear()
         yield from self.stream(system=system, messages=messages, tools=tools)
 
     def is_sent(self, what: str) -> bool:
@@ -162,43 +157,41 @@ class ServerModel(Model, Struct, frozen=True):
     def _head(self, system: str) -> dict[str, Json]:
         raise NotImplementedError
 
-    def text(self, sender: str, names: dict[str, str], message: Message) -> str:
-        """Return a message as JSON text, with opaque parts of ``sender`` only.
+    def items(self, sender: str, names: dict[str, str], message: Message) -> list[dict[str, Any]]:
+        """Return a message in the API's form, with opaque parts of ``sender`` only.
 
         ``names``: earlier calls by id.
         """
         raise NotImplementedError
 
-    def texts(self, messages: Sequence[Message]) -> list[str]:
-        """Return messages in the API's form; earlier ones byte for byte as before."""
+    def sent(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """Return messages in the API's form; earlier ones as before, so that the provider's cache knows them."""
         sender = self.sender if self.is_sent("thoughts") else ""
-        if sender not in self.sent:
-            self.sent[sender] = EachOnce(partial(self.text, sender, {}))
-        return self.sent[sender].of(messages)
+        names: dict[str, str] = {}
+        return [item for message in messages for item in self.items(sender, names, message)]
+
+    def tools(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return tools, each with its name, description and schema, in the API's form."""
+        return described
 
     def _request(self, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bytes:
         rules = self.RULES if self.is_sent("strict") else None
-        described = _described(self.TOOL, tuple(tools), rules)
-        return request_text(
-            self._head(system), self.MESSAGES, self.texts(messages), described and self.TOOLS % described
-        )
+        fitting = strict_tools(tools, rules) if rules else {}
+        described: list[dict[str, Any]] = []
+        for tool in tools:
+            facts = {"name": tool.name, "description": tool.description}
+            strict = {"strict": True} if tool.name in fitting else {}
+            schema = fitting.get(tool.name) or json.loads(tool.schema)
+            described.append({**facts, **strict, self.SCHEMA: schema})
+        body: dict[str, Any] = self._head(system)
+        body[self.MESSAGES] = [*body.pop(self.MESSAGES, []), *self.sent(messages)]
+        if described:
+            body["tools"] = self.tools(described)
+        return json.dumps(body).encode()
 
     def server(self) -> ModelServer:
         """Return the server."""
         return ModelServer(self.url, self.headers(), self.silence_s)
-
-
-@lru_cache(maxsize=8)
-def _described(form: str, tools: tuple[ToolSpec, ...], rules: StrictRules | None) -> str:
-    fitting = strict_tools(tools, rules) if rules else {}
-    described = []
-    for tool in tools:
-        facts: dict[str, Json] = {"name": tool.name, "description": tool.description}
-        if tool.name in fitting:
-            facts["strict"] = True
-        schema = fitting.get(tool.name) or json.loads(tool.schema)
-        described.append(form % (json.dumps(facts)[1:-1], json.dumps(schema)))
-    return ", ".join(described)
 
 
 def own_fields(part: Opaque, sender: str) -> dict[str, Any]:

@@ -132,7 +132,7 @@ class _Finder:
     def __init__(self, text: str, tools: ToolSchemas, dialects: Set[str], reads: Reads) -> None:
         self._text, self._tools, self._dialects, self._reads = text, tools, dialects, reads
         self._notable = _notable(marked=bool(dialects))
-        self._ours = {name.lower() for name in tools} | (line_calls.HERMES_TAGS if "hermes" in dialects else set())
+        self._ours = {name.lower() for name in tools}
         self._closers: dict[str, int] | None = None
         self._open_ended = self._tries = 0
         self._blocks = Blocks()
@@ -349,22 +349,12 @@ class _Finder:
                 yield found.start(), found.start(), True
 
     def _marked(self, pos: int, found: line_calls.Marker) -> BlockSpan:
-        start = body = pos + found.used
-        closed = True
-        while isinstance(value := read_prefix(self._text, _SPACE.match(self._text, start).end()), tuple):  # type: ignore[union-attr]
-            start = value[1]
-            if not found.closing:
-                break
-        end = body_end = self._text.find("\n", start) + 1 or len(self._text)
-        if found.closing:
-            at = self._text.find(found.closing, start)
-            closed = at >= 0
-            body_end = at if closed else len(self._text)
-            end = body_end + len(found.closing) * closed
-            rest = self._text.find("\n", end) + 1 or len(self._text)
-            end = rest if not self._text[end:rest].strip() else end
-        elif start == body:
-            end = body_end = _PARAGRAPH.search(self._text, body).end()  # type: ignore[union-attr]
-        block = self._span("json", pos, (body, body_end), end, closed=closed)
+        body = pos + found.used
+        value = read_prefix(self._text, _SPACE.match(self._text, body).end())  # type: ignore[union-attr]
+        if isinstance(value, tuple):
+            end = self._text.find("\n", value[1]) + 1 or len(self._text)
+        else:
+            end = _PARAGRAPH.search(self._text, body).end()  # type: ignore[union-attr]
+        block = self._span("json", pos, (body, end), end, closed=True)
         block.dialect, block.label = found.dialect, found.tool
         return block

@@ -43,7 +43,6 @@ _TOOL_KEY: Final = lazy(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\
 _PROVIDER_CALL: Final = lazy(
     r"""["'“”]name["'“”]\s*:\s*["'“”]([\w.-]{1,100})["'“”]\s*+,?\s*+["'“”](?:arguments|parameters|input)["'“”]\s*:"""
 )
-_S4_MARK: Final = lazy(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
@@ -81,11 +80,6 @@ class JsonBlock(NamedTuple):
     def explain(self, fault: JsonFault) -> str:
         """Return what is wrong, with the place in the answer."""
         return explain_json_fault(self.body, fault, self.first, OF_ANSWER)
-
-    def at(self, key: str) -> int:
-        """Return the place of a key that occurs once; else the block's."""
-        found = self.body.find(f'"{key}"')
-        return self.offset + found if found >= 0 and self.body.count(f'"{key}"') == 1 else self.start
 
 
 def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
@@ -245,10 +239,6 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) 
         return Refusal("frame", f"{where}{read.message}.", "Send the call in the documented form.", at, block.end)
     notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
-    if done.broken is not None:
-        message = f"{where}'{done.broken_at}' holds text that should be JSON and is not: {done.broken.message}."
-        hint = f"Send '{done.broken_at}' as JSON, not as a text."
-        return Refusal("syntax", message, hint, block.at(done.broken_at), block.end, done.broken_at)
     parameters = cast("dict[str, Json]", done.value)
     place, dialect = (block.start, block.end), frame.dialect or read.dialect
     repairs = (*notes, *done.repairs)
@@ -330,13 +320,14 @@ def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head
 
 def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
     """Return whether broken JSON has a root key ``tool``, or the S4 mark."""
-    if "tool" in head.keys or head.kind == "tool_request" or _S4_MARK.search(body):
+    if not {"tool", "tool_name"}.isdisjoint(head.keys) or "tool&quot;" in body or "tool_name&quot;" in body:
         return True
     if (torn := _PROVIDER_CALL.search(body)) and body[: torn.start()].strip() == "{":
         return True
-    if names_tool(body, tools) or names_arguments(body, tools) or "tool&quot;" in body or "tool_name&quot;" in body:
+    if head.kind == "tool_request":
         return True
-    return (head.odd or not head.keys) and _TOOL_KEY.search(body) is not None
+    is_named = names_tool(body, tools) or names_arguments(body, tools)
+    return is_named or (not head.keys and _TOOL_KEY.search(body) is not None)
 
 
 def names_arguments(text: str, tools: ToolSchemas) -> bool:

@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
-from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_container, read_prefix
-from rails.parsing.lenient_tokens import CLOSERS, ELISION, DoubtfulText, Stop, Tokens
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_prefix
+from rails.parsing.lenient_tokens import CLOSERS, DoubtfulText, Stop, Tokens
 
 _BARE_KEY: Final = lazy(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
 #: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
@@ -38,14 +38,8 @@ _TOKENS_BEHIND: Final = lazy(
     r"(?:\s|`{3,}|~{3,}|\[/?TOOL_CALLS\]|<\|[\w/]{1,40}\|>|</?(?:s|tool_calls?|function_calls?)>)*", re.IGNORECASE
 )
 _LEADING: Final = lazy(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
-#: A container that begins with what strict JSON does not know: reading it strictly need not be tried.
-_FOREIGN: Final = lazy(r"[{\[][ \t\n\r{\[]*+'")
-#: How many inner containers may turn out to be damaged before each is read step by step at once.
-_UNSOUND: Final = 4
 
 _REMARK_BEGINS: Final = lazy(r"[^\W\d_]|[(*;#>-]|[^\x00-\x7f“”‘’«»„＂]|=>|//|/\*|<!--|\d{1,3}[.)]\s")
-#: How long a remark behind a block may be.
-_REMARK: Final = 2_000
 
 #: Returns property names; called only when a repair depends on them.
 KnownNames: TypeAlias = Callable[[], frozenset[str]]
@@ -62,7 +56,6 @@ class LenientReader(Tokens):
         self.stack: list[dict[str, Json] | list[Json]] = []
         self.keys: list[str] = []
         self.result: Json = None
-        self.unsound = 0
 
     def in_list(self) -> bool:
         """Return whether the token is an item of a list."""
@@ -75,13 +68,9 @@ class LenientReader(Tokens):
     def read(self) -> ParsedJson:
         """Read the value and what follows it."""
         self._lead()
-        whole = None if self.stack else read_prefix(self.text, self.pos)
-        if isinstance(whole, JsonFault):
-            raise Stop(whole.code, whole.message, whole.offset)
-        if whole is not None:
-            self.result, self.pos = whole
-            self._tail()
-            return ParsedJson(self.result, tuple(self.repairs))
+        fault = None if self.stack else read_prefix(self.text, self.pos)
+        if isinstance(fault, JsonFault):
+            raise Stop(fault.code, fault.message, fault.offset)
         step: ReadStep | None = self._member if self.stack else self._value
         while step is not None:
             step = step()
@@ -93,7 +82,7 @@ class LenientReader(Tokens):
         if self.text[start : start + 1] in ("{", "["):
             return
         member = _NO_BRACE.match(self.text, start) if self.closers else None
-        if member and self._is_member(member) and _NAMES_TOOL.search(self.text[start:]):
+        if member and _NAMES_TOOL.search(self.text[start:]):
             self.note("missing_braces", start, "", "{")
             self.stack.append({})
             self.keys.append("")
@@ -102,15 +91,10 @@ class LenientReader(Tokens):
         if not found:
             raise Stop("syntax", "there is no JSON object here", start)
         before = self.text[start : found.start()]
-        plain = len(before) <= 400 and (_LEADING.match(before) or _INNER_FENCE.fullmatch(before))
-        if not plain or ELISION.search(before[-20:]):
+        if not _LEADING.match(before) and not _INNER_FENCE.fullmatch(before):
             raise Stop("syntax", "the block does not start with a JSON object", start)
         self.note("leading_text", start, before, "")
         self.pos = found.start()
-
-    def _is_member(self, found: re.Match[str]) -> bool:
-        """Return whether a name before a colon begins a member, not a remark: ``tool_call: {``."""
-        return found[0][-1] not in "{[" or found[2] in self.known()
 
     # -- steps: each reads one thing and returns the next step --------------------------------------
 
@@ -118,24 +102,12 @@ class LenientReader(Tokens):
         self.space()
         char = self.text[self.pos : self.pos + 1]
         if char in ("{", "["):
-            return self._sound() or self._open(char)
+            return self._open(char)
         if char == "`" or _LONG.match(self.text, self.pos):
             return self._put(self.long_string())
         if char in CLOSERS and char:
             return self._put(self.string())
         return self._put(self.scalar())
-
-    def _sound(self) -> ReadStep | None:
-        """Take an inner container without faults in one step; None after one or several faults."""
-        if not self.stack or self.unsound >= _UNSOUND:
-            return None
-        foreign = _FOREIGN.match(self.text, self.pos)
-        found = None if foreign else read_container(self.text, self.pos, limits.JSON_DEPTH - len(self.stack))
-        if found is None:
-            self.unsound += 1
-            return None
-        value, self.pos = found
-        return self._put(value)
 
     def _open(self, char: str) -> ReadStep | None:
         if len(self.stack) >= limits.JSON_DEPTH:
@@ -190,7 +162,7 @@ class LenientReader(Tokens):
         elif text.startswith("=>", pos):
             self.note("colon_style", pos, "=>", ":")
             self.pos += 2
-        elif pos > key_end and _VALUE_BEGINS.match(text, pos) and char == '"' and key in self.known():
+        elif pos > key_end and _VALUE_BEGINS.match(text, pos) and key in self.known():
             self.note("missing_colon", key_end, "", ":")
         else:
             code = "inner_quotes" if char in ('"', "'") else "syntax"
@@ -231,9 +203,6 @@ class LenientReader(Tokens):
         char = self.text[self.pos : self.pos + 1]
         in_object = isinstance(self.stack[-1], dict)
         if char == ",":
-            raw_lines = new_line and any(note.name == "raw_control" for note in self.repairs)
-            if raw_lines or "\\n" in self.text[value_end : self.pos]:
-                raise Stop("syntax", "a quotation mark seems to be missing before a line end", value_end)
             return self._comma(in_object)
         if char == ("}" if in_object else "]"):
             self.pos += 1
@@ -270,8 +239,8 @@ class LenientReader(Tokens):
             if new_line or before in "}]":
                 return True
             # On one line, a string could also go on here: only a quoted, known key that stands apart ends it.
-            return key[3] is None and apart and (before not in "\"'”’" or name in self.known())
-        return (new_line or before in "}]") and self.text[self.pos] in "{[\"'0123456789-tfnTFN"
+            return key[3] is None and apart and name in self.known()
+        return new_line or before in "}]"
 
     def _missing_closer(self, char: str, value_end: int) -> ReadStep | None:
         if not self.closers:
@@ -285,8 +254,6 @@ class LenientReader(Tokens):
                 self._close()
             return self._close()
         mate = "}" if char == "]" else "]"
-        if char == "}" and not re.fullmatch(r"[\s}\]]*", self.text[self.pos : self.pos + 400]):
-            raise Stop("syntax", "expecting ']' before '}'", self.pos)
         if not any(isinstance(one, dict) == (char == "}") for one in self.stack[:-1]):
             raise Stop("syntax", f"expecting '{mate}', found '{char}'", self.pos)
         self.note("missing_closers", self.pos, "", mate)
@@ -318,10 +285,5 @@ class LenientReader(Tokens):
 
 def _is_remark(rest: str) -> bool:
     """Return whether what follows a value is prose or a comment that can hold no JSON."""
-    if len(rest) > _REMARK or '"' in rest or re.search(r"['”“][ \t]*[}\],:]", rest) or ELISION.search(rest):
-        return False
-    return (
-        _REMARK_BEGINS.match(rest) is not None
-        and rest.count("{") == rest.count("}")
-        and rest.count("[") == rest.count("]")
-    )
+    paired = all(rest.count(opening) == rest.count(closing) for opening, closing in ("{}", "[]"))
+    return paired and '"' not in rest and _REMARK_BEGINS.match(rest) is not None

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.strict_json import JsonFault, real
+from rails.data_formats.strict_json import JsonFault, number_from_text
 
 #: The decoder's own string scanner: (text, start after the quotation mark, strict) to (value, end).
 _scanstring: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
@@ -53,7 +53,6 @@ ELISION: Final = lazy(
 )
 _LITERAL_SPACE: Final = lazy(r"(?:\\[nrt])+")
 _WORD: Final = lazy(r"[^\s,\[\]{}:\"'“”‘’`/#\\]+")
-_NUMBER: Final = lazy(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _LOOSE_NUMBER: Final = lazy(r"([+-]?)(0|[1-9][0-9]*)?(?:(\.)([0-9]*))?([eE][+-]?[0-9]+)?")
 _LITERALS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
 _PYTHON: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
@@ -68,8 +67,6 @@ _BRACKET_OR_QUOTE: Final = lazy(r"[{}\[\]\"]")
 _CONTROL: Final = lazy(r"[\x00-\x1f]")
 #: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
 _ITEM_BREAK: Final = lazy(r",[ \t]*\r?\n")
-#: What can stand behind a string; anything else shows that its last mark was none.
-_BEHIND_STRING: Final = lazy(r"\s*(?:[,:}\]]|\Z)")
 _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 
@@ -79,8 +76,6 @@ _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 Escapes = frozenset[str] | None
 #: Why a string is doubtful: raw control characters, unescaped quotation marks, or marks that are not JSON's.
 Doubt = Literal["", "raw", "torn", "long", "tripled"]
-#: What a language must do for a string, whatever its escapes are: judge it, or vouch for marks that may not be its own.
-Needs = Literal["", "judge", "vouch"]
 ALL_ESCAPES: Final = frozenset("lcdqst")
 #: Stands for a line end or a tab that was written as an escape, until it is known whether it stands inside a string.
 WRITTEN: Final = {"n": "\uf8f0", "r": "\uf8f1", "t": "\uf8f2"}
@@ -99,7 +94,8 @@ class DoubtfulText(str):
     mark: str
     doubt: Doubt
     offset: int
-    needs: Needs = ""
+    #: Whether a language must vouch for marks that may not be the string's own.
+    needs_voucher: bool = False
 
     @classmethod
     def of(cls, value: str, raw: str, mark: str, doubt: Doubt, offset: int) -> DoubtfulText:
@@ -145,8 +141,6 @@ class Tokens:
         """
         text = self.text
         start = self.pos
-        if text[start : start + 1] in _PLAIN_NEXT:
-            return False
         while True:
             self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
             char = text[self.pos : self.pos + 1]
@@ -192,25 +186,21 @@ class Tokens:
         if word in _PYTHON:
             self.note("python_literal", start, word, json.dumps(_PYTHON[word]))
             return _PYTHON[word]
-        try:
-            return self._number(word, start)
-        except ValueError as error:
-            raise Stop("number", str(error), start) from error
+        return self._number(word, start)
 
     def _number(self, word: str, start: int) -> Json:
-        exact = _NUMBER.fullmatch(word)
-        if exact:
-            if len(word) > limits.NUMBER_CHARS and not exact[1] and not exact[2]:
-                raise Stop("number", f"a number has more than {limits.NUMBER_CHARS} digits", start)
-            return real(word) if exact[1] or exact[2] else int(word)
         loose = _LOOSE_NUMBER.fullmatch(word)
         if not loose or not (loose[2] or loose[4]):
             code = "elision" if word.startswith(("...", "…")) else "syntax"
             raise Stop(code, f"{word[:40]!r} is not a JSON value", start)
         fraction = f".{loose[4]}" if loose[4] else ".0" if loose[3] else ""
         plain = f"{'-' if loose[1] == '-' else ''}{loose[2] or '0'}{fraction}{loose[5] or ''}"
-        self.note("number_style", start, word, plain)
-        return real(plain) if fraction or loose[5] else int(plain)
+        if plain != word:
+            self.note("number_style", start, word, plain)
+        number = number_from_text(plain)
+        if number is None:
+            raise Stop("number", f"a number has more than {limits.NUMBER_CHARS} digits", start)
+        return number
 
     def string(self) -> str:
         """Read a string in any quotation marks."""
@@ -233,8 +223,9 @@ class Tokens:
             if self.in_list() and _ITEM_BREAK.search(self.text, start, end):
                 raise Stop("syntax", "a quotation mark seems to be missing in a list", start - 1)
             if self.text[start:end].isspace() and "\n" in self.text[start:end]:
-                code = "syntax" if _BEHIND_STRING.match(self.text, end + 1) else "inner_quotes"
-                raise Stop(code, "a string holds nothing but a line end; a quotation mark may be missing", start - 1)
+                raise Stop(
+                    "syntax", "a string holds nothing but a line end; a quotation mark may be missing", start - 1
+                )
             self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
         return control is not None
 
@@ -341,8 +332,10 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
             "a string mixes escapes such as \\n with backslashes that are not escaped",
             offset + unknown,
         )
-    if not value.isascii():
-        value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace" if _lone(value) else "strict")
+    try:
+        value = value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise Stop("surrogate", "there is a lone surrogate, which is not a character", 0) from None
     return value, (offset + unknown if unknown >= 0 else -1)
 
 
@@ -353,11 +346,3 @@ def _kind(body: str, mark: str) -> str:
     if len(body) > 1:
         return "c" if mark == "'" or body[0] == "u" else ""
     return "" if body == "u" or (body == "/" and mark == "'") else kind
-
-
-def _lone(value: str) -> bool:
-    try:
-        value.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        raise Stop("surrogate", "there is a lone surrogate, which is not a character", 0) from None
-    return False

@@ -218,7 +218,7 @@ class _Answer:
         from rails.parsing.unread_calls import quoted_requests, without_blocks
 
         rest = without_blocks(self._text, sorted(set(self._places.values())))
-        others = proposed_to, self._ignored, tuple(self.requests)
+        others = proposed_to, tuple(self.requests)
         found = [*second_look(rest, self._tools, *others, exists=exists)]
         if not (found or self.requests):
             found += quoted_requests(rest, partial(_first_of, tools=self._tools, own=proposed_to, exists=exists))
@@ -374,7 +374,7 @@ def _first_of(
     from rails.parsing.unread_calls import find_unread_calls
 
     found = parse(text, tools)
-    unread = find_unread_calls(text, tools, found.ignored) if bare else ()
+    unread = find_unread_calls(text, tools) if bare else ()
     return next(chain(found.requests, found.refusals, find_proposals(text, own, exists), unread), None)
 
 

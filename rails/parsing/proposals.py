@@ -29,7 +29,7 @@ from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
 from rails.parsing.call_formats.named_files import is_talk, named_file
 from rails.parsing.quoted import SHOWN, TAG_FENCES
 from rails.parsing.unread_calls import find_unread_calls
-from rails.parsing.values import Ignored, ToolSchemas, own_names
+from rails.parsing.values import ToolSchemas, own_names
 
 #: Longer answers, and more pieces of one, are not looked through.
 _CHARS: Final = 2_000_000
@@ -90,7 +90,6 @@ def second_look(
     text: str,
     tools: ToolSchemas,
     proposed_to: ToolSchemas,
-    ignored: Sequence[Ignored],
     read: Sequence[RawRequest],
     *,
     exists: Exists = nothing_exists,
@@ -102,7 +101,7 @@ def second_look(
     """
     known = [*(_beside(text, proposed_to, read, exists) if read else find_proposals(text, proposed_to, exists))]
     yield from known
-    for call in find_unread_calls(text, tools, ignored, read, proposed_to):
+    for call in find_unread_calls(text, tools, read, proposed_to):
         if not any(one.start < call.end and call.start < one.end for one in known):
             yield call
 
@@ -187,10 +186,9 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
 
 
 def _is_tag_fence(span: BlockSpan) -> bool:
-    if span.label not in TAG_FENCES or _SEARCH.search(span.raw):
-        return False
-    first, *_, last = f"{span.raw}\n".removesuffix("\n\n").lower().split("\n")
-    return first.strip() == f"<{span.label}>" and (not span.closed or last.strip() in ("", f"</{span.label}>"))
+    first, last = span.raw.lower().partition("\n")[0], span.raw.lower().rstrip().rpartition("\n")[2]
+    tags = not span.closed or last.strip() == f"</{span.label}>" or span.raw.endswith("\n\n")
+    return span.label in TAG_FENCES and first.strip() == f"<{span.label}>" and tags and not _SEARCH.search(span.raw)
 
 
 def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> bool:

@@ -14,7 +14,7 @@ first closing mark; an unclosed one hides the rest, which is reported; an unclos
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -214,31 +214,8 @@ _MARK: Final = lazy(
 )
 
 
-def _any_case(words: Iterable[str]) -> str:
-    """Return a pattern for words in any letter case: a tree of characters, much faster than a list."""
-    tails: dict[str, list[str]] = {}
-    for word in words:
-        tails.setdefault(word[:1], []).append(word[1:])
-    branches = [
-        (f"[{head}{head.upper()}]" if head.isalpha() else re.escape(head)) + _any_case(rest)
-        for head, rest in tails.items()
-        if head
-    ]
-    return f"(?:{'|'.join(branches)}){'?' if '' in tails else ''}" if branches else ""
-
-
-#: A quick look: is there anything that could be a mark? No false negatives. It begins with plain characters, and no
-#: letter case is folded, so that the search runs from one of them to the next.
-_HINT: Final = lazy(
-    rf"<(?:[|｜!]|{_any_case(['start_f', 'start_of_turn', 'unused9', 'channel|'])}"
-    rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
-    rf"(?:{_any_case(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START))}(?!\w)"
-    rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
-    rf"|\[/?{_any_case(['think', 'thought', 'reasoning'])}|◁|\*\*\* Begin Patch"
-    r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
-)
-#: What such a thing begins with: most answers hold none of these, and the pattern above takes long to compile.
-_FIRST: Final = lazy(r"<|\[|◁|&|\\|＜|〈|\*\*\*|\"\"\"|'''")
+#: What a mark begins with: most answers hold none of these, and the pattern above takes long to compile.
+_FIRST: Final = lazy(r"<|\[/?(?i:think|thought|reasoning)|◁|&(?:lt|#)|\\(?:<|u003)|＜|〈|\*\*\* Begin Patch|assistant")
 _CLOSINGS: Final = tuple(lazy(token.closing, re.IGNORECASE) for token in _TOKENS)
 
 _ITEM: Final = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}"
@@ -253,8 +230,6 @@ _DIFF: Final = lazy(r"@@(?:[ \t\r\n]|\Z)|diff --git |\*\*\* (?:Update|Add|Delete
 _DIFF_LINE: Final = lazy(
     r"[ +\-\\]|@@|\*\*\* |\r?\n|diff |index |new file|deleted file|rename |similarity |old mode|new mode|Binary "
 )
-#: The beginning of a line on which a patch could begin.
-_PATCH_FIRST: Final = frozenset("*<-@d")
 PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@(?:[ \t\r\n]|\Z)|diff --git "
 
 
@@ -291,9 +266,7 @@ def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
     """Return the first offset of a possible mark, -1 for none; may be a false alarm."""
     stop = len(text) if end is None else end
     first = _FIRST.search(text, start, stop)
-    hint = _HINT.search(text, first.start(), stop) if first else None
-    word = text.find("assistant", start, stop)  # harmony's tokens, their bars lost
-    return hint.start() if hint and (word < 0 or hint.start() < word) else word
+    return first.start() if first else -1
 
 
 def find_mark(line: str, ours: Collection[str] = ()) -> Container | Closed | None:
@@ -381,8 +354,6 @@ def kind_of(name: str) -> ContainerKind:
 
 def find_patch(line: str) -> Container | None:
     """Return the patch that begins here."""
-    if line[:1] not in _PATCH_FIRST and "<<<<<" not in line:
-        return None
     for opening, closing in _PATCHES:
         found = opening.match(line)
         if found:
@@ -405,8 +376,6 @@ def find_indented(line: str, before: str) -> Container | None:
     lines = before.splitlines()
     for number in reversed(range(len(lines))):
         if _LIST_ITEM.match(lines[number]):
-            return None
-        if lines[number][:1] == "<":  # a block of HTML, which an empty line ends
             return None
         if lines[number][:1].strip() and (not number or not lines[number - 1].strip()):
             return Container("quote", INDENTED, 0, len(line), lines=_INDENTED_LINE)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from itertools import chain, combinations
 from typing import Final
 
@@ -38,9 +39,6 @@ _SIGNS: Final = {
 }
 #: Shows that \\` and \\$ of a text are no habit of its writer.
 _BARE_TEMPLATE: Final = lazy(r"(?<!\\)(?:`|\$\{)|\A(?=.*\\\$(?!\{)).*?(?<!\\)\$", re.S)
-_BEFORE_ESCAPE: Final = lazy(r"\\(?=\\[nrt])")
-#: Stands for a backslash of the text.
-_SLASH: Final = "\uf8f5"
 _MARKS: Final = {ord(mark): {"n": "\n", "r": "\r", "t": "\t"}[name] for name, mark in WRITTEN.items()}
 _WRITTEN: Final = lazy(f"[{''.join(WRITTEN.values())}]")
 #: A tab or a carriage return that was written as an escape, behind text of its line.
@@ -114,15 +112,8 @@ def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
     every = ALL_ESCAPES.difference("t" if _BARE_TEMPLATE.search(one.raw) else "")
     for kept in chain.from_iterable(combinations(there, count) for count in range(len(there) + 1)):
         escapes = every.difference(kept)
-        raws = [one.raw]
-        if "d" not in escapes and "l" in escapes and "\n" not in one.raw:  # an escaped line end behind a backslash
-            raws.append(_BEFORE_ESCAPE.sub(_SLASH, one.raw))
-        for raw in dict.fromkeys(raws):
-            try:
-                text = decode_string(raw, one.mark, one.offset, escapes, one.doubt)[0]
-            except Stop:
-                continue
-            yield escapes, text.replace(_SLASH, "\\")
+        with suppress(Stop):
+            yield escapes, decode_string(one.raw, one.mark, one.offset, escapes, one.doubt)[0]
     if one.doubt == "tripled":  # or two of the marks on either side are content that was not escaped
         yield ALL_ESCAPES, f"{one.mark * 2}{one.raw}{one.mark * 2}"
 
@@ -131,10 +122,10 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     language = source.language_of(path) if key in _OF_FILES else ""
     whole = key in WHOLE_TEXTS
     readings = [*_texts(one)]
-    if _WRITTEN.search(one.raw) or _SLASH in one.raw or not readings:
+    if _WRITTEN.search(one.raw) or not readings:
         raise Undecided(one)
     judged = whole and language
-    if key not in _OF_FILES or (not judged and _all_escaped(text for way, text in readings if "s" not in way)):
+    if key not in _OF_FILES:
         readings = [reading for reading in readings if "s" in reading[0]] or readings
     texts = {plain(text): text for _, text in reversed(readings)}
     if len(texts) == 1 and not (judged and _WRITTEN.search(next(iter(texts.values())))):
@@ -142,9 +133,9 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     judge, good = source.parses if whole else source.pairs_up, list[str]()
     for text in texts:
         verdict = judge(text, language)
+        good += [text] if verdict else []
         if verdict is None and len(texts) == 1:
             return _vouched_for(text, one, language, whole)  # as where no language judges
-        good += [text] if verdict else []
         if verdict is None or len(good) > 1:
             raise Undecided(one)
     if not good:
@@ -160,16 +151,9 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
 
 def _vouched_for(text: str, one: DoubtfulText, language: str, whole: bool) -> str:
     judge = source.parses if whole else source.pairs_up
-    if one.needs == "judge" and not (judge(text, language) if not whole else judge(text, language) is not None):
-        raise Undecided(one)
-    if one.needs == "vouch" and not _vouches(language, text, {one.mark}, judge):
+    if one.needs_voucher and not _vouches(language, text, {one.mark}, judge):
         raise Undecided(one)
     return text
-
-
-def _all_escaped(texts: Iterable[str]) -> bool:
-    """Return whether every apostrophe is escaped, as a habit."""
-    return all(text.count("'") == text.count("\\'") for text in texts)
 
 
 def plain(text: str) -> str:
@@ -177,29 +161,20 @@ def plain(text: str) -> str:
     return text.translate(_MARKS) if _WRITTEN.search(text) else text
 
 
-def language_of_call(parameters: Mapping[str, Json]) -> str:
-    """Return the language that judges the text that a call writes, or ""."""
-    path = next((value for name in PATH_KEYS if isinstance(value := parameters.get(name), str)), "")
-    language = source.language_of(path)
-    texts = [text for key, text in parameters.items() if key in WHOLE_TEXTS and isinstance(text, str)]
-    return language if any(source.parses(text, language) is not None for text in texts) else ""
-
-
 def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, str], bool | None]) -> bool:
     """Return whether a language accepts a text, and not what it would be as a string, or several.
 
-    ``marks``: nor with those doubled, tripled or one too many around it, two for three, or one too many in a fragment.
+    ``marks``: nor with those doubled, tripled or one too many around it, or one too many in a fragment.
     """
     bare = text.strip()
     quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')
     others = [_JOIN.sub("", bare), bare.strip("\"'") if quoted else bare]
     for mark in marks:
         runs = [len(run) for run in re.findall(f"{mark}+", bare)]
-        tripled = bare[:1] == bare[-1:] == mark and runs[0] % 3 == runs[-1] % 3 == 2
+        tripled = bare[:1] == mark and runs[0] % 3 == runs[-1] % 3 == 2
         doubled = all(run % 2 == 0 for run in runs)
         others += [bare.removeprefix(mark), bare.removesuffix(mark), bare[2:-2] if tripled else bare]
         others.append(text.replace(mark * 2, mark) if doubled else bare)
-        others.append(re.sub(rf"(?<!{mark}){mark}{mark}(?!{mark})", mark * 3, text))
         if judge is source.pairs_up:
             lines = [line for line in text.split("\n") if mark in line]
             others += [line[:at] + line[at + 1 :] for line in lines for at in range(len(line)) if line[at] == mark]

@@ -102,7 +102,7 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
     if tool != EDIT_FILE.name and EDIT_FILE.name in tools and _EDITS & properties.keys():
         return f"{_plain_form(EDIT_FILE.name, (), tools, path)}\nSend one such call for each of the edits."
     named = [key for key in properties if key in used]
-    if set(named) <= set(PATH_KEYS):
+    if set(named) <= set(PATH_KEYS) or not set(quick_check.required(tools.get(tool))) <= set(named):
         named = [key for key in properties if allowed_types(properties[key]) != {"boolean"} and key not in _COMPARED][
             :3
         ]

@@ -14,19 +14,16 @@ from rails.core.tool_request import Json, Repair
 from rails.data_formats.entities import entities
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
-from rails.json_schema.coerce import BrokenText, Coercion, Conversion
-from rails.json_schema.explain import place_in_words
+from rails.json_schema.coerce import Coercion, Conversion
 
 _FENCED: Final = lazy(r"(`{3,}+)[ \t]*+(?:json[ \t]*+)?\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
 
 
 class CoercedValue(NamedTuple):
-    """A value in its schema's types, its conversions, and the first broken JSON text."""
+    """A value in its schema's types, and its conversions."""
 
     value: Json
     repairs: tuple[Repair, ...] = ()
-    broken_at: str = ""
-    broken: BrokenText | None = None
 
 
 def coerced(value: Json, schema: quick_check.SchemaValue) -> CoercedValue:
@@ -34,10 +31,7 @@ def coerced(value: Json, schema: quick_check.SchemaValue) -> CoercedValue:
     coercion = Coercion(schema, _read_text)
     result = coercion.value(value, schema)
     repairs = tuple(repair for one in coercion.conversions for repair in (_note(one), *one.repairs))
-    if not coercion.broken:
-        return CoercedValue(result, repairs)
-    place, broken = coercion.broken[0]
-    return CoercedValue(result, repairs, place_in_words(place), broken)
+    return CoercedValue(result, repairs)
 
 
 def _note(one: Conversion) -> Repair:
@@ -45,11 +39,11 @@ def _note(one: Conversion) -> Repair:
     return Repair(f"text_to_{one.kind}", -1, str(one.source)[:80], one.kind, confidence)
 
 
-def _read_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | BrokenText | None:
+def _read_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | None:
     if text.lstrip()[:1] not in ("[", "{", "`", "&"):
         return None
     read = json_text(text, schema)
-    return BrokenText(read.message) if isinstance(read, JsonFault) else read
+    return read if isinstance(read, ParsedJson) else None
 
 
 def json_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFault:

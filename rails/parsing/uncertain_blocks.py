@@ -41,14 +41,12 @@ _PLACED: Final = lazy(rf"\ALine \d|, column \d+{classify.OF_ANSWER}\b")
 
 def open_string(text: str, end: int) -> re.Match[str] | None:
     """Return the prose's first line that is JSON with a string open at ``end``."""
-    if text.find('"', 0, end) < 0 or text.find('":', 0, end) < 0:  # one character is found ten times as fast as two
-        return None
     return _OPEN_STRING.search(text, 0, end)
 
 
 def placed(refusal: Refusal, line: int, column: int) -> Refusal:
     """Return a refusal that names its place."""
-    if refusal.start < 0 or _PLACED.search(refusal.message):
+    if _PLACED.search(refusal.message):
         return refusal
     place = f"Line {line}, column {column}" if column > 1 else f"Line {line}"
     return replace(refusal, message=f"{place}{classify.OF_ANSWER}: {refusal.message}")

@@ -20,9 +20,8 @@ from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
 from rails.json_schema import quick_check
 from rails.parsing.blocks import BlockSpan, find_blocks
-from rails.parsing.classify import BROKEN
 from rails.parsing.quoted import COMMENT, INDENTED, SHOWN
-from rails.parsing.values import Ignored, ToolSchemas, own_names
+from rails.parsing.values import ToolSchemas, own_names
 
 #: Longer texts are not looked through, nor are more names.
 _CHARS: Final = 1_000_000
@@ -42,17 +41,8 @@ _BETWEEN: Final = rf"(?:[^\w—–→]|[\d_]|(?<![^\W_])(?i:{_LABELS})(?![^\W_])
 _PLACEHOLDER: Final = r"[ \t]*[\"'`{]{0,3}(?:\.{3}|…|<[a-z_ ]+>|path/to|string\b|str\b|type\b|the |an? |your )"
 _SIGN: Final = rf"[\"'“”’*`|]{{0,3}}[ \t]*(?:=>?|:|>|</|<\|)(?!{_PLACEHOLDER})"
 _POSITIONAL: Final = rf"[(\[][ \t\r\n]*(?=[\"'{{])(?!{_PLACEHOLDER})"
-#: The key that names a tool, where its parameters may stand above.
-_KEY: Final = lazy(r".*[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
-_SURE: Final = lazy(r"tool|function|action|call|invoke|name", re.I)
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
 _FUNCTION_NAME: Final = lazy(r"[A-Za-z](?=\w*_\w)\w+|[a-z]+[A-Z]\w*")
-#: A tool that does not exist: an element named like a function around another, or a tool key with more behind it.
-_INVENTED: Final = lazy(
-    r"^[ \t]*<([A-Za-z](?=\w*_\w)\w+)>\s*<\w"
-    r"|[\"']tool(?:_name)?[\"']\s*:\s*[\"']([A-Za-z](?=\w*_\w)\w+)[\"']\s*,\s*[\"']",
-    re.M,
-)
 _DEFINES: Final = lazy(r"\b(?:def|fn|func|function|import)[ \t]+\Z")
 #: A call between back-ticks with nothing else on its line.
 _ALONE: Final = lazy(r"[ \t]*`\w+\([^`\n]*\)`[ \t]*\r?$", re.M)
@@ -104,28 +94,24 @@ def without_blocks(text: str, blocks: Iterable[tuple[int, int]]) -> str:
 def find_unread_calls(
     text: str,
     tools: ToolSchemas,
-    ignored: Sequence[Ignored] = (),
     read: Sequence[RawRequest] = (),
     offered: ToolSchemas | None = None,
 ) -> Iterator[Refusal]:
     """Yield a refusal for each unread call in ``text``.
 
-    The blocks of ``read``, the requests, are not in ``text`` (``without_blocks``); a repetition of one is no call. Of a
-    broken ``ignored`` block only the beginning counts: the rest may be strings. ``offered``: the author's tools.
+    The blocks of ``read``, the requests, are not in ``text`` (``without_blocks``); a repetition of one is no call.
+    ``offered``: the author's tools.
     """
     if len(text) > _CHARS:
         return
     blocks = find_blocks(text, tools)
     spans = [one for one in blocks.items if isinstance(one, BlockSpan)]
-    broken = [block.start for block in ignored if block.reason == BROKEN]
     names = re.compile("|".join(map(re.escape, tools)) or "(?!)")
     foreign = [_of_form(one, names) for one in spans if one.container == "call" and _HOLDS.search(one.body)]
     end = count = 0
-    for call in sorted((*_named(text, tools), *foreign, *_invented(text, tools))):
+    for call in sorted((*_named(text, tools), *foreign)):
         around = next((one for one in spans if one.start <= call.start < one.end), None)
         if call.start < end or count == _TOLD or _speaks_of(text, call, read):
-            continue
-        if broken and not any(start <= call.start < start + _REACH for start in broken):
             continue
         stray = blocks.strays.around(call.start)
         where = _place(text, call, around)
@@ -150,23 +136,14 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
         head = plain[start : found.start()]
         if _is_shown(plain, found, start, head):
             continue
-        if not (_FUNCTION_NAME.fullmatch(tool) or _SURE.search(head)):
+        if not _FUNCTION_NAME.fullmatch(tool):
             continue
         keys = "|".join(map(re.escape, quick_check.properties(tools[tool]))) or _HOLDERS
         given = re.compile(rf"{_BETWEEN}(?:\b(?i:{keys}|{_HOLDERS}){_SIGN}|(?<=--)(?:{keys})[= ])|[\"'`]?{_POSITIONAL}")
-        above = plain[max(plain.rfind("\n\n", 0, start), start - _REACH, 0) : found.start()]
-        named_last = _KEY.fullmatch(head) and re.search(rf"\b(?:{keys}){_SIGN}", above)
-        if given.match(plain, found.end(), found.end() + _REACH) or named_last:
+        if given.match(plain, found.end(), found.end() + _REACH):
             end = plain.find("\n", found.end())
             begin = start + len(head) - len(head.lstrip())
             yield _Found(begin, len(text) if end < 0 else end, tool, "")
-
-
-def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
-    for found in islice(_INVENTED.finditer(text), _NAMES):
-        name, start = found[1] or found[2], text.rfind("\n", 0, found.start()) + 1
-        if name not in tools and not _is_shown(text, found, start, text[start : found.start()]):
-            yield _Found(found.start(), found.end(), name, "")
 
 
 def _spelling(name: str) -> str:
@@ -175,11 +152,9 @@ def _spelling(name: str) -> str:
 
 
 def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
-    if head.lstrip().startswith(">") and not head.lstrip().startswith(">>>"):
-        return True
-    ticked = head.endswith("`") and not head.endswith("``") and text[found.end() : found.end() + 1] != "`"
-    spoken = head.count("`") % 2 == 1 and "``" not in head and not head.endswith("`")
-    return bool((ticked and not _ALONE.match(text, line)) or spoken or _DEFINES.search(head))
+    inline = head.count("`") % 2 == 1 and "``" not in head and not _ALONE.match(text, line)
+    inline = inline and not (head.endswith("`") and text.startswith("`", found.end()))
+    return inline or head.lstrip().startswith(">") or _DEFINES.search(head) is not None
 
 
 def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
@@ -196,7 +171,7 @@ def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
     word = re.split(r"[\s:{=]", around.label.lower(), maxsplit=1)[0]
     begins = _BEGINS.match(around.body)
     first = around.body_start + (begins.end() if begins else 0)
-    meant = word in _CALL_FENCES or "tool" in word or word == call.tool or text.startswith((call.tool, "{", "["), first)
+    meant = word in _CALL_FENCES or text.startswith((call.tool, "{", "["), first)
     if word in _SHOWING or not meant:
         return ""
     if around.kind == "json":

@@ -5,7 +5,7 @@ import pytest
 from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.quoted import Closed, Container, Strays, find_element, find_indented, find_mark, has_mark
+from rails.parsing.quoted import Closed, Container, Strays, find_element, find_indented, find_mark
 from rails.parsing.values import CallStarted
 from tests.rows import walked
 
@@ -158,25 +158,6 @@ def test_what_has_no_list_of_nodes_or_no_connections_is_no_workflow(lacks):
 
 
 # -- marks, one by one ---------------------------------------------------------------------------------
-
-
-@walked(
-    ("text", "place"),
-    [
-        ("<think>", 0),
-        ("assistant", 0),
-        ("assistant <think>", 0),
-        ("<think> assistant", 0),
-        ("x <think>", 2),
-        ("x assistant", 2),
-        ("x assistant <think>", 2),
-        ("x <think> assistant", 2),
-        ("< x", -1),
-        ("x", -1),
-    ],
-)
-def test_the_first_place_of_a_mark_is_found(text, place):
-    assert has_mark(text) == place
 
 
 FRAMES = """action actions answer assistant_response b body calls commands div final final_answer final_response html

@@ -337,10 +337,6 @@ REFUSALS = {
         "{tool read_file path a}",
         ("syntax", 9, 10, "line 2, column 2: expecting a key in quotes, found 'tool'."),
     ),
-    "a text where JSON belongs": (
-        '{"tool": "multi_edit", "edits": "[{]"}',
-        ("syntax", 31, None, "'edits' holds text that should be JSON and is not: Expecting property name enclosed in"),
-    ),
     "another thing in an array of calls": (
         '[7, {"tool": "run_code", "code": 1}]',
         (

@@ -120,7 +120,6 @@ PLACES = {
     "XML": '<tool name="multi_edit">\n<path>a</path>\n<edits>\n[zzz]</edits>\n</tool>\n',
     "text in XML": '<tool name="read_file">\nzzz\n<path>a</path>\n</tool>\n',
     "text behind a value": '<tool name="read_file">\n<path>a</path>\nzzz\n</tool>\n',
-    "a text of JSON": '~~~json\n{"tool": "multi_edit",\n "path": "a",\n "edits": "[zzz]"}\n~~~\n',
     "an escaped block": '~~~json\n{\\"tool\\": \\"write_file\\", \\"path\\": zzz}\n~~~\n',
     "not closed": '~~~json\n{"tool": "write_file",\n "path": zzz\n',
     "a diff": "~~~diff\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+c\nzzz\n d\n~~~\n",

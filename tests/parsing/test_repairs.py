@@ -263,13 +263,6 @@ def test_c6_06_booleans_are_read_only_where_the_schema_says_so(tools):
     assert request.parameters["old_string"] == "true"
 
 
-def test_broken_json_in_a_text_is_reported_with_its_own_place(tools):
-    found = parse(fenced(json.dumps({"tool": "multi_edit", "edits": '[{"path": oops}]'})), tools)
-    assert not found.requests
-    assert "Line 2, column 24 of the answer: " in found.refusals[0].message
-    assert found.refusals[0].path == "edits"
-
-
 json_values = st.recursive(
     st.none()
     | st.booleans()

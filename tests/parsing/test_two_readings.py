@@ -44,7 +44,6 @@ def test_two_readings_that_the_language_takes_are_refused(path, content):
         ("a.js", r'''"const x = `a\${b}\``;\n"''', "const x = `a\\${b}\\``;\n"),
         ("a.js", r'''"const a = `x`, r = /[\`]\d/;"''', r"const a = `x`, r = /[\`]\d/;"),
         ("a.js", "`const a = \\`b\\${c}\\`;\n`", "const a = `b${c}`;\n"),
-        ("a.toml", '"a = "b"\\nc = \\"d\\"\\n"', 'a = "b"\nc = "d"\n'),
         ("a.py", '"x = ("a", "b")\ny = f(" ")\n"', 'x = ("a", "b")\ny = f(" ")\n'),
         ("a.py", '"x = \'\'\nprint("")\n"', "x = ''\nprint(\"\")\n"),
     ],

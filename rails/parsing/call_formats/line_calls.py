@@ -1,6 +1,5 @@
-"""Further wire formats, off unless named; all but hermes, mistral and react in a json fence, for tools that exist.
+"""Further wire formats, off unless named; all but mistral and react in a json fence, for tools that exist.
 
-hermes    <tool_call>{"name": …, "arguments": {…}}</tool_call>, one or several values in it
 mistral   [TOOL_CALLS] [{"name": …, "arguments": {…}}, …] or [TOOL_CALLS]name[ARGS]{…} at a line's start
 react     Action: tool, and on the next line Action Input: {…}
 name      {"name": …, "arguments": {…}}
@@ -52,28 +51,22 @@ _WRAPPERS: Final = frozenset(
     | {"requests", "steps", "tool", "toolcall", "toolcalls", "toolrequest", "toolrequests", "tools", "tooluse"}
 )
 #: The dialects that are read here.
-NAMES: Final = frozenset({"hermes", "mistral", "react", "name", "cohere", "gemini"})
+NAMES: Final = frozenset({"mistral", "react", "name", "cohere", "gemini"})
 
 _OPENERS: Final = (
-    ("hermes", lazy(r"[ \t]*<(tool_call|function_call)>[ \t]*")),
     ("mistral", lazy(rf"[ \t]*\[TOOL_CALLS\][ \t]*(?:{NAME}(?:\[CALL_ID\][\w-]{{1,80}})?\[ARGS\][ \t]*)?")),
     ("react", lazy(r"[ \t]*Action Input:[ \t]*")),
 )
 _ACTION: Final = lazy(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]*\r?\n\Z")
-#: Dialects that are read inside tags or behind markers, and the one they hold.
-_HOLDS: Final = {"hermes": "name", "mistral": "name"}
-
-
-#: Tags that are read where hermes is, and that are no containers then.
-HERMES_TAGS: Final = frozenset({"tool_call", "function_call"})
+#: Each dialect's keys of the name and of the arguments.
+_KEYS: Final = {"name": ("name", "arguments"), "cohere": ("tool_name", "parameters"), "gemini": ("name", "args")}
 
 
 class Marker(Struct, frozen=True):
-    """The beginning of a marked value: its dialect, closing tag ("": none), and tool."""
+    """The beginning of a marked value: its dialect and tool."""
 
     dialect: str
     used: int
-    closing: str = ""
     tool: str = ""
 
 
@@ -92,8 +85,6 @@ def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
         found = opener.match(line) if name in dialects else None
         if found is None:
             continue
-        if name == "hermes":
-            return Marker(name, found.end(), f"</{found[1]}>")
         if name == "mistral":
             return Marker(name, found.end(), tool=found[1] or "")
         action = _ACTION.search(before)
@@ -106,10 +97,10 @@ def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas,
     """Return an opt-in value in S1 form and its format; else the value and ""."""
     if dialect == "react" or (dialect == "mistral" and tool):
         return {"tool": tool, "arguments": value}, dialect
-    within = {_HOLDS[dialect]} if dialect in _HOLDS else dialects
+    within = {"name"} if dialect == "mistral" else dialects
     if isinstance(value, dict) and "json" in within and "tool" not in value:
         listed = [item for key, item in value.items() if _plain(key) in _WRAPPERS and isinstance(item, list)]
-        value = listed[0] if len(listed) == 1 and _loose_list(listed[0], tools) else value
+        value = listed[0] if len(listed) == 1 else value
     if isinstance(value, list):
         pairs = [_one(item, within, tools, certain=bool(dialect)) for item in value]
         named = next((name for _, name in pairs if name), "")
@@ -119,20 +110,16 @@ def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas,
 
 
 def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) -> tuple[Json, str]:
-    if not isinstance(value, dict):
+    """Return a call under any names of its keys in S1 form. ``certain``: its tool need not be known."""
+    if not isinstance(value, dict) or "tool" in value:
         return value, ""
-    for dialect, name_key, arguments_key in (("name", "name", "arguments"), ("cohere", "tool_name", "parameters")):
-        if dialect in dialects and name_key in value and arguments_key in value and "tool" not in value:
-            named = value[name_key]
-            if certain or (isinstance(named, str) and named in tools and set(value) <= {name_key, arguments_key, "id"}):
-                return {"tool": named, "arguments": value[arguments_key]}, dialect
-    loose = _loose(value, tools) if "json" in dialects else None
-    if loose is not None:
-        return loose, "json"
     inner = value.get("function_call")
-    if "gemini" in dialects and isinstance(inner, dict) and inner.get("name") in tools:
-        return {"tool": inner["name"], "arguments": inner.get("args", {})}, "gemini"
-    return value, ""
+    body = inner if isinstance(inner, dict) and "gemini" in dialects else value
+    for dialect, (name, arguments) in _KEYS.items():
+        if dialect in dialects and name in body and arguments in body and (certain or body[name] in tools):
+            return {"tool": body[name], "arguments": body[arguments]}, dialect
+    loose = _loose(body, tools) if "json" in dialects else None
+    return (value, "") if loose is None else (loose, "json")
 
 
 def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:
@@ -146,16 +133,10 @@ def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:
     return {"tool": tool, "arguments": value[inside[0]]}
 
 
-def _loose_list(items: list[Json], tools: ToolSchemas) -> bool:
-    return bool(items) and all(isinstance(one, dict) and _loose(one, tools) is not None for one in items)
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _known_tool(name: str, tools: ToolSchemas) -> str:
-    if name in tools:
-        return name
     wanted = _plain(name.rpartition(".")[2])
     return next((tool for tool in tools if _plain(tool) == wanted), "") if wanted else ""

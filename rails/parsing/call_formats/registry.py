@@ -30,6 +30,7 @@ FORMS: Final[Mapping[str, WireForm]] = {
     "claude": WireForm("invokes", frozenset({"function_calls", "invoke"})),
     "invoke": WireForm("invokes", frozenset({"function_calls", "invoke"})),
     "qwen": WireForm("qwen", frozenset({"tool_call", "function"})),
+    "hermes": WireForm("qwen", frozenset({"tool_call", "function_call"})),
     "harmony": WireForm("harmony", frozenset({"a channel to a function"})),
     "llama": WireForm("llama", frozenset({"<|python_tag|>", "function"})),
     "cohere": WireForm("cohere", frozenset({"<|START_ACTION|>"})),

@@ -15,7 +15,7 @@ It is not XML: values are raw text, written by a model that escapes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
@@ -127,37 +127,20 @@ def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
 
 
 def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
-    """Take the value at ``begin``; return where to go on.
-
-    If values of its name are in it, the tool's only closing tag ends both.
-    """
+    """Take the value at ``begin``; return where to go on."""
     json_end = _json_end(call.names.get(name), text, begin)
-    pos, inner, doubtful = max(begin, json_end), 0, list[tuple[XmlValue, int]]()
+    pos = max(begin, json_end)
     while (found := text.find(f"</{name}>", pos)) >= 0:
-        inner += text.count(f"<{name}>", pos, found) if json_end < 0 else 0
         pos = _behind_space(text, found + len(name) + 3)
-        if pos == len(text):
-            break
-        value = XmlValue(name, begin - start, found - start)
         element = ELEMENT.match(text, pos)
         following = element or _EMPTY.match(text, pos)
         known = following is not None and (call.takes(following[1]) or following[1] == "explanation")
-        if text.startswith(call.closer, pos):
-            if not inner:
-                call.values.append(value)
-                return pos
-            inner -= 1
-            doubtful.append((value, pos + len(call.closer) - start))
-        elif (element and json_end >= 0) or (known and following and following[1] != name):
-            call.values.append(value)
+        goes_on = (element and json_end >= 0) or (known and following and following[1] != name)
+        if text.startswith(call.closer, pos) or goes_on:
+            call.values.append(XmlValue(name, begin - start, found - start))
             return pos
-        else:
-            inner = max(inner - 1, 0)
-            call.stranger = call.stranger or (element[1] if element and not known else "")
-            call.beside = pos - start if call.beside < 0 and not element else call.beside
-    if len(doubtful) == 1:
-        value, call.end = doubtful[0]
-        call.values.append(value)
+        call.stranger = call.stranger or (element[1] if element and not known else "")
+        call.beside = pos - start if call.beside < 0 and not element and pos < len(text) else call.beside
     return len(text)
 
 
@@ -263,13 +246,11 @@ def _items(body: str, schema: quick_check.SchemaValue) -> list[Json] | JsonFault
     first = ELEMENT.match(body)
     if first is None or first[1] in properties:
         return JsonFault("schema", "expected a list of elements, one for each item")
+    found = _elements(body, {first[1]})
+    if isinstance(found, JsonFault):
+        return found
     values: list[Json] = []
-    pos, name = 0, first[1]
-    while pos < len(body):
-        found = _element(body, pos, frozenset({name}), exclusive=False)
-        if found is None:
-            return JsonFault("syntax", f"expected <{name}>…</{name}> elements", pos)
-        inner, pos = found
+    for _, inner in found:
         read = _fields(inner, items) if properties else entities(without_line_ends(inner))
         if isinstance(read, JsonFault):
             return read
@@ -278,31 +259,24 @@ def _items(body: str, schema: quick_check.SchemaValue) -> list[Json] | JsonFault
 
 
 def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | JsonFault:
-    names = frozenset(quick_check.properties(schema))
-    fields: dict[str, Json] = {}
-    pos = len(body) - len(body.lstrip())
-    while pos < len(body):
-        element = ELEMENT.match(body, pos)
-        found = _element(body, pos, names, exclusive=True) if element and element[1] in names else None
-        if element is None or found is None:
-            return JsonFault("syntax", "expected one element for each of: " + ", ".join(sorted(names)), pos)
-        if element[1] in fields:
-            return JsonFault("duplicate_key", f"<{element[1]}> occurs twice", pos)
-        fields[element[1]] = entities(without_line_ends(found[0]))
-        pos = found[1]
-    return fields
+    found = _elements(body.strip(), quick_check.properties(schema).keys())
+    if isinstance(found, JsonFault):
+        return found
+    fields: dict[str, Json] = {name: entities(without_line_ends(inner)) for name, inner in found}
+    twice = next((name for name, _ in found if sum(other == name for other, _ in found) > 1), "")
+    return JsonFault("duplicate_key", f"<{twice}> occurs twice") if twice else fields
 
 
-def _element(body: str, pos: int, names: frozenset[str], *, exclusive: bool) -> tuple[str, int] | None:
-    """Read one element at ``pos``: its text, and where the next one starts.
-
-    It ends at a closing tag before another element of ``names`` or the end; ``exclusive``: there must be just one.
-    """
-    element = ELEMENT.match(body, pos)
-    if element is None or element[1] not in names:
-        return None
+def _elements(body: str, names: Set[str]) -> list[tuple[str, str]] | JsonFault:
+    """Return name and text of each element; it ends at its closing tag before another one or the end."""
     others = "|".join(re.escape(name) for name in sorted(names))
-    ends = list(re.compile(rf"</{re.escape(element[1])}>\s*(?=<(?:{others})>|\Z)").finditer(body, element.end()))
-    if not ends or (exclusive and len(ends) > 1):
-        return None
-    return body[element.end() : ends[0].start()], ends[0].end()
+    element = re.compile(rf"<({others})>(.*?)</\1>\s*(?=<(?:{others})>|\Z)", re.S)
+    found: list[tuple[str, str]] = []
+    pos = 0
+    while pos < len(body):
+        one = element.match(body, pos) if others else None
+        if one is None:
+            return JsonFault("syntax", "expected one element for each of: " + ", ".join(sorted(names)), pos)
+        found.append((one[1], one[2]))
+        pos = one.end()
+    return found
