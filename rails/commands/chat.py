@@ -40,8 +40,6 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/undo": "undo the project's last step",
     "/redo": "redo the last undone step",
     "/rewind": "N: restore files and conversation to before turn N",
-    "/gate": "check the files that differ from the last commit",
-    "/cost": "tokens, money and time so far",
     "/compact": "summarize older turns to free context",
     "/agent": "NAME: switch to another agent",
     "/model": "NAME: switch to another model",
@@ -362,24 +360,13 @@ def _context_left(loop: AgentLoop) -> str:
     return f"{max(0, 100 - 100 * used // window.tokens)} % of context left"
 
 
-def _gate(talk: Talk, _session: Session | None) -> None:
-    from rails.cli import main
-
-    main(["gate", "--diff", "HEAD", "--project", str(talk.project)])
-
-
-def _cost(_talk: Talk, session: Session) -> None:
-    for line in session.state.summary():
-        print(f"  {line}")
-
-
 def _compact(_talk: Talk, session: Session) -> None:
     if said := session.state.loop.compact():
         print(said)
 
 
 #: Commands that are about what was said, so that there has to be something.
-_OF_SESSION: Final = ("/diff", "/cost", "/compact", "/rewind")
+_OF_SESSION: Final = ("/diff", "/compact", "/rewind")
 _ACTIONS: Final[Mapping[str, Callable[[Talk, Any], None]]] = {
     "/help": _help,
     "/plan": _plan,
@@ -387,8 +374,6 @@ _ACTIONS: Final[Mapping[str, Callable[[Talk, Any], None]]] = {
     "/diff": _diff,
     "/undo": partial(_move, redo=False),
     "/redo": partial(_move, redo=True),
-    "/gate": _gate,
-    "/cost": _cost,
     "/compact": _compact,
 }
 

@@ -184,7 +184,7 @@ class ProgressScreen:
                 style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
                 self.line(f"  monitor: {one_line(record.message, 300)}", style)
                 self.line(f"            {one_line(evidence, 200)}", "dim")
-            case HumanSteered(about="follow_up" | "conversation"):
+            case HumanSteered(about="follow_up" | "conversation" | "rewind"):
                 pass  # it was just typed
             case Escalation() | Handoff() | HumanSteered():
                 self.line(f"  → {one_line(record.message, 300)}", "cyan")

@@ -67,7 +67,6 @@ class SessionState:
     standing: Callable[[], ResumeState]
     talk: Callable[[Ending], str] | None = None
     loop: AgentLoop = field(init=False)
-    summary: Callable[[], Sequence[str]] = field(default=tuple)
     turns: int = 0
     records: list[Record] = field(default_factory=list)
     deeds: Deeds = field(default_factory=Deeds)
@@ -190,7 +189,7 @@ class AgentLoop:
         else:
             reply = self._settled()
         text = "\n\n".join((*shown.texts, words))
-        reply = replace(reply, parts=(*reply.parts, TextPart(text)))
+        reply = _with_words(reply, text)
         context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
         self.messages.append(reply)
         self.taken = 0
@@ -349,7 +348,7 @@ class AgentLoop:
 
     def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:
-            reply = replace(reply, parts=(*reply.parts, TextPart(steer)))
+            reply = _with_words(reply, steer)
         self.context.publish(
             FeedbackSent(
                 say("retry") if codes else "results",
@@ -491,3 +490,9 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
 def _native_ids(context: TurnContext, turns: int, answer: ModelAnswer) -> Mapping[str, str]:
     found = read_whole(context, turns, answer, context.model.name)
     return {} if isinstance(found, RequestResult) else found.native_ids
+
+
+def _with_words(reply: Message, words: str) -> Message:
+    """Return a message with a person's words below what it has."""
+    gap = "\n\n" if reply.text else ""
+    return replace(reply, parts=(*reply.parts, TextPart(f"{gap}{words}")))
