@@ -47,6 +47,8 @@ FILES = {
     "src/total.js": SCRIPT,
     "tests/test_other.py": "def test_nothing():\n    pass\n",
     "src/limits.py": "LIMIT = 10\n",
+    "src/later.py": "from __future__ import annotations\n\n\ndef later(text):\n    return text\n",
+    "shop.json": '{\n  "name": "shop",\n  "port": 8080,\n  "debug": false\n}\n',
     "limits.toml": "[tool.store]\nlimit = 10  # tasks\n\n[tool.other]\nlimit = 1\n",
     "ci.yml": 'env:\n  COLOUR: "1"\n\njobs:\n  steps:\n    - run: make\n    - run: test\n',
 }
@@ -67,6 +69,9 @@ constant | src/limits.py | LIMIT = 20
 new-method | src/store.py | return self.tasks[0]
 toml | limits.toml | limit = 20
 yaml | ci.yml | LIMIT: "20"
+sides | src/store.py | self.tasks.pop(number)
+whole-json | shop.json | "port": 8081,
+below-future | src/later.py | import re
 """
 
 
