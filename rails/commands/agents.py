@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         width = max(len(agent.name) for agent in agents.values())
         for agent in agents.values():
-            print(f"{agent.name:{width}}  {_origin(agent, trust):20}  {one_line(agent.description, 100)}")
+            common.print_row(f"{agent.name:{width}}  {_origin(agent, trust):20}  ", agent.description)
     for words in filter(None, (_not_used(project, trust), *common.notes_of(agents, registry, sys.maxsize))):
         print(f"note: {words}", file=sys.stderr)
     if not name and (waiting := acceptance.pending_agents(agents)):

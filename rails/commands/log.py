@@ -29,7 +29,7 @@ OPTIONS = """
 action search|verify|export|sizes|delete  what to do
 words*  the search line, or a session (default: the last)
 --limit N:count (50)  hits to show (default: 50)
---format FORMAT (markdown)  markdown, recording or answers
+--format FORMAT=markdown|recording|answers (markdown)  markdown, recording or answers
 --jsonl  with export: the records as JSON lines
 --to FOLDER (answers)  with --format answers: the folder (default: answers)
 --older-than DAYS:count  with delete: sessions that are older (default: keep_days of config.toml)
@@ -87,8 +87,6 @@ def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
 
 
 def _export(state: Path, chosen: SessionSummary, form: str) -> int:
-    if form not in FORMATS:
-        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(form)!r}.")
     records, damages = read_lenient(chosen.path)
     print(FORMATS[form]([full(record, state) for record in records]), end="")
     for words in damage_in_words(damages):

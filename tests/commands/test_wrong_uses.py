@@ -109,7 +109,7 @@ log nonsense | choose from
 log search | What should be searched for? For example
 log search x | There is no session here
 log verify nope | There is no session here
-log export nope --format xml | There is no session here
+log export nope --format xml | invalid choice: 'xml'
 serve --port 80000 | expected a port from 0 to 65535, not '80000'
 serve --port -1 | expected a port from 0 to 65535
 serve --port x | expected a port from 0 to 65535
@@ -203,8 +203,8 @@ apply ok.py --approve nope | choose from
 gate "" | the value is empty; perhaps a variable is not set
 gate --diff "" | the value is empty
 gate --stdin-filename "" | the value is empty
-gate --profile "" | there is no ''; use import, api, publish, strict
-gate --profile import,nope | there is no 'nope'; use import
+gate --profile "" | There is no profile ''; use import, api, publish, strict
+gate --profile import,nope | There is no profile 'nope'; use import
 gate . --stdin-filename x.py | checks standard input: leave out paths
 gate --staged | git init makes one
 gate --trust missing.py | missing.py does not exist
