@@ -105,13 +105,14 @@ def _sizes(project: Path) -> int:
         size = bytes_text(folder_bytes(one.path.parent))
         print(f"{one.session_id}  {size:>10}  {one.last[:10]}  {one_line(task_line(one.task), 80)}")
     whole = f"{bytes_text(kept.values)} of stored values and {bytes_text(kept.checkpoints)} of checkpoints"
-    print(f"{counted(len(known), 'session')}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
+    words = f"{counted(len(known), 'session')}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}"
+    common.print_row("", words)
     how = (
         f"{days} days (config.toml)"
         if days
         else "forever, unless [sessions] keep_days in your config.toml sets a limit"
     )
-    print(f"They are kept {how}.")
+    common.print_row("", f"They are kept {how}.")
     return EXIT_OK
 
 
@@ -148,7 +149,8 @@ def _search(state: Path, line: str, limit: int) -> int:
     hits = search(state, line, limit=limit).hits
     for hit in hits:
         record = hit.record
-        print(f"{hit.place}  {record.timestamp[:19]}  {record.event_type:24}  {one_line(record_text(record), 100)}")
+        what = f"{record.event_type}  {one_line(record_text(record), 100)}"
+        common.print_row(f"{hit.place}  {record.timestamp[:19]}  ", what)
     if not hits:
         print("Nothing found.", file=sys.stderr)
     return EXIT_OK if hits else EXIT_FINDINGS

@@ -40,7 +40,8 @@ def _rules(options: argparse.Namespace, words: list[str]) -> int:
         common.print_json([dict(zip(("id", "severity", "reason", "example"), row, strict=True)) for row in rows])
         return EXIT_OK
     for rule, severity, reason, example in rows:
-        print(f"{rule}  {severity:7}  {one_line(reason, 160)}\n{'':17} {one_line(example, 160)}")
+        common.print_row(f"{rule}  {severity:7}  ", reason)
+        common.print_row(f"{'':18}", example)
     return EXIT_OK
 
 

@@ -59,10 +59,9 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
 
 
 def as_explanation(verdict: Verdict) -> str:
-    """Return what ran: version, files, cached answers, time, rules, command."""
-    head = ("check", "version", "files", "known", "ms", "rules", "command")
+    """Return what ran: version, files, cached answers, time, rules, and below them the commands."""
     rows = [
-        head,
+        ("check", "version", "files", "known", "ms", "rules"),
         *(
             (
                 r.name,
@@ -71,13 +70,13 @@ def as_explanation(verdict: Verdict) -> str:
                 str(r.cached),
                 f"{r.duration_ms:8.1f}",
                 printable(r.config, keep=""),
-                printable(r.command, keep="") or "(in this process)",
             )
             for r in verdict.checks
         ),
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    lines = ("  ".join([*map(str.ljust, cells, widths), last]) for *cells, last in rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
+    lines += [f"{r.name}: {printable(r.command, keep='')}" for r in verdict.checks if r.command]
     return "\n".join(lines) + "\n"
 
 
