@@ -12,20 +12,17 @@ from msgspec.structs import replace
 
 from rails.agents import acceptance
 from rails.agents.instructions import Instructions, instructions_text, unaccepted
-from rails.agents.prompt import system_prompt, tool_specs
+from rails.agents.prompt import system_prompt
 from rails.agents.template import Agent, named
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
-from rails.core.tool_request import Json
 from rails.session.project import agents_of, registry_of, trust_of
-from rails.tools.registry import Registry
 from rails.trust.record import TrustRecord
 
 OPTIONS = """
 name?  show this agent and the prompt it gets; or: show, trust
 which?  with show or trust: which agent (trust: all pending)
---json  the result as JSON
 @project
 """
 
@@ -45,12 +42,7 @@ def run(options: argparse.Namespace) -> int:
         prompt = system_prompt(agent, registry) + instructions_text(project, trust)
         if not agent.trusted:
             print(f"note: {_origin(agent, trust)}; {one_line(agent.source, 200)}", file=sys.stderr)
-        if options.json:
-            common.print_json({**_as_json(agent, registry, trust), "prompt": prompt})
-        else:
-            print(printable(prompt))
-    elif options.json:
-        common.print_json([_as_json(agent, registry, trust) for agent in agents.values()])
+        print(printable(prompt))
     else:
         width = max(len(agent.name) for agent in agents.values())
         for agent in agents.values():
@@ -60,22 +52,6 @@ def run(options: argparse.Namespace) -> int:
     if not name and (waiting := acceptance.pending_agents(agents)):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK
-
-
-def _as_json(agent: Agent, registry: Registry, trust: TrustRecord) -> dict[str, Json]:
-    return {
-        "name": agent.name,
-        "description": agent.description,
-        "tools": [spec.name for spec in tool_specs(agent, registry)],
-        "source": str(agent.source),
-        "origin": agent.origin,
-        "trust": acceptance.trust_state_of(agent, trust),
-        "replaces": agent.replaces,
-        "model": agent.runs_on,
-        "stronger_model": agent.stronger,
-        "aliases": list(agent.aliases),
-        "digest": agent.digest,
-    }
 
 
 def _origin(agent: Agent, trust: TrustRecord) -> str:
