@@ -372,13 +372,14 @@ class ProgressScreen:
         """Return the closing lines: counts, files, tokens and cost."""
         count = self.counts
         files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in self.files.items()) or "none"
-        return (
+        used = self.usage()
+        return [
             f"requests {count['requests']} · repairs {count['repairs']} · refused {count['refused']} · "
             f"sent back {count['retries']} · findings {count['findings']} · auto-fixed {count['fixed']}",
             f"approved {count['approve']} · denied {count['deny']} · turns {count['turns']}",
             f"files changed: {files}",
-            f"used: {self.usage() or 'no tokens counted'}",
-        )
+            *([f"used: {used}"] if used else []),
+        ]
 
 
 def _sentence(text: str) -> str:
