@@ -12,17 +12,19 @@ from msgspec.structs import replace
 
 from rails.agents import acceptance
 from rails.agents.instructions import Instructions, instructions_text, unaccepted
-from rails.agents.prompt import system_prompt
+from rails.agents.prompt import system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
+from rails.session.context_window import estimate
 from rails.session.project import agents_of, registry_of, trust_of
 from rails.trust.record import TrustRecord
 
 OPTIONS = """
-name?  show this agent and the prompt it gets; or: show, trust
+name?  show this agent and what it is sent before its task; or: show, trust
 which?  with show or trust: which agent (trust: all pending)
+--protocol HOW=native|json|edits|whole (json)  how its model would be asked (default: json)
 @project
 """
 
@@ -39,10 +41,14 @@ def run(options: argparse.Namespace) -> int:
     name = options.which or "coder" if options.name == "show" else options.name
     if name:
         agent = named(agents, name)
-        prompt = system_prompt(agent, registry) + instructions_text(project, trust)
+        prompt = system_prompt(agent, registry, options.protocol) + instructions_text(project, trust)
+        tools = tool_specs(agent, registry, options.protocol)
         if not agent.trusted:
             print(f"note: {_origin(agent, trust)}; {one_line(agent.source, 200)}", file=sys.stderr)
         print(printable(prompt))
+        for tool in tools:
+            print(f"{tool.name}: {printable(tool.description)}\n{tool.schema}\n")
+        print(f"about {estimate(prompt, tools, ()):,} tokens", file=sys.stderr)
     else:
         width = max(len(agent.name) for agent in agents.values())
         for agent in agents.values():

@@ -17,7 +17,7 @@ from rails.commands import common, exit
 from rails.commands.run import OPTIONS as RUN
 from rails.core.errors import EXIT_OK, LogError, RailsError, UsageError
 from rails.core.outcomes import is_good
-from rails.core.text import one_line, printable
+from rails.core.text import one_line
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -278,11 +278,8 @@ def _diff(talk: Talk, session: Session) -> None:
     steps = in_effect(history.steps(session.log.session_id), undone=False)
     colour = common.colour_wanted(sys.stdout)
     for step in steps:
-        changed = history.restore_point(step)
-        if not colour:
-            print(printable(changed.diff()))
-        for change in changed.changes if colour else ():
-            print("\n".join(draw(file_diff(change, ()), colour=True, width=columns())))
+        for change in history.restore_point(step).changes:
+            print("\n".join(draw(file_diff(change, ()), colour=colour, width=columns())))
     if not steps:
         print("This session has changed nothing.")
 

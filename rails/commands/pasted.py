@@ -230,7 +230,7 @@ def joined(old: str, block: str, language: str, choose: Choose, owner: str = "")
     if not is_sure or (language in _DATA and not _is_sure(old, source, after, moved, language)):
         return None
     is_known = any(heads) or None not in heads  # a constant of that name is no proof
-    return Joined(after, (*moved.values(),) or ("no definition",), is_known)
+    return Joined(after, (*moved.values(),) or ("imports",), is_known)
 
 
 def _take(rows: list[str], one: Symbol) -> str:

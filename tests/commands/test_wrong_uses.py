@@ -113,7 +113,7 @@ log export nope --format xml | invalid choice: 'xml'
 serve --port 80000 | expected a port from 0 to 65535, not '80000'
 serve --port -1 | expected a port from 0 to 65535
 serve --port x | expected a port from 0 to 65535
-serve --host 0.0.0.0 | unknown argument --host 0.0.0.0
+serve --host 0.0.0.0 | unknown argument --host
 serve | There is no session here. Start one with ai-rails run
 why | required
 why ok.py | Name a file and a line, for example src/app.py:12
@@ -230,8 +230,6 @@ tools test read_file {} | failed schema validation
 tools import http:// | is not an http or https address
 agents show nobody | There is no agent 'nobody'. Known agents
 agents trust nobody | There is no agent 'nobody'. Known agents
-prompt --agent nobody | There is no agent 'nobody'
-prompt --tools --agent nobody | There is no agent 'nobody'. Known agents
 n8n catalogue build missing | missing does not exist. Nothing was built
 n8n catalogue nope | Write: ai-rails n8n catalogue [info]
 n8n diff ok.py ok.py | is not an n8n workflow in JSON
