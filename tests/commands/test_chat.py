@@ -110,7 +110,7 @@ def test_undo_takes_back_the_last_step_and_redo_does_it_again(chat, project):
     assert code == 0
     assert "removed a.txt" in shown
     assert "This session has changed nothing." in shown
-    assert "+one" in shown
+    assert "1 +  one" in shown
     assert (project / "a.txt").read_text() == "one\n"
 
 
