@@ -22,8 +22,8 @@ from rails.session.project import agents_of, registry_of, trust_of
 from rails.trust.record import TrustRecord
 
 OPTIONS = """
-name?  show this agent and what it is sent before its task; or: show, trust
-which?  with show or trust: which agent (trust: all pending)
+name?  show this agent and what it is sent before its task; or: trust
+which?  with trust: which agent (default: all that wait)
 --protocol HOW=native|json|edits|whole (json)  how its model would be asked (default: json)
 @project
 """
@@ -31,16 +31,15 @@ which?  with show or trust: which agent (trust: all pending)
 
 def run(options: argparse.Namespace) -> int:
     """Carry out one action."""
-    common.refuse_more(f"agents {options.name}", (options.which,), int(options.name in ("show", "trust")))
+    common.refuse_more(f"agents {options.name}", (options.which,), int(options.name == "trust"))
     project = common.project_of(options)
     agents = agents_of(project)
     registry = registry_of(project)
     trust = trust_of(project)
     if options.name == "trust":
         return _trust(agents, trust, options.which, project)
-    name = options.which or "coder" if options.name == "show" else options.name
-    if name:
-        agent = named(agents, name)
+    if options.name:
+        agent = named(agents, options.name)
         prompt = system_prompt(agent, registry, options.protocol) + instructions_text(project, trust)
         tools = tool_specs(agent, registry, options.protocol)
         if not agent.trusted:
@@ -55,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             common.print_row(f"{agent.name:{width}}  {_origin(agent, trust):20}  ", agent.description)
     for words in filter(None, (_not_used(project, trust), *common.notes_of(agents, registry, sys.maxsize))):
         print(f"note: {words}", file=sys.stderr)
-    if not name and (waiting := acceptance.pending_agents(agents)):
+    if not options.name and (waiting := acceptance.pending_agents(agents)):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK
 

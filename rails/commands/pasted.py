@@ -420,17 +420,16 @@ class Settling(Struct):
         for block in _blocks(text, self._has):
             pieces += [block.above, self._settled(block)]
             at = block.end
-        changed = [path for path in before if before[path] != self.files[path]]
-        if not changed and at and not "".join(pieces[1::2]).strip():
+        if not self._done and at and not "".join(pieces[1::2]).strip():
             raise NothingToApplyError("Nothing is left to apply.")
         pieces.append(text[at:])
-        for path in changed:
+        for path in self._done:
             was, now = (f"{files[path].rstrip()}\n".encode() for files in (before, self.files))
             pieces.append("\n".join(["\n", *unified_diff(was, now, path), "\n"]))  # in no fence: it may have fences
         return "".join(pieces)
 
     def _has(self, text: str) -> bool:
-        return any(_bare(text) in _bare(file) for file in self.files.values())
+        return bool(text) and any(_bare(text) in _bare(file) for file in self.files.values())
 
     def _settled(self, block: PastedBlock) -> str:
         raw = block.raw
@@ -463,7 +462,7 @@ class Settling(Struct):
         fits = list[str]()
         likely = said
         if said or not COULD_BE_NAME.match(last):  # else not where it fits, but where it says
-            fits = [path for path in nearest if self._fits(block, path, patch)]
+            fits = self._fitting(block, nearest, patch)
             fresh = [word for word in words if is_surely_file(word) and word not in files and not self._is_short(word)]
             likely = fits or said or fresh
         if len(likely) == 1:
@@ -482,13 +481,13 @@ class Settling(Struct):
         """Return whether a path is the end of a file's."""
         return path not in self.files and any(name.endswith(f"/{path}") for name in self.files)
 
-    def _fits(self, block: PastedBlock, path: str, patch: str) -> bool:
+    def _fitting(self, block: PastedBlock, paths: Sequence[str], patch: str) -> list[str]:
         if not patch:
-            merged = self._merged(path, block, block.body, lambda places: places[0])
-            return bool(merged and merged.known)
-        found = next(find_proposals(f"{path}\n{patch}", self.tools), None)
+            merged = {path: self._merged(path, block, block.body, lambda places: places[0]) for path in paths}
+            return [path for path, found in merged.items() if found and found.known]
+        found = next(find_proposals(f"any.txt\n{patch}", self.tools), None)
         old = str(found.parameters.get("old_string")) if isinstance(found, RawRequest) else "\0"
-        return _bare(old) in _bare(self.files[path])
+        return [path for path in paths if _bare(old) in _bare(self.files[path])]
 
     def _merged(self, path: str, block: PastedBlock, body: str, choose: Choose) -> Joined | None:
         language = language_of(path)

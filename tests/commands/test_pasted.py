@@ -177,6 +177,8 @@ def test_below_a_line_that_could_only_be_a_name_a_block_goes_where_a_person_says
     block = "`src/a*b.txt`\n\n```\n<<<<<<< SEARCH\n    return task.title\n=======\n    return 1\n>>>>>>> REPLACE\n```\n"
     assert len(pasted(block, "1")[1]) == 1
     assert pasted(block.replace("*", "/"))[1] == []
+    nothing = "In `src/limits.py`:\n\n```python\n# Before\n\n# After\nLIMIT = 2\n```\n"
+    assert "+LIMIT = 2" in pasted(nothing)[0], "no text is to be searched for"
 
 
 def test_decorators_imports_and_a_last_line_without_its_end(project):
