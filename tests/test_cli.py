@@ -208,20 +208,6 @@ def test_a_chatty_answer_with_data_and_a_trailing_comma_is_applied_and_formatted
     assert 'sum(item["price"] for item in items)' in (project / "shop" / "total.py").read_text("utf-8")
 
 
-def test_a_terse_xml_answer_is_applied_as_one_unit(rails, project):
-    (project / "notes.md").write_text("# Notes\n\n- `</edits>` is only text here\n", "utf-8")
-    rails("apply", "--json", "--approve", "policy", str(ANSWERS / "terse_xml.md"), code=0)
-    assert (project / "notes.md").read_text("utf-8") == "# Notes <draft>\n\n- `</edits>` is still only text here\n"
-
-
-def test_an_answer_with_one_good_and_one_cut_off_call_changes_nothing_and_says_why(rails, project):
-    (project / "old.py").write_text("x = 1\n", "utf-8")
-    result = json.loads(rails("apply", "--json", "--approve", "policy", str(ANSWERS / "broken.md"), code=1).stdout)
-    assert result["status"] == "refused"
-    assert "it is" in result["previous_tool_output"]
-    assert sorted(path.name for path in project.glob("*.py")) == ["old.py"]
-
-
 def test_what_was_applied_can_be_reviewed_and_undone(rails, project):
     (project / "hello.txt").write_bytes(b"before\r\n")
     session = json.loads(rails("apply", "--json", "--approve", "policy", text=WRITE, code=0).stdout)["session"]
@@ -232,15 +218,6 @@ def test_what_was_applied_can_be_reviewed_and_undone(rails, project):
     rails("undo", code=0)
     assert (project / "hello.txt").read_bytes() == b"before\r\n"
     assert "nothing to undo" in rails("undo", "no-such-session", code=2).stderr
-
-
-def test_an_undone_step_can_be_done_again(rails, project):
-    rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
-    rails("undo", code=0)
-    assert not (project / "hello.txt").exists()
-    assert "nothing to undo" in rails("undo", code=2).stderr
-    rails("redo", code=0)
-    assert (project / "hello.txt").read_text("utf-8") == "hello\n"
 
 
 def test_one_file_of_a_step_is_undone_and_the_review_shows_it(rails, project):
@@ -349,15 +326,6 @@ def test_what_gate_fix_wrote_is_undone_and_done_again_like_any_step(rails, proje
     assert (project / "ugly.py").read_text("utf-8") == fixed != before
 
 
-def test_tools_and_agents_and_doctor_say_what_there_is(rails):
-    assert "write_file" in rails("tools", code=0).stdout
-    assert "old_string" in rails("tools", "show", "edit_file", code=0).stdout
-    rails("tools", "check", code=0)
-    assert "coder" in rails("agents", code=0).stdout
-    assert "edit_file" in rails("agents", "coder", code=0).stdout
-    assert "ruff" in rails("doctor", code=0).stdout
-
-
 def test_c9_13_doctor_says_of_each_tool_whether_it_is_there(rails, environment):
     folder = Path(environment["AI_RAILS_CONFIG_DIR"]) / "mcp_definitions"
     folder.mkdir(parents=True)
@@ -408,16 +376,8 @@ def test_one_server_that_does_not_start_does_not_keep_the_others_out(rails, proj
     assert "'bad' cannot be used" in done.stderr
     assert (project / "mcp_definitions" / "get_current_time.json").exists()
     said = rails("tools", "check", code=0).stdout
-    assert "get_current_time  unknown  not started: nobody has trusted this definition yet" in said
+    assert "get_current_time  unknown  not tried: nobody has trusted this definition yet" in said
     assert "project" in rails("tools", code=0).stdout
-
-
-def test_gate_speaks_other_programs_formats(rails, project):
-    (project / "bad.py").write_text('"""Bad."""\n\nprint(undefined_name)\n', "utf-8")
-    signs = {"sarif": '"2.1.0"', "github": "::error", "junit": "<testsuite"}
-    for form, sign in signs.items():
-        assert sign in rails("gate", "--format", form, "bad.py", code=1).stdout
-    assert "sarif" in rails("gate", "--format", "xml", "bad.py", code=2).stderr
 
 
 def test_c14_01_a_verb_of_the_original_says_what_it_is_called_here(rails):
@@ -428,12 +388,10 @@ def test_gate_explains_what_ran(rails, project):
     styled(project)
     (project / "good.py").write_text('"""Good."""\n', "utf-8")
     text = rails("gate", "--explain", "good.py", code=0).stdout
-    head, *rows = text.splitlines()[-5:]
-    assert head.split() == ["check", "version", "files", "known", "ms", "rules", "command"]
+    assert "check   version  files  known  ms  " in text
     for tool, command in (("ruff", "ruff check -"), ("black", "-m black -"), ("flake8", "-m flake8 -")):
-        (row,) = (row for row in rows if row.startswith(tool))
-        assert re.match(rf"{tool} +\d+[\d.]+ +1 +\d+ +\d+\.\d ", row)
-        assert row.endswith(command)
+        assert re.search(rf"^{tool} +\d+[\d.]+ +1 +\d+ +\d+\.\d ", text, re.M)
+        assert re.search(rf"^{tool}: .*{command}$", text, re.M)
 
 
 def test_a_session_can_be_searched_exported_and_shown_as_a_page(rails, project):
@@ -553,7 +511,7 @@ def test_the_policy_is_checked_and_tried_on_past_sessions(rails, environment):
     assert "rule 1" in rails("policy", code=2).stderr
 
 
-@pytest.mark.parametrize("words", [["serve"], ["review", "last", "--web"]], ids=["serve", "review"])
+@pytest.mark.parametrize("words", [["serve"], ["serve", "last"]], ids=["all", "one"])
 def test_the_page_is_served_on_loopback_and_only_with_its_key(rails, project, environment, words):
     rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
     command = [sys.executable, "-m", "rails", *words]
@@ -562,7 +520,7 @@ def test_the_page_is_served_on_loopback_and_only_with_its_key(rails, project, en
         process.stdout.readline()
         url = process.stdout.readline().strip()
         assert url.startswith("http://127.0.0.1:")
-        assert ("&s=" in url) is (words[0] == "review")
+        assert ("&s=" in url) is (words[1:] == ["last"])
         base = url.split("#")[0]
         with urllib.request.urlopen(base, timeout=20) as page:
             assert page.status == 200

@@ -1,12 +1,10 @@
 """``ai-rails run --attempts N``: N agents in work trees of the last commit; the best that passes gate and tests is
-proposed: fewest findings, then smallest diff, or a person's choice.
+proposed: fewest findings, then smallest diff.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -39,12 +37,9 @@ def run(options: argparse.Namespace) -> int:
     if not passing:
         print("No attempt passed and changed something, so none is proposed and nothing was written.")
         return EXIT_BROKEN if all(one.error for one in results) else EXIT_FINDINGS
-    passing.sort(key=lambda number: _rank(results[number]))
-    picked = passing[0] if len(passing) == 1 else _picked(passing, results)
-    if picked is None:
-        print("No attempt was picked, so nothing was written.")
-        return EXIT_FINDINGS
-    print(f"attempt {picked + 1} is proposed; the others stay in the log.", flush=True)
+    picked = min(passing, key=lambda number: _rank(results[number]))
+    print(f"{len(passing)} of {counted(len(specs), 'attempt')} passed; the others stay in the log.")
+    print(f"The one with the fewest findings, then the smallest diff, is proposed: attempt {picked + 1}.", flush=True)
     file = state_of(project) / "attempt.diff"
     replace_file(file, f"```diff\n{results[picked].diff.rstrip()}\n```\n".encode())
     from rails.cli import main
@@ -123,20 +118,3 @@ def _told(result: JobResult) -> str:
 
 def _rank(result: JobResult) -> tuple[int, int]:
     return len(result.findings), len(result.diff)
-
-
-def _picked(passing: Sequence[int], results: Sequence[JobResult]) -> int | None:
-    best = passing[0]
-    print(f"{counted(len(passing), 'attempt')} pass. The fewest findings, then the smallest diff: attempt {best + 1}.")
-    if not sys.stdin.isatty():
-        return best
-    for number in passing:
-        print(f"── attempt {number + 1} ".ljust(78, "─"))
-        print(one_line(results[number].model, 80))
-        print("\n".join(one_line(line, 200) for line in results[number].diff.splitlines()[:200]))
-    numbers = ", ".join(str(number + 1) for number in passing)
-    try:
-        answer = input(f"Which one? {numbers}; Enter takes {best + 1}; anything else: none of them. ").strip()
-    except EOFError:
-        return None
-    return ({"": best} | {str(number + 1): number for number in passing}).get(answer)

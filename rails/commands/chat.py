@@ -17,7 +17,7 @@ from rails.commands import common, exit
 from rails.commands.run import OPTIONS as RUN
 from rails.core.errors import EXIT_OK, LogError, RailsError, UsageError
 from rails.core.outcomes import is_good
-from rails.core.text import one_line, printable
+from rails.core.text import one_line
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -40,8 +40,6 @@ COMMANDS: Final[Mapping[str, str]] = {
     "/undo": "undo the project's last step",
     "/redo": "redo the last undone step",
     "/rewind": "N: restore files and conversation to before turn N",
-    "/gate": "check the files that differ from the last commit",
-    "/cost": "tokens, money and time so far",
     "/compact": "summarize older turns to free context",
     "/agent": "NAME: switch to another agent",
     "/model": "NAME: switch to another model",
@@ -280,11 +278,8 @@ def _diff(talk: Talk, session: Session) -> None:
     steps = in_effect(history.steps(session.log.session_id), undone=False)
     colour = common.colour_wanted(sys.stdout)
     for step in steps:
-        changed = history.restore_point(step)
-        if not colour:
-            print(printable(changed.diff()))
-        for change in changed.changes if colour else ():
-            print("\n".join(draw(file_diff(change, ()), colour=True, width=columns())))
+        for change in history.restore_point(step).changes:
+            print("\n".join(draw(file_diff(change, ()), colour=colour, width=columns())))
     if not steps:
         print("This session has changed nothing.")
 
@@ -362,24 +357,13 @@ def _context_left(loop: AgentLoop) -> str:
     return f"{max(0, 100 - 100 * used // window.tokens)} % of context left"
 
 
-def _gate(talk: Talk, _session: Session | None) -> None:
-    from rails.cli import main
-
-    main(["gate", "--diff", "HEAD", "--project", str(talk.project)])
-
-
-def _cost(_talk: Talk, session: Session) -> None:
-    for line in session.summary():
-        print(f"  {line}")
-
-
 def _compact(_talk: Talk, session: Session) -> None:
     if said := session.loop.compact():
         print(said)
 
 
 #: Commands that are about what was said, so that there has to be something.
-_OF_SESSION: Final = ("/diff", "/cost", "/compact", "/rewind")
+_OF_SESSION: Final = ("/diff", "/compact", "/rewind")
 _ACTIONS: Final[Mapping[str, Callable[[Talk, Any], None]]] = {
     "/help": _help,
     "/plan": _plan,
@@ -387,8 +371,6 @@ _ACTIONS: Final[Mapping[str, Callable[[Talk, Any], None]]] = {
     "/diff": _diff,
     "/undo": partial(_move, redo=False),
     "/redo": partial(_move, redo=True),
-    "/gate": _gate,
-    "/cost": _cost,
     "/compact": _compact,
 }
 

@@ -17,6 +17,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, Rai
 from rails.core.limits import ANSWER_CHARS
 from rails.core.outcomes import GOOD, MEANINGS, SessionEnd, is_good, outcome_for
 from rails.core.text import decode_text, one_line
+from rails.render.terminal import columns, wrap
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ OPTION = re.compile(
     r"|(?:or,? )?alternatively\b.*)$",
     re.M | re.I,
 )
+#: Columns that the text of a row has at least.
+_NARROW: Final = 20
 #: Notes on what is left out that a command prints before its work.
 _MOST_NOTES: Final = 8
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
@@ -130,7 +133,6 @@ def approver_of(
 def show_question(screen: ProgressScreen, request: ApprovalRequest) -> None:
     """Draw a question that nobody at this terminal answers."""
     from rails.approval.terminal.screen import Look, draw_request
-    from rails.render.terminal import columns
 
     screen.line()
     for line in draw_request(request, Look(screen.colour, min(100, columns()), screen.plain)).lines:
@@ -242,7 +244,7 @@ def _keyboard() -> TextIO | None:
 
 def colour_wanted(stream: TextIO) -> bool:
     """Return whether ``stream`` wants colours."""
-    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:
@@ -311,6 +313,15 @@ def write_output(name: str | Path, parts: Iterable[str], mark: str = "") -> None
             f"{one_line(str(name))} cannot be written: {error.strerror or error}. Nothing was written."
         ) from error
     print(f"Wrote {one_line(str(file), 300)}")
+
+
+def print_row(lead: str, text: str) -> None:
+    """Print a row of a list; at a terminal its text stays to the right of its lead."""
+    pieces = [one_line(text, 1_000)]
+    if sys.stdout.isatty():
+        pieces = wrap(pieces[0], max(_NARROW, columns() - len(lead)), half=False)
+    gap = " " * len(lead)
+    print(lead + f"\n{gap}".join(piece.strip() for piece in pieces))
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from rails.approval.policy.policy import load_policy
 from rails.commands import common, user_env
@@ -18,10 +17,6 @@ from rails.core.errors import EXIT_OK, CheckError, UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.gate.support.settings import read_gate_settings
-
-#: Values that are longer push what stands behind them to the right.
-_VALUE: Final = 44
-
 
 OPTIONS = f"""
 > Precedence: {ORDER}. With schema: the JSON Schema of a settings file, which editors read from a first line such as
@@ -48,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         ]
         common.print_json({"order": ORDER, "settings": settings, "mistakes": list(found.mistakes)})
     else:
-        print("\n".join(_as_text(found, project)))
+        _show(found, project)
     if mistakes := found.mistakes or tuple(_beyond_shape(project)):
         raise UsageError("\n".join(("A settings file cannot be used. Nothing was changed.", *mistakes)))
     return EXIT_OK
@@ -61,14 +56,14 @@ def _schema_name(given: str | None) -> SchemaName:
     raise UsageError(f"Which schema? There are {', '.join(SCHEMAS)}. For example: ai-rails config schema policy")
 
 
-def _as_text(found: AllSettings, project: Path) -> Iterator[str]:
-    yield f"The first place that sets a value counts: {ORDER}."
-    yield f"your files: {config_folder()}"
-    yield f"project:    {project}"
+def _show(found: AllSettings, project: Path) -> None:
+    common.print_row("", f"The first place that sets a value counts: {ORDER}.")
+    print(f"your files: {config_folder()}")
+    print(f"project:    {project}")
     wide = max(len(one.name) for one in found.settings)
     for one in found.settings:
         source = f"{Path(one.source).name}:{one.line}" if one.line else one.source
-        yield f"  {one.name:{wide}}  {_value(one):{_VALUE}}  {source}"
+        common.print_row(f"  {one.name:{wide}}  ", f"{_value(one)}  ({source})")
 
 
 def _value(one: Setting) -> str:

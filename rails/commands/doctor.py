@@ -23,7 +23,6 @@ from rails.core.text import one_line
 from rails.gate.languages.javascript.node_worker import tool_folder
 from rails.models.providers import PROVIDERS
 from rails.processes import programs
-from rails.render.terminal import fitted
 from rails.session.project import agents_of, registry_of
 from rails.tools.health import check_health
 from rails.tools.registry import Registry
@@ -64,8 +63,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         width = max(len(probe.name) for probe in probes)
         for probe in probes:
-            advice = f"\n{'':{width}}            {probe.advice}" if probe.advice else ""
-            print(fitted(f"{probe.name:{width}}  {probe.state:8}  {one_line(probe.found, 200)}{advice}", sys.stdout))
+            common.print_row(f"{probe.name:{width}}  {probe.state:8}  ", probe.found)
+            if probe.advice:
+                common.print_row(f"{'':{width}}            ", probe.advice)
     return EXIT_BROKEN if any(probe.state == "broken" for probe in probes) else EXIT_OK
 
 

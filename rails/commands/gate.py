@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
-from rails.commands.options import add_project
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
@@ -26,55 +25,33 @@ if TYPE_CHECKING:
     from rails.gate.gate import Gate
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
-_FORMATS: Final = str.split("text json sarif github junit")
 _PROFILES: Final = ("import", "api", "publish", "strict")
 
-
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    from rails.commands.options import given
-
-    parser.add_argument("paths", nargs="*", type=given, help="files or folders (default: all that git knows)")
-    parser.add_argument("--diff", type=given, metavar="REF", help="files changed since REF, and only new findings")
-    parser.add_argument("--staged", action="store_true", help="staged files, and only new findings")
-    parser.add_argument("--all", action="store_true", help="every file that git knows (the default)")
-    parser.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
-    parser.add_argument(
-        "--format",
-        choices=_FORMATS,
-        default="text",
-        metavar="FORMAT",
-        help="text, json, sarif, github or junit",
-    )
-    words = "trust the project's own commands and executable configuration in their present state"
-    parser.add_argument("--trust", action="store_true", help=words)
-    parser.add_argument("--explain", action="store_true", help="list the checks that ran, with versions and settings")
-    words = "where n8n workflows go: import (default), api, publish, strict"
-    parser.add_argument("--profile", type=_profile, default="import", metavar="PROFILE[,PROFILE]", help=words)
-    words = "a person has agreed to changes of the check settings (for CI, by a label)"
-    parser.add_argument("--settings-agreed", action="store_true", help=words)
-    parser.add_argument("--strict", action="store_true", help="fail if an optional check is missing")
-    words = "check standard input as this file; with --fix, print the fixed text"
-    parser.add_argument("--stdin-filename", type=given, metavar="FILE", help=words)
-    parser.add_argument("--here", action="store_true", help="only below the current folder")
-    parser.add_argument("--require", action="store_true", help="exit code 3 if no check applied to anything")
-    add_project(parser)
-
-
-def _profile(text: str) -> str:
-    """Return the profiles as written. Raises UsageError for an unknown one."""
-    unknown = next((one for one in text.split(",") if one not in _PROFILES), None)
-    if unknown is not None:
-        raise UsageError(
-            f"argument --profile: there is no {unknown!r}; use {', '.join(_PROFILES)}, or several with commas"
-        )
-    return text
+OPTIONS = """
+paths* PATH:text  files or folders (default: all that git knows)
+--diff REF:text  files changed since REF, and only new findings
+--staged  staged files, and only new findings
+--all  every file that git knows (the default)
+--fix  write safe fixes and formatting
+--format FORMAT=text|json|sarif|github|junit (text)  text, json, sarif, github or junit
+--trust  trust the project's own commands and executable configuration in their present state
+--explain  list the checks that ran, with versions and settings
+--profile PROFILES (import)  where n8n workflows go: import (default), api, publish, strict; several with commas
+--settings-agreed  a person has agreed to changes of the check settings (for CI, by a label)
+--strict  fail if an optional check is missing
+--stdin-filename FILE:text  check standard input as this file; with --fix, print the fixed text
+--here  only below the current folder
+--require  exit code 3 if no check applied to anything
+@project
+"""
 
 
 def run(options: argparse.Namespace) -> int:
     """Return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave out --diff, --staged and the paths.")
+    if unknown := set(options.profile.split(",")).difference(_PROFILES):
+        raise UsageError(f"There is no profile {one_line(min(unknown))!r}; use {', '.join(_PROFILES)}.")
     project = common.project_above(options)
     if options.stdin_filename:
         return _judge_buffer(options, project)

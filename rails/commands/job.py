@@ -108,7 +108,6 @@ def run_words(options: argparse.Namespace, talk: Callable[[Session, ProgressScre
         overseer=players.overseer(),
         prices=prices,
     )
-    session.summary = screen.summary
     if talk:
         session.talk = partial(talk, session, screen)
     try:

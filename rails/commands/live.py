@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import add
 from typing import TYPE_CHECKING, Final, TextIO
@@ -96,7 +96,6 @@ class ProgressScreen:
         self.plain = plain
         self.colour = (wants_colour(self.out) if colour is None else colour) and not plain
         self.debug = debug
-        self.stage_ms: defaultdict[str, float] = defaultdict(float)
         self.counts: Counter[str] = Counter()
         self.files: dict[str, str] = {}
         #: Whether an earlier run of the session wrote anything.
@@ -184,7 +183,7 @@ class ProgressScreen:
                 style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
                 self.line(f"  monitor: {one_line(record.message, 300)}", style)
                 self.line(f"            {one_line(evidence, 200)}", "dim")
-            case HumanSteered(about="follow_up" | "conversation"):
+            case HumanSteered(about="follow_up" | "conversation" | "rewind"):
                 pass  # it was just typed
             case Escalation() | Handoff() | HumanSteered():
                 self.line(f"  → {one_line(record.message, 300)}", "cyan")
@@ -274,7 +273,6 @@ class ProgressScreen:
         self.rest()
         self.counts["turns"] += 1
         self._answer = event.text
-        self.stage_ms["model"] += event.duration_ms or 0
         self._use(model or event.model, event.usage)
         if event.stop_reason not in ("end_turn", "tool_use"):
             self.line(f"  The model stopped early ({event.stop_reason}). {one_line(event.note)}".rstrip(), "yellow")
@@ -314,7 +312,6 @@ class ProgressScreen:
                 self.line(f"           {one_line(refusal.hint, 300)}", "dim")
 
     def _verdict(self, event: GateVerdict) -> None:
-        self.stage_ms["gate"] += event.duration_ms
         verdict = event.verdict
         checks = ", ".join(checks_in_words(verdict)) or "no checks apply"
         findings = [finding for finding in verdict.findings if finding.new]
@@ -334,7 +331,6 @@ class ProgressScreen:
 
     def _decision(self, event: HumanDecision) -> None:
         self.counts[event.answer] += 1
-        self.stage_ms["approval"] += event.seconds * 1000
         style = {"approve": "green", "dry_run": ""}.get(event.answer, "red")
         words = {"approve": "approved", "deny": "denied", "abort": "stopped", "dry_run": "not asked"}
         by = {"human": " by you", "headless": ""}.get(event.by, f" by {one_line(event.by, 60)}")
@@ -344,7 +340,6 @@ class ProgressScreen:
         self.line(line, style)
 
     def _result(self, event: ToolExecutionResult, message: str) -> None:
-        self.stage_ms["tools"] += event.duration_ms
         for change in event.changes or ():
             created = self.files.get(change.path) == "create" and change.kind == "modify"
             self.files[change.path] = "create" if created else change.kind
@@ -375,18 +370,17 @@ class ProgressScreen:
                 self.line(f"    | {line}", "dim")
 
     def summary(self) -> Sequence[str]:
-        """Return the closing lines: counts, files, time, next commands."""
+        """Return the closing lines: counts, files, tokens and cost."""
         count = self.counts
         files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in self.files.items()) or "none"
-        times = [f"{stage} {ms / 1000:.2f} s" for stage, ms in self.stage_ms.items()]
-        spent = " · ".join(filter(None, (*times, self.usage())))
-        return (
+        used = self.usage()
+        return [
             f"requests {count['requests']} · repairs {count['repairs']} · refused {count['refused']} · "
             f"sent back {count['retries']} · findings {count['findings']} · auto-fixed {count['fixed']}",
             f"approved {count['approve']} · denied {count['deny']} · turns {count['turns']}",
             f"files changed: {files}",
-            f"time: {spent or 'none'}",
-        )
+            *([f"used: {used}"] if used else []),
+        ]
 
 
 def _sentence(text: str) -> str:

@@ -29,7 +29,7 @@ OPTIONS = """
 action search|verify|export|sizes|delete  what to do
 words*  the search line, or a session (default: the last)
 --limit N:count (50)  hits to show (default: 50)
---format FORMAT (markdown)  markdown, recording or answers
+--format FORMAT=markdown|recording|answers (markdown)  markdown, recording or answers
 --jsonl  with export: the records as JSON lines
 --to FOLDER (answers)  with --format answers: the folder (default: answers)
 --older-than DAYS:count  with delete: sessions that are older (default: keep_days of config.toml)
@@ -87,8 +87,6 @@ def _answers(state: Path, chosen: SessionSummary, folder: Path) -> int:
 
 
 def _export(state: Path, chosen: SessionSummary, form: str) -> int:
-    if form not in FORMATS:
-        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(form)!r}.")
     records, damages = read_lenient(chosen.path)
     print(FORMATS[form]([full(record, state) for record in records]), end="")
     for words in damage_in_words(damages):
@@ -107,13 +105,14 @@ def _sizes(project: Path) -> int:
         size = bytes_text(folder_bytes(one.path.parent))
         print(f"{one.session_id}  {size:>10}  {one.last[:10]}  {one_line(task_line(one.task), 80)}")
     whole = f"{bytes_text(kept.values)} of stored values and {bytes_text(kept.checkpoints)} of checkpoints"
-    print(f"{counted(len(known), 'session')}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}")
+    words = f"{counted(len(known), 'session')}: {bytes_text(kept.logs)} of logs, {whole} in {state_of(project)}"
+    common.print_row("", words)
     how = (
         f"{days} days (config.toml)"
         if days
         else "forever, unless [sessions] keep_days in your config.toml sets a limit"
     )
-    print(f"They are kept {how}.")
+    common.print_row("", f"They are kept {how}.")
     return EXIT_OK
 
 
@@ -150,7 +149,8 @@ def _search(state: Path, line: str, limit: int) -> int:
     hits = search(state, line, limit=limit).hits
     for hit in hits:
         record = hit.record
-        print(f"{hit.place}  {record.timestamp[:19]}  {record.event_type:24}  {one_line(record_text(record), 100)}")
+        what = f"{record.event_type}  {one_line(record_text(record), 100)}"
+        common.print_row(f"{hit.place}  {record.timestamp[:19]}  ", what)
     if not hits:
         print("Nothing found.", file=sys.stderr)
     return EXIT_OK if hits else EXIT_FINDINGS

@@ -22,7 +22,7 @@ action? rules|catalogue|draw|diff (rules)  what to do (default: rules)
 words*  files, or info, or build
 --before OLD  with draw: the older version, to colour what changed
 -o/--output FILE  with draw: where (default: FLOW.svg; - is the screen)
---json  the result as JSON
+--json  with diff: the result as JSON
 """
 
 
@@ -31,20 +31,18 @@ def run(options: argparse.Namespace) -> int:
     return _ACTIONS[options.action](options, options.words)
 
 
-def _rules(options: argparse.Namespace, words: list[str]) -> int:
+def _rules(_options: argparse.Namespace, words: list[str]) -> int:
     from rails.n8n.plugin import RULES
 
     common.refuse_more("n8n rules", words, 0)
     rows = [(rule.id, rule.severity, rule.reason, rule.example) for rule in RULES.values()]
-    if options.json:
-        common.print_json([dict(zip(("id", "severity", "reason", "example"), row, strict=True)) for row in rows])
-        return EXIT_OK
     for rule, severity, reason, example in rows:
-        print(f"{rule}  {severity:7}  {one_line(reason, 160)}\n{'':17} {one_line(example, 160)}")
+        common.print_row(f"{rule}  {severity:7}  ", reason)
+        common.print_row(f"{'':18}", example)
     return EXIT_OK
 
 
-def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
+def _catalogue(_options: argparse.Namespace, words: list[str]) -> int:
     from rails.n8n.plugin import build_catalogue, catalogue_info
 
     named = words[1] if words[:1] == ["build"] and len(words) == 2 else None
@@ -56,9 +54,6 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
         info = build_catalogue(Path(named))
     else:
         info = catalogue_info()
-    if options.json:
-        common.print_json(to_json(info))
-        return EXIT_OK
     kind = "with their parameters" if info.is_full else "names, versions and ports only"
     print(f"n8n {info.n8n or 'unknown'}: {info.types} node types, {info.type_versions} type versions ({kind})")
     if info.is_full:

@@ -192,9 +192,10 @@ def port_number(text: str) -> int:
 # -- options as a table ----------------------------------------------------------------------------
 
 #: What a value is read as, by the word behind its name.
-_KINDS = {"count": from_one, "number": above_zero, "port": port_number}
+_KINDS = {"count": from_one, "number": above_zero, "port": port_number, "text": given}
 _ROW: Final = re.compile(
-    r"(?P<names>[\w/-]+)(?P<nargs>[?*]?)(?: (?P<value>[^\s(]+?)(?::(?P<kind>count|number|port))?(?P<more>\.{3})?)?"
+    r"(?P<names>[\w/-]+)(?P<nargs>[?*+]?)"
+    r"(?: (?P<value>[^\s(]+?)(?::(?P<kind>count|number|port|text))?(?P<more>\.{3})?)?"
     r"(?: \((?P<default>[^)]*)\))?\s{2,}(?P<help>.+)",
     re.DOTALL,
 )
@@ -239,7 +240,8 @@ def add_options(parser: argparse._ActionsContainer, table: str) -> None:
     """Add the options of a table, one a row: names, value, default in brackets, two blanks, help.
 
     No value: a switch. ``N:count``: read as that kind. ``a|b``: one of these. ``X...``: may be repeated. ``[X]``: may
-    be left out. A name without dashes is a word of the command line, ``?`` one that may be missing, ``*`` any number.
+    be left out. A name without dashes is a word of the command line, ``?`` one that may be missing, ``*`` any number,
+    ``+`` one or more.
     ``@name``: rows of that name; ``(unset)``: no default. ``> words``: a part of the description.
     """
     for row in re.split(r"\n(?=\S)", table.strip()):
@@ -248,7 +250,7 @@ def add_options(parser: argparse._ActionsContainer, table: str) -> None:
             shared = _SHARED[mark]
             add_options(parser, re.sub(r" \(\w+\)  ", " (unset)  ", shared) if rest else shared)
         elif mark == ">":
-            add_description(parser, " ".join(rest.split()))
+            parser.description = f"{parser.description} {' '.join(rest.split())}"
         else:
             _add(parser, row)
 
@@ -281,18 +283,3 @@ def _add(parser: argparse._ActionsContainer, row: str) -> None:
     elif found["default"] is not None:
         more["default"] = None if found["default"] == "unset" else found["default"]
     parser.add_argument(*names, **more)
-
-
-def add_description(parser: argparse._ActionsContainer, more: str) -> None:
-    """Add sentences to the verb's help."""
-    parser.description = f"{parser.description} {more}"
-
-
-def add_project(parser: argparse.ArgumentParser) -> None:
-    """Add ``--project``."""
-    add_options(parser, "@project")
-
-
-def add_approval(parser: argparse.ArgumentParser) -> None:
-    """Add who decides, and how the question looks."""
-    add_options(parser, "@approval")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -42,6 +43,7 @@ _USAGE = re.compile(r"\s*(?:>>>|\$ |In \[|Traceback )")
 _IGNORED = re.compile(r"\s*(?:\Z|@|#|//|/\*|\*|\})")
 _GAP = re.compile(r"\s+(?:\.{3}|…)\s*$")
 #: An import on one line, except those that stand first in any case.
+_FUTURE = "from __future__ import annotations"
 _IMPORT = re.compile(r"(?:from (?!__future__)[\w.]+ import [^(]|import [\w.{*'\"])")
 #: A part of a class, by its indentation or its first parameter.
 _MEMBER = re.compile(r"[ \t]|@|(?:async )?def \w+\((?:self|cls)\b")
@@ -53,6 +55,14 @@ _INTO = re.compile(
     r"[*_:\s]*\Z",
     re.I,
 )
+#: A comment in a block above the old text, or above the new one.
+_SIDE = re.compile(
+    r"^[ \t]*(?:#|//|/\*|--|<!--)[^\w\n]*(?:(before|old|original|current)|after|new|updated|fixed)"
+    r"(?: (?:code|version|implementation|change))?(?: *\([^()\n]*\))?[^\w\n]*$",
+    re.M | re.I,
+)
+#: The first words of an option that are no fence.
+_TITLE = re.compile(r"^(?!```).*\w.*", re.M)
 _ALIAS = re.compile(r"(?:^|[:,\[{-]) *\*\w", re.M)
 #: The word for a block that is left out.
 _NONE = "none"
@@ -79,12 +89,14 @@ class PastedBlock(Struct, frozen=True):
     @property
     def body(self) -> str:
         """Return the lines between the fences."""
-        return "\n".join(self.raw.rstrip("\n").split("\n")[1:-1])
+        lines = self.raw.rstrip("\n").split("\n")
+        return "\n".join(lines[1:-1])
 
     @property
     def begins(self) -> str:
         """Return the first line."""
-        return one_line(self.body.removeprefix("<<<<<<< SEARCH").strip().partition("\n")[0], 60)
+        body = self.body.removeprefix("<<<<<<< SEARCH").strip()
+        return one_line(body.partition("\n")[0], 60)
 
 
 def with_fence(text: str) -> str:
@@ -92,32 +104,34 @@ def with_fence(text: str) -> str:
     if _spans(text):
         return text
     language = next((name for name in ("python", "javascript") if parses(text.strip(), name)), "")
-    if not language or "\n" not in text.strip():
-        code = _CODE.search(text)
-        found = _RENDERED.format(line_column(text, code.start())[0]) if code else "No edit found in this text."
-        raise NothingToApplyError(found)
-    return f"```{language}\n{text.rstrip()}\n```\n"
+    if language and "\n" in text.strip():
+        return f"```{language}\n{text.rstrip()}\n```\n"
+    code = _CODE.search(text)
+    if not code:
+        raise NothingToApplyError("No edit found in this text.")
+    line, _ = line_column(text, code.start())
+    raise NothingToApplyError(_RENDERED.format(line))
 
 
-def _blocks(text: str) -> list[PastedBlock]:
-    """Return the blocks; a pair of an old and a new text is one."""
+def _spans(text: str) -> list[BlockSpan]:
+    spans = [one for one in find_blocks(text, {}).items if not isinstance(one, str)]
+    return [one for one in spans if one.closed and one.container in (None, "patch")]
+
+
+def _blocks(text: str, has: Callable[[str], bool]) -> list[PastedBlock]:
+    """Return the blocks; a pair of an old and a new text is one. ``has``: whether a file has an old text."""
     found = list[PastedBlock]()
     at = 0
     for span in _spans(text):
-        line = line_column(text, span.start)[0]
+        line, _ = line_column(text, span.start)
         block = PastedBlock(line, span.end, text[at : span.start], span.label, span.raw)
         at = span.end
         if found and _is_pair(found[-1], block):
             old = found.pop()
-            raw = f"{_FENCE}\n<<<<<<< SEARCH\n{old.body}\n=======\n{block.body}\n>>>>>>> REPLACE\n{_FENCE}\n"
-            block = PastedBlock(old.line, at, old.above, old.label, raw)
-        found.append(block)
+            found.append(_pair(old, at, old.above, old.body, block.body))
+        else:
+            found += _sides(block, has) or [block]
     return found
-
-
-def _spans(text: str) -> list[BlockSpan]:
-    items = find_blocks(text, {}).items
-    return [one for one in items if not isinstance(one, str) and one.container in (None, "patch") and one.closed]
 
 
 def _is_pair(old: PastedBlock, new: PastedBlock) -> bool:
@@ -125,6 +139,25 @@ def _is_pair(old: PastedBlock, new: PastedBlock) -> bool:
     if _INTO.search(above) or not _FROM.search(above) or old.label == "diff":
         return False
     return old.label == new.label and bool(_INTO.search(new.above))
+
+
+def _sides(block: PastedBlock, has: Callable[[str], bool]) -> list[PastedBlock]:
+    """Return the pairs of a block with comments "Before" and "After" in it, below nothing but its file's name."""
+    head, *pieces = _SIDE.split(block.body)
+    name = name_in_comment(head.strip())
+    marks = pieces[::2]
+    texts = [piece.strip("\n") for piece in pieces[1::2]]
+    order = [bool(mark) for mark in marks]
+    is_named = name or not head.strip()
+    if order != [True, False] * (len(order) // 2) or not is_named or not all(map(has, texts[::2])):
+        return []
+    above = f"{block.above}\n`{name}`\n" if name else block.above
+    return [_pair(block, block.end, above, old, new) for old, new in zip(texts[::2], texts[1::2], strict=True)]
+
+
+def _pair(block: PastedBlock, end: int, above: str, old: str, new: str) -> PastedBlock:
+    raw = f"{_FENCE}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n{_FENCE}\n"
+    return PastedBlock(block.line, end, above, block.label, raw)
 
 
 # -- a few lines in the place of a file's own --------------------------------------------------------
@@ -143,8 +176,8 @@ class Joined(Struct, frozen=True):
 
 
 def joined(old: str, block: str, language: str, choose: Choose, owner: str = "") -> Joined | None:
-    """Return a file with what a block defines in the place of what has the name; new parts go beside them, or into the
-    class ``owner``, or to the end. None if uncertain.
+    """Return a file with what a block defines in the place of what has the name. New parts go into their class or
+    table, into the class ``owner``, above the next part that has a place, or to the end. None if uncertain.
 
     Functions, classes and constants of Python, JavaScript and TypeScript; keys of TOML and YAML. ``choose`` takes one
     of several places, or none. Uncertain are shortened bodies, lines that need a place and have none, one of a list of
@@ -152,98 +185,115 @@ def joined(old: str, block: str, language: str, choose: Choose, owner: str = "")
     """
     source = textwrap.dedent(block).strip("\n")
     rows = source.split("\n")
-    here = _entries(source, language) or _methods(source, language)
     lines = old.rstrip("\n").split("\n")
+    here = _entries(source, language) or _methods(source, language)
     homes = {"": owner}
     moved = dict[str, str]()
-    loose = list[str]()
     heads = list[str | None]()
+    loose = list[str]()
+    levels = set[str]()
     taken = 0
     for one in here:
         if one.last <= taken:
             continue
         there = _entries("\n".join(lines), language)
-        inner = [each for each in there if f".{each.name}".endswith(f".{one.name}")]
-        exact = [each for each in inner if each.name == one.name]
-        places = (exact or inner) if language in _DATA else inner
+        places = _places(one.name, there, language)
         place = choose(places) if len(places) > 1 else next(iter(places), None)
-        mine = _members(here, one)
-        theirs = _members(there, place) if place else set()
-        if (mine and theirs) if language in _DATA else not theirs <= mine:
-            homes[one.name] = places[0].name
-            _without_gaps(rows, one, here, old)
+        if place and _is_frame(_members(here, one), _members(there, place), language):
+            homes[one.name] = place.name
+            rows[one.first - 1] = ""
+            levels |= {indent(rows[each.first - 1]) for each in here if _around(each.name) == one.name}
             continue
         taken = one.last
-        first = _decorated(rows, one.first)
-        piece = textwrap.dedent("\n".join(rows[first - 1 : taken]))
-        rows[first - 1 : taken] = [""] * (taken - first + 1)
+        piece = _take(rows, one)
         around, _, name = one.name.rpartition(".")
         home = homes.get(around, around)
-        near = place or _beside(home, there, [*moved.values()])
-        if (places and not place) or placeholder(piece, old, "x.py") or (home and not near and language not in _DATA):
+        near = place or _last_of(home, there)
+        is_lost = home and not near and language not in _DATA
+        if is_lost or (places and not place) or placeholder(piece, old, "x.py"):
             return None
-        heads.append(near.head if near and (place or home) else None)
         moved[one.name] = place.name if place else f"{home}.{name}".strip(".")
-        if not near:
-            loose.append(piece)
-            continue
-        begin = near.last
+        heads.append(near.head if near else None)
         if place:
-            homes[around] = place.name.rpartition(".")[0]
-            begin = place.first - 1 if first == one.first else _decorated(lines, place.first) - 1
-        _put(lines, begin, near, [*loose, piece], language)
-        loose.clear()
+            homes[around] = _around(place.name)
+        if near and _around(near.name):
+            _put(lines, near, [piece], language, below=not place)
+        else:
+            loose.append(piece)
+        if place and not _around(place.name):
+            _put(lines, place, loose, language)
+            loose.clear()
     if loose:
         lines += ["", "\n\n\n".join(loose)]
-    is_sure = _rest_is_known(rows, lines)
-    after = "\n".join(lines) + "\n"
-    if language in _DATA:
-        is_sure = is_sure and _is_sure(old, source, after, moved, language)
+    is_sure = _rest_is_known(rows, lines, levels)
+    after = "\n".join([*lines, ""])
+    if not is_sure or (language in _DATA and not _is_sure(old, source, after, moved, language)):
+        return None
     is_known = any(heads) or None not in heads  # a constant of that name is no proof
-    return Joined(after, (*moved.values(),) or ("no definition",), is_known) if is_sure else None
+    return Joined(after, (*moved.values(),) or ("imports",), is_known)
 
 
-def _beside(home: str, there: Sequence[Symbol], moved: Sequence[str]) -> Symbol | None:
-    """Return what a new definition goes below: the one before it, or the last of its class or table."""
-    inside = [one for one in there if one.name.rpartition(".")[0] == home and one.head[:1] != "["]
-    if not home:
-        return next((one for one in inside if one.name in moved[-1:]), None)
-    return max(inside, key=lambda one: one.last, default=next((one for one in there if one.name == home), None))
+def _take(rows: list[str], one: Symbol) -> str:
+    """Take a definition with its decorators out of a block."""
+    first = _decorated(rows, one.first) - 1
+    piece = textwrap.dedent("\n".join(rows[first : one.last]))
+    rows[first : one.last] = [""] * (one.last - first)
+    return piece
 
 
-def _put(lines: list[str], begin: int, near: Symbol, pieces: Sequence[str], language: str) -> None:
-    """Put pieces to the place of a definition, if it begins there, or below it."""
+def _places(name: str, there: Sequence[Symbol], language: str) -> list[Symbol]:
+    inner = [one for one in there if f".{one.name}".endswith(f".{name}")]
+    exact = [one for one in inner if one.name == name]
+    return exact if exact and language in _DATA else inner
+
+
+def _is_frame(mine: set[str], theirs: set[str], language: str) -> bool:
+    """Return whether a block's class or table lacks members, so that those that it has go into the file's."""
+    return bool(mine and theirs) if language in _DATA else not theirs <= mine
+
+
+def _last_of(home: str, there: Sequence[Symbol]) -> Symbol | None:
+    """Return the last member of a class or table, or the head of a table without any."""
+    inside = [one for one in there if home and _around(one.name) == home and one.head[:1] != "["]
+    head = next((one for one in there if one.name == home and one.head[:1] == "["), None)
+    return max(inside, key=lambda one: one.last, default=head)
+
+
+def _around(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def _put(lines: list[str], near: Symbol, pieces: Sequence[str], language: str, *, below: bool = False) -> None:
+    """Put pieces to the place of a definition, or ``below`` it."""
     blanks = indent(lines[near.first - 1])
     gap = "\n" if language in _DATA else "\n\n" if blanks else "\n\n\n"
     text = textwrap.indent(gap.join(pieces), blanks)
-    new = begin == near.last
-    lines[begin : near.last] = (gap[1:] * new + text).split("\n")
+    start = _decorated(lines, near.first) if pieces[-1].startswith("@") else near.first
+    if below:
+        lines[near.last : near.last] = f"{gap[1:]}{text}".split("\n")
+    else:
+        lines[start - 1 : near.last] = text.split("\n")
 
 
-def _rest_is_known(rows: Sequence[str], lines: list[str]) -> bool:
-    """Add the imports among what is left of a block; False if a line has no place."""
+def _rest_is_known(rows: Sequence[str], lines: list[str], levels: set[str]) -> bool:
+    """Add the imports among what is left of a block; False if a line has no place. What stands for other members is as
+    deep as one of ``levels``; deeper it stands for a part of one.
+    """
     at = next((number for number, line in enumerate(lines) if _IMPORT.match(line)), -1)
+    if at < 0 and _FUTURE in lines:
+        at = lines.index(_FUTURE) + 1
+    text = "\n".join(lines)
     for row in rows:
-        is_gap = row[:1].isspace() and placeholder(row, "\n".join(lines), "x.py")
-        if at >= 0 and _IMPORT.match(row):
-            fresh = [row] * (row not in lines)
-            lines[at:at] = fresh
-            at += len(fresh)
-        elif is_gap or not (_IGNORED.match(row) or row in lines):
+        is_gap = row[:1].isspace() and (_GAP.match(row) or placeholder(row, text, "x.py"))
+        if is_gap and indent(row) not in levels:
             return False
+        if is_gap or row in lines or _IGNORED.match(row):
+            continue
+        if at < 0 or not _IMPORT.match(row):
+            return False
+        lines.insert(at, row)
+        at += 1
     return True
-
-
-def _without_gaps(rows: list[str], one: Symbol, here: Sequence[Symbol], old: str) -> None:
-    """Empty the head of a class, and what stands for its other members; not what stands for a part of one."""
-    levels = {indent(rows[each.first - 1]) for each in here if each.name.startswith(f"{one.name}.")}
-    rows[one.first - 1] = ""
-    for number in range(one.first, len(rows)):
-        row = rows[number]
-        if row and not row[0].isspace():
-            return
-        if indent(row) in levels and (_GAP.match(row) or placeholder(row, old, "x.py")):
-            rows[number] = ""
 
 
 def _members(entries: Sequence[Symbol], one: Symbol) -> set[str]:
@@ -255,12 +305,17 @@ def _entries(text: str, language: str) -> list[Symbol]:
     if language in _DATA:
         return [*_keys(text, language)]
     found = [*symbols(text, language)]
-    if language == "python" and parses(text, language):
-        for node in parse_tree(text).body:
-            if type(node).__name__ in ("Assign", "AnnAssign"):
-                names = re.match(r"(\w+) *[:=]", text.split("\n")[node.lineno - 1])
-                found += [Symbol(names[1], node.lineno, node.end_lineno or node.lineno, "")] if names else []
+    if language == "python":
+        found += _constants(text)
     return sorted(found, key=lambda one: one.first)
+
+
+def _constants(text: str) -> Iterator[Symbol]:
+    lines = text.split("\n")
+    for node in parse_tree(text).body if parses(text, "python") else ():
+        name = re.match(r"(\w+)(?:: [^=]+)? = ", lines[node.lineno - 1])
+        if name:
+            yield Symbol(name[1], node.lineno, node.end_lineno or node.lineno, "")
 
 
 def _methods(text: str, language: str) -> list[Symbol]:
@@ -278,13 +333,14 @@ def _keys(text: str, language: str) -> Iterator[Symbol]:
     rows = text.rstrip("\n").split("\n")
     paths = sorted(places, key=lambda path: (places[path], len(path)))
     for n, path in enumerate(paths):
+        if not path or int in map(type, path):
+            continue
         behind = (places[one][0] - 1 for one in paths[n:] if one[: len(path)] != path)
         last = next(behind, len(rows))
         while not rows[last - 1].strip() or rows[last - 1].lstrip().startswith("#"):
             last -= 1
-        first = places[path][0]
-        if path and int not in map(type, path):
-            yield Symbol(".".join(map(str, path)), first, last, rows[first - 1].strip())
+        first, _ = places[path]
+        yield Symbol(".".join(map(str, path)), first, last, rows[first - 1].strip())
 
 
 def _values(text: str, language: str) -> dict[str, object]:
@@ -297,24 +353,28 @@ def _values(text: str, language: str) -> dict[str, object]:
         value = tomllib.loads(text) if language == "toml" else yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
     except (ValueError, yaml.YAMLError, RecursionError):
         return {}
-    return {} if _ALIAS.search(text) else dict(_flat(value))
+    is_read = value and isinstance(value, dict) and not _ALIAS.search(text)
+    return dict(_flat(value)) if is_read else {}
 
 
 def _flat(value: object, at: str = "") -> Iterator[tuple[str, object]]:
-    for key, one in value.items() if isinstance(value, dict) else ():
-        yield from _flat(one, f"{at}{key}.") if one and isinstance(one, dict) else [(f"{at}{key}.", one)]
+    if not value or not isinstance(value, dict):
+        yield at, value
+        return
+    for key, one in value.items():
+        yield from _flat(one, f"{at}{key}.")
 
 
 def _is_sure(old: str, block: str, after: str, moved: Mapping[str, str], language: str) -> bool:
     """Return whether keys mean in the file what they mean in the block, and all others what they meant."""
-    before, given = _values(old, language), _values(block, language)
-    targets = tuple(f"{target}." for target in moved.values())
-    gone = [value for name, value in before.items() if name.startswith(targets)]
-    both = {name: value for name, value in before.items() if not name.startswith(targets)}
+    given = _values(block, language)
+    wanted = _values(old, language)
     for source, target in moved.items():
-        both |= {target + name.removeprefix(source): given[name] for name in given if name.startswith(f"{source}.")}
-    is_list_of_tables = any(isinstance(value, list) and "{" in str(value) for value in gone)
-    return not is_list_of_tables and _values(after, language) == both
+        gone = [name for name in wanted if name.startswith(f"{target}.")]
+        if any("[{" in str(wanted.pop(name)) for name in gone):  # a list of tables
+            return False
+        wanted |= {target + name.removeprefix(source): given[name] for name in given if name.startswith(f"{source}.")}
+    return _values(after, language) == wanted
 
 
 def _decorated(lines: Sequence[str], first: int) -> int:
@@ -334,96 +394,100 @@ class Settling(Struct):
     tools: ToolSchemas
     person: Person
     note: Callable[[str], object]
-    #: Which line has a name in a file.
-    _lines: dict[str, int] = field(default_factory=dict)
+    #: The names that blocks have replaced, by file.
+    _done: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def one_option(self, text: str) -> str:
         """Return an answer with the one option that a person takes, if headings begin several with blocks; if none is
         taken, without them. All lines keep their numbers.
         """
-        spans = _spans(text)
-        heads = [one.start() for one in OPTION.finditer(text)]
-        heads = [at for at in heads if not any(span.start < at < span.end for span in spans)]
-        parts = [text[begin:end] for begin, end in pairwise([0, *heads, len(text)])]
-        instead = "lternatively" in "".join(parts[1:2])[:40]  # of what is above it
-        options = [part for part in parts[not instead :] if _spans(part)]
+        options = _options(text)
         if len(options) < 2:
             return text
-        titles = [re.sub(r"[*#_>]|:\W*$", "", part.strip().partition("\n")[0]) for part in options]
-        choices = {f"{n}": (f"{n}", one_line(title, 70)) for n, title in enumerate(titles, 1)}
-        taken = self._answer("The answer has several ways to do the same. Which one?", choices)
+        titles = [re.sub(r"[*#_>]|:\W*$", "", _TITLE.findall(part)[0]) for part in options]
+        taken = self._answer("The answer has several ways to do the same. Which one?", titles)
         self.note(f"option taken: {taken or 'none'}")
-        others = [part for n, part in enumerate(options, 1) if f"{n}" != taken]
-        return "".join("\n" * part.count("\n") if part in others else part for part in parts)
+        for n, part in enumerate(options, 1):
+            if f"{n}" != taken:
+                text = text.replace(part, "\n" * part.count("\n"), 1)
+        return text
 
     def settle(self, text: str) -> str:
         """Return the answer with a file for each block. Raises NothingToApplyError."""
         before = dict(self.files)
         pieces = list[str]()
         at = 0
-        for block in _blocks(text):
+        for block in _blocks(text, self._has):
             pieces += [block.above, self._settled(block)]
             at = block.end
-        changed = [path for path in before if before[path] != self.files[path]]
-        if not changed and at and not "".join(pieces[1::2]).strip():
+        if not self._done and at and not "".join(pieces[1::2]).strip():
             raise NothingToApplyError("Nothing is left to apply.")
         pieces.append(text[at:])
-        for path in changed:
-            was, now = (f"{one[path].rstrip()}\n".encode() for one in (before, self.files))
+        for path in self._done:
+            was, now = (f"{files[path].rstrip()}\n".encode() for files in (before, self.files))
             pieces.append("\n".join(["\n", *unified_diff(was, now, path), "\n"]))  # in no fence: it may have fences
         return "".join(pieces)
+
+    def _has(self, text: str) -> bool:
+        return bool(text) and any(_bare(text) in _bare(file) for file in self.files.values())
 
     def _settled(self, block: PastedBlock) -> str:
         raw = block.raw
         if block.label == "diff" and not re.search(r"^(?:@@|\+\+\+ )", raw, re.MULTILINE):
             raw = raw.replace("\n", "\n@@\n", 1)
         found = next(find_proposals(block.above[-400:] + raw, self.tools, self.files.__contains__), None)
-        is_code = not found
+        patch = raw
         if isinstance(found, RawRequest):
             path = str(found.parameters.get("file_path"))
-            is_code = found.dialect == NAMED
+            patch = "" if found.dialect == NAMED else raw
             if not self._is_short(path):
-                content = str(found.parameters.get("content"))
-                return self._as_edit(path, block, content, whole=True) if is_code else raw
+                return raw if patch else self._as_edit(path, block, str(found.parameters.get("content")), whole=True)
         elif is_talk(block.label) or _USAGE.match(block.body) or (found and "names no file" not in found.message):
             return block.raw
-        path = self._file_of(block, "" if is_code else raw)
-        if path:
-            return self._as_edit(path, block, block.body) if is_code else f"\n{path}\n{raw}"
-        return self._noted(block, "left out, as nothing says which file it is for")
+        elif not found:
+            patch = ""
+        path = self._file_of(block, patch)
+        if not path:
+            return self._noted(block, "left out, as nothing says which file it is for")
+        return f"\n{path}\n{raw}" if patch else self._as_edit(path, block, block.body)
 
     def _file_of(self, block: PastedBlock, patch: str) -> str:
         """Return the file that a block is for, by its words or by where it fits, else by the person; "" for none."""
-        label = block.label.lower()
-        wanted = language_of(f"x.{label}") or label
-        files = [path for path in self.files if language_of(path) == wanted != "" and path[-4:] != ".pyi"]
-        files = files or [*self.files]
+        files = self._of_language(block.label.lower())
         words = [word.rstrip("./-") for word in re.findall(r"[\w./-]+", block.above)]
-        fresh = [word for word in words if is_surely_file(word) and word not in files and not self._is_short(word)]
         said = [path for path in files if path in words]
         said = said or [path for path in files if path.rpartition("/")[2] in words]
         nearest = sorted(said or files, key=lambda path: block.begins not in self.files[path])
-        fits = [path for path in nearest if self._fits(block, path, patch)]
-        likely = fits or said or fresh
-        if COULD_BE_NAME.match(block.above.rstrip().rpartition("\n")[2]) and not said:
-            likely = fits = []  # not where it fits, but where it says
+        last = block.above.rstrip().rpartition("\n")[2]
+        fits = list[str]()
+        likely = said
+        if said or not COULD_BE_NAME.match(last):  # else not where it fits, but where it says
+            fits = self._fitting(block, nearest, patch)
+            fresh = [word for word in words if is_surely_file(word) and word not in files and not self._is_short(word)]
+            likely = fits or said or fresh
         if len(likely) == 1:
             return likely[0]
-        choices = {f"{n}": (path, path) for n, path in enumerate((fits or nearest)[:6], 1)}
-        choices["f"] = ("feedback", "f PATH: another file")
-        return self._answer(f"Line {block.line}: which file is this block for? {block.begins}", choices)
+        paths = (fits or nearest)[:6]
+        question = f"Line {block.line}: which file is this block for? {block.begins}"
+        taken = self._answer(question, paths, f=("feedback", "f PATH: another file"))
+        return paths[int(taken) - 1] if taken.isdigit() else taken
+
+    def _of_language(self, label: str) -> list[str]:
+        wanted = language_of(f"x.{label}") or label
+        files = [path for path in self.files if language_of(path) == wanted != "" and path[-4:] != ".pyi"]
+        return files or [*self.files]
 
     def _is_short(self, path: str) -> bool:
         """Return whether a path is the end of a file's."""
         return path not in self.files and any(name.endswith(f"/{path}") for name in self.files)
 
-    def _fits(self, block: PastedBlock, path: str, patch: str) -> bool:
+    def _fitting(self, block: PastedBlock, paths: Sequence[str], patch: str) -> list[str]:
         if not patch:
-            merged = self._merged(path, block, block.body, lambda places: places[0])
-            return bool(merged and merged.known)
-        found = next(find_proposals(f"{path}\n{patch}", self.tools), None)
+            merged = {path: self._merged(path, block, block.body, lambda places: places[0]) for path in paths}
+            return [path for path, found in merged.items() if found and found.known]
+        found = next(find_proposals(f"any.txt\n{patch}", self.tools), None)
         old = str(found.parameters.get("old_string")) if isinstance(found, RawRequest) else "\0"
-        return _bare(old) in _bare(self.files[path])
+        return [path for path in paths if _bare(old) in _bare(self.files[path])]
 
     def _merged(self, path: str, block: PastedBlock, body: str, choose: Choose) -> Joined | None:
         language = language_of(path)
@@ -434,13 +498,10 @@ class Settling(Struct):
 
     def _as_edit(self, path: str, block: PastedBlock, body: str, *, whole: bool = False) -> str:
         """Return a block as a difference, or as the ``whole`` file if it is; "" if it is left out."""
-        first, _, rest = body.partition("\n")
-        said = name_in_comment(first)
         old = self.files.get(path, "")
-        if said and f"/{path}".endswith(f"/{said}") and not old.startswith(first):
-            body = rest.lstrip("\n")
+        body = _without_name(body, path, old)
         lost = lost_lines(old, body)
-        names, known = ({one.name for one in _entries(text, language_of(path))} for text in (body, old))
+        names, known = _names(body, path), _names(old, path)
         keeps = known <= names and not placeholder(body, old, path)
         named = f"\n`{path}`\n\n{_FENCE}\n{body.rstrip()}\n{_FENCE}\n"
         if not old or (whole and keeps and not lost):
@@ -448,7 +509,7 @@ class Settling(Struct):
         found = self._merged(path, block, body, partial(self._which, block.line))
         if found and not found.known and _MEMBER.match(body):
             found = None
-        if not found and lost and keeps and body.startswith(old.partition("\n")[0]):
+        if not found and keeps and (lost or known) and body.startswith(old.partition("\n")[0]):
             found = Joined(body, ("everything",), known=True)
         if not found and (whole or lost):
             return named  # and is refused, with what to do
@@ -456,15 +517,13 @@ class Settling(Struct):
             return self._noted(block, f"left out, its place in {path} is not certain; ask for a diff")
         if found.text.rstrip() == old.rstrip():
             return self._noted(block, f"left out, {path} has it already; if it is to go, ask for a diff")
-        adding = {"a": ("a", "add it at the end")}
         question = f"Line {block.line}: {path} does not have it. {block.begins}"
-        if not (found.known or self._answer(question, adding)):
+        if not (found.known or self._answer(question, (), a=("a", "add it at the end"))):
             return self._noted(block, f"left out, nothing in {path} has its name")
-        for name in found.names:
-            before = self._lines.setdefault(f"{path}: {name}", block.line)
-            if before != block.line and name in known:
-                words = f"Lines {before} and {block.line} both have {name} of {path}. Take one of the blocks out."
-                raise NothingToApplyError(words)
+        if again := self._done[path].intersection(found.names):
+            words = f"Line {block.line}: a block above has {min(again)} of {path}, too. Take one of the two out."
+            raise NothingToApplyError(words)
+        self._done[path] |= known.intersection(found.names)
         self.files[path] = found.text
         return self._noted(block, f"{', '.join(found.names)} in {path}")
 
@@ -473,14 +532,42 @@ class Settling(Struct):
         return ""
 
     def _which(self, line: int, places: Sequence[Symbol]) -> Symbol | None:
-        choices = {f"{n}": (f"{n}", f"{one.name}, line {one.first}") for n, one in enumerate(places, 1)}
-        answer = self._answer(f"Line {line}: which one is this block for?", choices)
+        shown = [f"{one.name}, line {one.first}" for one in places]
+        answer = self._answer(f"Line {line}: which one is this block for?", shown)
         return places[int(answer) - 1] if answer else None
 
-    def _answer(self, words: str, choices: Mapping[str, tuple[str, str]]) -> str:
-        choices = {**choices, "n": (_NONE, "none: leave it out")}
+    def _answer(self, words: str, numbered: Sequence[str], **others: tuple[str, str]) -> str:
+        """Return the number of an answer, the word of another, or what was typed; "" for none."""
+        choices = {f"{n}": (f"{n}", one_line(shown, 70)) for n, shown in enumerate(numbered, 1)}
+        choices |= {**others, "n": (_NONE, "none: leave it out")}
         reply = self.person.answer(UserQuestion("block", (words,), choices, _NONE))
         return reply.text if reply.answer == "feedback" else reply.answer.removeprefix(_NONE)
+
+
+def _options(text: str) -> list[str]:
+    """Return the parts of an answer that each have blocks and begin as one of several ways."""
+    spans = _spans(text)
+    heads = [one.start() for one in OPTION.finditer(text)]
+    heads = [at for at in heads if not any(span.start < at < span.end for span in spans)]
+    parts = [text[begin:end] for begin, end in pairwise([0, *heads, len(text)])]
+    instead = "lternatively" in "".join(parts[1:2])[:40]  # of what is above it
+    return [part for part in parts[not instead :] if _spans(part)]
+
+
+def _without_name(body: str, path: str, old: str) -> str:
+    """Return a block without the comment that only names its file."""
+    first, _, rest = body.partition("\n")
+    said = name_in_comment(first)
+    is_name = said and f"/{path}".endswith(f"/{said}") and not old.startswith(first)
+    return rest.lstrip("\n") if is_name else body
+
+
+def _names(text: str, path: str) -> set[str]:
+    """Return the names that a text defines, of JSON its keys."""
+    language = language_of(path)
+    if language == "json":
+        return set(_values(text, "yaml"))
+    return {one.name for one in _entries(text, language)}
 
 
 def _bare(text: str) -> str:

@@ -22,7 +22,8 @@ def run(options: argparse.Namespace) -> int:
     """Load and try the policy; exit 1 if it allows a past denial."""
     project = common.project_of(options)
     policy = load_policy(project)
-    print(f"{counted(len(policy.rules), 'rule')} in {config_folder() / POLICY_NAME} and the project; examples hold.")
+    where = f"{config_folder() / POLICY_NAME} and the project"
+    common.print_row("", f"{counted(len(policy.rules), 'rule')} in {where}; examples hold.")
     report = dry_run(policy, common.views_of(state_of(project)))
     print(dry_run_as_text(report))
     return EXIT_FINDINGS if report.slipped else EXIT_OK

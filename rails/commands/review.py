@@ -33,7 +33,6 @@ session?  which session, or 'last'
 --library STORE  sessions of a store of ai-rails batch
 --since WHEN ()  what needs you, and what was changed: yesterday, today, 8h, 3d, 2w, 2026-11-21
 --filter LINE ()  filter sessions, for example agent:coder is:waiting
---web  in the browser, as ai-rails serve does
 --json  the result as JSON
 --markdown  as Markdown
 --html FILE  write one self-contained page
@@ -49,10 +48,6 @@ def run(options: argparse.Namespace) -> int:
             f"There is no store of jobs in {one_line(options.library)}. Name the folder or address that batch run "
             "--store was given."
         )
-    if options.web:
-        from rails.commands import serve
-
-        return serve.run(options)
     options.filter = " ".join(filter(None, (options.filter, options.since and f"since:{options.since}")))
     if options.by:
         return _report(options, state)

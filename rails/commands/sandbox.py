@@ -7,17 +7,11 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Final
 
 from rails.commands import common
-from rails.commands.options import above_zero, add_approval, add_description, add_project
 from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
 
-_MORE: Final = """\
-It sees the project and the system's programs only: no network, no home. Its changes are written after you agreed; what
-git ignores is discarded. The exit code is the command's; 125 if nothing was run, 126 if its changes were not
-taken, 127 if there is no such program."""
 #: As other programs that run a program have it: nothing of the command's own.
 _NOT_RUN = 125
 _NOT_TAKEN = 126
@@ -25,16 +19,16 @@ _NOT_TAKEN = 126
 _UNREAD = 141
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    add_description(parser, _MORE)
-    parser.add_argument("command", nargs="+", metavar="COMMAND", help="the program and its arguments, after --")
-    parser.add_argument(
-        "--timeout", type=above_zero, default=600.0, metavar="SECONDS", help="end it then (default: 600)"
-    )
-    parser.add_argument("--discard", action="store_true", help="discard its changes")
-    add_project(parser)
-    add_approval(parser)
+OPTIONS = """
+> It sees the project and the system's programs only: no network, no home. Its changes are written after you agreed;
+    what git ignores is discarded. The exit code is the command's; 125 if nothing was run, 126 if its changes were not
+    taken, 127 if there is no such program.
+command+ COMMAND  the program and its arguments, after --
+--timeout SECONDS:number (600)  end it then (default: 600)
+--discard  discard its changes
+@project
+@approval
+"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
     project = common.project_above(options)
     here = os.path.relpath(Path(options.project).resolve(), project)
     words = one_line(" ".join(options.command), 200)
-    screen = ProgressScreen(sys.stderr, colour=common.colour_wanted(sys.stderr), plain=options.plain)
+    screen = ProgressScreen(sys.stderr, plain=options.plain)
     registry = registry_of(project)
     gate = Gate(project)
     approver = DryRunApprover() if options.discard else common.approver_of(options, screen, project, registry, gate)

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 OPTIONS = """
+session? ()  a session to begin with
 --port N:port (0)  which port (default: a free one)
 @project
 """
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until interrupted; ``ai-rails review SESSION --web`` begins with that session."""
+    """Serve until interrupted."""
     from rails.commands.log import chosen_session
 
     project = common.project_of(options)
     state = state_of(project)
     if not state.is_dir():
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
-    name = getattr(options, "session", None)
-    session_id = chosen_session(state, name).session_id if name else ""
-    server = server_of(project, getattr(options, "port", 0))
+    session_id = chosen_session(state, options.session).session_id if options.session else ""
+    server = server_of(project, options.port)
     try:
         print(*addresses(server, session_id), "Press Ctrl-C to stop.", sep="\n", flush=True)
         server.serve_forever()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -58,7 +58,9 @@ def _list(options: Namespace, project: Path) -> int:
     width = max(len(definition.tool_name) for definition in definitions)
     for definition in definitions:
         first = re.split(r"(?<=[.!?])\s", definition.description, maxsplit=1)[0]
-        print(f"{definition.tool_name:{width}}  {definition.effect:4}  {_whose(definition):7}  {one_line(first, 90)}")
+        common.print_row(
+            f"{definition.tool_name:{width}}  {definition.effect:4}  {_whose(definition):7}  ", one_line(first, 160)
+        )
     waiting = [definition.tool_name for definition in definitions if not definition.trusted]
     if waiting:
         print(f"Not accepted yet, so no agent may use them: {', '.join(waiting)}. Read them: ai-rails tools trust")
@@ -90,21 +92,19 @@ def _check(options: Namespace, project: Path) -> int:
         for mistake in mistakes:
             print(printable(str(mistake)))
         print(f"{counted(len(mistakes), 'mistake')} in {', '.join(map(str, folders))}")
-        for line in needs_lines(reached):
-            print(line)
+        _print_needs(reached)
     if mistakes:
         return EXIT_FINDINGS
     return EXIT_OK if all(one.ok for one in reached.values()) else EXIT_BROKEN
 
 
-def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
-    """Yield a line per tool on its needs, and what to do."""
+def _print_needs(reached: Mapping[str, Reached]) -> None:
     width = max(map(len, reached), default=0)
     for name, one in reached.items():
         word = "ready" if one.ok and one.asked else "unknown" if one.ok else "missing"
-        yield f"{name:{width}}  {word:7}  {one_line(one.text, 300)}"
+        common.print_row(f"{name:{width}}  {word:7}  ", one.text)
         if one.fix:
-            yield f"{'':{width}}           {one_line(one.fix, 300)}"
+            common.print_row(f"{'':{width}}           ", one.fix)
 
 
 def _new(options: Namespace, project: Path) -> int:

@@ -68,7 +68,6 @@ class SessionState(OpenSession):
     prices: Mapping[str, Price] = {}
     talk: Callable[[Ending], str] | None = None
     loop: AgentLoop = cast("AgentLoop", None)
-    summary: Callable[[], Sequence[str]] = tuple
     turns: int = 0
 
     def __post_init__(self) -> None:
@@ -202,7 +201,7 @@ class AgentLoop:
         else:
             reply = self._settled()
         text = "\n\n".join((*shown.texts, words))
-        reply = replace(reply, parts=(*reply.parts, TextPart(text)))
+        reply = _with_words(reply, text)
         context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
         self.messages.append(reply)
         self.taken = 0
@@ -363,7 +362,7 @@ class AgentLoop:
 
     def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:
-            reply = replace(reply, parts=(*reply.parts, TextPart(steer)))
+            reply = _with_words(reply, steer)
         self.context.publish(
             FeedbackSent(
                 say("retry") if codes else "results",
@@ -506,3 +505,9 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
     told = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
     return Turn(answer, outcomes, feedback.compose(answer, told, native))
+
+
+def _with_words(reply: Message, words: str) -> Message:
+    """Return a message with a person's words below what it has."""
+    gap = "\n\n" if reply.text else ""
+    return replace(reply, parts=(*reply.parts, TextPart(f"{gap}{words}")))

@@ -198,19 +198,23 @@ def _leftover(place: JsonPlace, near: str) -> SchemaFault:
 
 
 def _bounds(parameters: Mapping[str, Json]) -> Iterator[SchemaFault]:
-    """Yield what no strict JSON text could hold, wherever the values came from."""
-    try:
-        text = json.dumps(parameters, ensure_ascii=False, allow_nan=False)
-        text.encode()
-        parse_document(text)
-    except JsonError as error:
-        yield SchemaFault((), error.message, error.fix)
-    except RecursionError:
-        yield SchemaFault((), "values are nested too deep", "Make it flatter.")
-    except UnicodeEncodeError:
-        yield SchemaFault((), "a text has half of a surrogate pair", "Write the character itself.")
-    except ValueError:
-        yield SchemaFault((), "a number is not finite, which is not a JSON number", "Send a finite number.")
+    """Yield what no strict JSON text could hold, wherever the values came from, at its parameter."""
+    alone = [((name,), {name: parameters[name]}) for name in parameters]
+    for place, values in (*alone, ((), parameters)):
+        try:
+            text = json.dumps(values, ensure_ascii=False, allow_nan=False)
+            text.encode()
+            parse_document(text)
+            continue
+        except JsonError as error:
+            yield SchemaFault(place, error.message, error.fix)
+        except RecursionError:
+            yield SchemaFault(place, "values are nested too deep", "Make it flatter.")
+        except UnicodeEncodeError:
+            yield SchemaFault(place, "a text has half of a surrogate pair", "Write the character itself.")
+        except ValueError:
+            yield SchemaFault(place, "a number is not finite, which is not a JSON number", "Send a finite number.")
+        return
 
 
 def _drop_unknown(values: dict[str, Json], schema: Mapping[str, Json]) -> Iterator[str]:

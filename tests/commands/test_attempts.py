@@ -61,7 +61,7 @@ def test_the_one_that_passes_the_tests_is_written_and_the_others_stay_in_the_log
     assert code == 0, shown
     assert "return a + b" in (project / "sums.py").read_text()
     assert "does not pass: gate pass; tests failed" in shown
-    assert "attempt 2 is proposed" in shown
+    assert "proposed: attempt 2." in shown
     logs = [read_lenient(log)[0] for log in (project / ".rails/sessions").glob("*/log.jsonl")]
     assert len(logs) == 3, "two attempts and what was applied"
     assert not (project / ".rails/work").exists() or not list((project / ".rails/work").iterdir())
@@ -78,7 +78,8 @@ def test_the_smallest_diff_of_those_that_pass_is_taken_where_nobody_is_at_a_term
     longer = answer("total = a + b\n    return total")
     code, shown = run(longer, RIGHT, OTHER)
     assert code == 0, shown
-    assert "3 attempts pass. The fewest findings, then the smallest diff: attempt 2." in shown
+    assert "3 of 3 attempts passed" in shown
+    assert "proposed: attempt 2." in shown
     assert "return a + b" in (project / "sums.py").read_text()
 
 

@@ -110,7 +110,7 @@ def test_undo_takes_back_the_last_step_and_redo_does_it_again(chat, project):
     assert code == 0
     assert "removed a.txt" in shown
     assert "This session has changed nothing." in shown
-    assert "+one" in shown
+    assert "1 +  one" in shown
     assert (project / "a.txt").read_text() == "one\n"
 
 
@@ -149,19 +149,12 @@ def test_undo_with_nothing_to_undo_is_a_sentence_and_the_conversation_goes_on(ch
     assert "Again." in shown
 
 
-@pytest.mark.parametrize("line", ["/help", "/nonsense", "/cost", "/model", "/agent"])
+@pytest.mark.parametrize("line", ["/help", "/nonsense", "/model", "/agent"])
 def test_every_command_is_answered_and_nothing_of_it_goes_to_the_model(chat, project, line):
     code, shown = chat(["Hello.", "Again."], ["hi", line, "go on"])
     assert code == 0
     assert "Again." in shown
     assert said_in(log_of(project)) == ["go on"]
-
-
-def test_the_cost_so_far_is_shown_while_the_conversation_goes_on(chat):
-    _, shown = chat(["Hello.", "Again."], ["/cost", "hi", "/cost", "go on"])
-    before, after = shown.split("Hello.", 1)
-    assert "Nothing was said yet" in before
-    assert "turns 1" in after.split("Again.")[0]
 
 
 def test_clear_begins_a_session_anew(chat, project):
@@ -237,6 +230,7 @@ def test_rewind_takes_files_and_conversation_back_to_a_turn(project, monkeypatch
     shown = capsys.readouterr().out
     assert "/rewind takes the number of a turn of this session" in shown
     assert "Files and conversation are as they were before turn 4." in shown
+    assert "rewind: " not in shown, "it was just typed"
     assert (project / "a.txt").read_text() == "one\n"
     for request in server.requests[4:]:
         sent = json.dumps(request.body["messages"])
@@ -283,9 +277,9 @@ def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_pat
 
 def test_at_a_terminal_an_answer_streams_ctrl_c_keeps_what_came_and_a_line_says_what_is_left(project):
     slow = says("I begin.\n\nThe second thing comes.\n\n" + "and then " * 3_000, chunk_chars=12, pause_s=0.1)
-    environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", "ANTHROPIC_API_KEY": "k"}
+    environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", "OPENAI_API_KEY": "k"}
     with StubServer([says(write("a.txt", "one\n")), says("Done."), slow, says("Fine.")]) as stub:
-        words = ("chat", "hi", "--model", "anthropic:claude-sonnet-5-5", "--base-url", stub.url, "--protocol", "json")
+        words = ("chat", "hi", "--model", "openai:gpt-5.1", "--base-url", f"{stub.url}/v1", "--protocol", "json")
         here = Terminal(project, environment, *words, "--approve", "policy")
         here.until("context left")
         here.type("/diff\r")
@@ -303,8 +297,7 @@ def test_at_a_terminal_an_answer_streams_ctrl_c_keeps_what_came_and_a_line_says_
     assert "USD" in here.seen, "the price of a known model ships"
     assert [one["role"] for one in sent[-3:]] == ["user", "assistant", "user"]
     assert "The second thing comes." in json.dumps(sent[-2])
-    assert "The person interrupted your answer." in json.dumps(sent[-1])
-    assert "go on" in json.dumps(sent[-1])
+    assert r"The person interrupted your answer. Nothing of it was executed.\n\ngo on" in json.dumps(sent[-1])
 
 
 def talk_at(stub, project, *words):

@@ -47,6 +47,8 @@ FILES = {
     "src/total.js": SCRIPT,
     "tests/test_other.py": "def test_nothing():\n    pass\n",
     "src/limits.py": "LIMIT = 10\n",
+    "src/later.py": "from __future__ import annotations\n\n\ndef later(text):\n    return text\n",
+    "shop.json": '{\n  "name": "shop",\n  "port": 8080,\n  "debug": false\n}\n',
     "limits.toml": "[tool.store]\nlimit = 10  # tasks\n\n[tool.other]\nlimit = 1\n",
     "ci.yml": 'env:\n  COLOUR: "1"\n\njobs:\n  steps:\n    - run: make\n    - run: test\n',
 }
@@ -67,6 +69,9 @@ constant | src/limits.py | LIMIT = 20
 new-method | src/store.py | return self.tasks[0]
 toml | limits.toml | limit = 20
 yaml | ci.yml | LIMIT: "20"
+sides | src/store.py | self.tasks.pop(number)
+whole-json | shop.json | "port": 8081,
+below-future | src/later.py | import re
 """
 
 
@@ -172,6 +177,8 @@ def test_below_a_line_that_could_only_be_a_name_a_block_goes_where_a_person_says
     block = "`src/a*b.txt`\n\n```\n<<<<<<< SEARCH\n    return task.title\n=======\n    return 1\n>>>>>>> REPLACE\n```\n"
     assert len(pasted(block, "1")[1]) == 1
     assert pasted(block.replace("*", "/"))[1] == []
+    nothing = "In `src/limits.py`:\n\n```python\n# Before\n\n# After\nLIMIT = 2\n```\n"
+    assert "+LIMIT = 2" in pasted(nothing)[0], "no text is to be searched for"
 
 
 def test_decorators_imports_and_a_last_line_without_its_end(project):

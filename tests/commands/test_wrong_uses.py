@@ -109,11 +109,11 @@ log nonsense | choose from
 log search | What should be searched for? For example
 log search x | There is no session here
 log verify nope | There is no session here
-log export nope --format xml | There is no session here
+log export nope --format xml | invalid choice: 'xml'
 serve --port 80000 | expected a port from 0 to 65535, not '80000'
 serve --port -1 | expected a port from 0 to 65535
 serve --port x | expected a port from 0 to 65535
-serve --host 0.0.0.0 | unknown argument --host 0.0.0.0
+serve --host 0.0.0.0 | unknown argument --host
 serve | There is no session here. Start one with ai-rails run
 why | required
 why ok.py | Name a file and a line, for example src/app.py:12
@@ -203,8 +203,8 @@ apply ok.py --approve nope | choose from
 gate "" | the value is empty; perhaps a variable is not set
 gate --diff "" | the value is empty
 gate --stdin-filename "" | the value is empty
-gate --profile "" | there is no ''; use import, api, publish, strict
-gate --profile import,nope | there is no 'nope'; use import
+gate --profile "" | There is no profile ''; use import, api, publish, strict
+gate --profile import,nope | There is no profile 'nope'; use import
 gate . --stdin-filename x.py | checks standard input: leave out paths
 gate --staged | git init makes one
 gate --trust missing.py | missing.py does not exist
@@ -228,10 +228,7 @@ tools check missing | there is no such file or folder
 tools check ok.py | ok.py:1: the file is not JSON
 tools test read_file {} | failed schema validation
 tools import http:// | is not an http or https address
-agents show nobody | There is no agent 'nobody'. Known agents
 agents trust nobody | There is no agent 'nobody'. Known agents
-prompt --agent nobody | There is no agent 'nobody'
-prompt --tools --agent nobody | There is no agent 'nobody'. Known agents
 n8n catalogue build missing | missing does not exist. Nothing was built
 n8n catalogue nope | Write: ai-rails n8n catalogue [info]
 n8n diff ok.py ok.py | is not an n8n workflow in JSON

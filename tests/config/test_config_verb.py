@@ -36,7 +36,7 @@ def config(project, capsys, *words):
 
 def rows(out):
     """Return name, value and source of each line."""
-    return [tuple(re.split(r"\s{2,}", line.strip())) for line in out.splitlines() if line.startswith("  ")]
+    return [tuple(re.split(r"\s{2,}\(?", line.strip(" )"))) for line in out.splitlines() if line.startswith("  ")]
 
 
 def test_without_a_file_everything_is_the_default(own, project, capsys):

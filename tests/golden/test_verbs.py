@@ -64,7 +64,6 @@ def test_tools_and_agents(golden, tmp_path):
         ["tools", "new", "my_tool", *where],
         ["tools", "new", "my_tool", *where],
         ["agents", *where],
-        ["agents", "--json", *where],
         *(["agents", name, *where] for name in ("coder", "own", "overseer", "nobody")),
     )
     golden("verbs/tools.txt", transcript(steps, paths))
@@ -76,7 +75,6 @@ def test_workflows_of_n8n(golden, tmp_path, monkeypatch):
     steps = ran(
         ["n8n", "rules"],
         ["n8n", "catalogue"],
-        ["n8n", "catalogue", "info", "--json"],
         *(
             ["n8n", "diff", "misnamed.json", new, *more]
             for new in ("good.json", "faulty.json")

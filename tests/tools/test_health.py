@@ -70,7 +70,9 @@ def test_a_missing_secret_is_said_before_anything_is_touched(tmp_path, monkeypat
     reached = reach(definition, tmp_path)
     assert not reached.ok
     assert reached.text == "a secret is missing: SHOP__PROBE_KEY or PROBE_KEY"
-    assert "SHOP__PROBE_KEY or PROBE_KEY" in reached.fix
+    assert reached.fix.startswith("Set the environment variable SHOP__PROBE_KEY or PROBE_KEY. ")
+    assert "keyring set ai-rails" in reached.fix
+    assert "Nothing was run" not in reached.fix, "nothing was to be run"
 
 
 def test_c14_07_the_variable_that_a_secret_came_from_is_shown_and_never_its_value(tmp_path, monkeypatch):
@@ -106,4 +108,4 @@ def test_all_tools_are_surveyed_by_name_and_built_in_ones_left_out(tmp_path):
     missing = replace(define({"type": "command", "command": ["no-such-program"]}), tool_name="a")
     there = replace(define({"type": "command", "command": [sys.executable]}), tool_name="b")
     found = check_health([there, *registry.definitions.values(), missing], tmp_path)
-    assert [(name, one.ok) for name, one in found.items()] == [("a", False), ("b", True)]
+    assert {name: one.ok for name, one in found.items()} == {"a": False, "b": True}

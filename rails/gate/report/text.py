@@ -57,13 +57,14 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
 
 
 def as_explanation(verdict: Verdict) -> str:
-    """Return what ran: version, files, cached answers, time, rules, command."""
-    rows = [("check", "version", "files", "known", "ms", "rules", "command")]
+    """Return what ran: version, files, cached answers, time, rules, and below them the commands."""
+    rows = [("check", "version", "files", "known", "ms", "rules")]
     for run in verdict.checks:
         counts = run.name, run.version, str(run.files), str(run.cached), f"{run.duration_ms:8.1f}"
-        rows.append((*counts, _shown(run.config), _shown(run.command) or "(in this process)"))
+        rows.append((*counts, _shown(run.config)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    lines += [f"{run.name}: {_shown(run.command)}" for run in verdict.checks if run.command]
     return "\n".join(lines) + "\n"
 
 

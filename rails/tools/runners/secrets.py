@@ -59,7 +59,12 @@ class Secrets(Struct, frozen=True):
 
     def complaint(self) -> str:
         """Return which variables to set, without values."""
-        return f"A secret is missing: set the environment variable {'; '.join(self.missing)}. Nothing was run."
+        return f"A secret is missing. {self.remedy()} Nothing was run."
+
+    def remedy(self) -> str:
+        """Return where each missing value can be put."""
+        where = "With AI_RAILS_KEYRING=1 the keyring is asked, too: keyring set ai-rails NAME"
+        return f"Set the environment variable {'; '.join(self.missing)}. {where}."
 
     def mask(self, text: str) -> str:
         """Replace secret values by their names."""
