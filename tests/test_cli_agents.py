@@ -121,6 +121,9 @@ def test_agents_shows_where_each_comes_from_and_whether_it_is_trusted(rails, pro
     assert "user" in lines["poet"]
     assert "shipped" in lines["planning"]
     assert "ai-rails agents trust" in done.stderr
+    rows = {row["name"]: row for row in json.loads(rails("agents", "--json", code=0).stdout)}
+    assert (rows["coder"]["origin"], rows["coder"]["trust"]) == ("project", "not trusted")
+    assert "prompt" in json.loads(rails("agents", "planning", "--json", code=0).stdout)
 
 
 def test_trust_is_a_typed_word_and_holds_until_the_file_changes(rails, project, recorded, at_terminal):

@@ -17,46 +17,65 @@ from rails.agents.template import Agent, named
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
-from rails.session.context_window import estimate
+from rails.core.tool_request import Json
 from rails.session.project import agents_of, registry_of, trust_of
+from rails.tools.registry import Registry
 from rails.trust.record import TrustRecord
 
 OPTIONS = """
-name?  show this agent and what it is sent before its task; or: trust
-which?  with trust: which agent (default: all that wait)
---protocol HOW=native|json|edits|whole (json)  how its model would be asked (default: json)
+name?  show this agent and the prompt it gets; or: show, trust
+which?  with show or trust: which agent (trust: all pending)
+--json  the result as JSON
 @project
 """
 
 
 def run(options: argparse.Namespace) -> int:
     """Carry out one action."""
-    common.refuse_more(f"agents {options.name}", (options.which,), int(options.name == "trust"))
+    common.refuse_more(f"agents {options.name}", (options.which,), int(options.name in ("show", "trust")))
     project = common.project_of(options)
     agents = agents_of(project)
     registry = registry_of(project)
     trust = trust_of(project)
     if options.name == "trust":
         return _trust(agents, trust, options.which, project)
-    if options.name:
-        agent = named(agents, options.name)
-        prompt = system_prompt(agent, registry, options.protocol) + instructions_text(project, trust)
-        tools = tool_specs(agent, registry, options.protocol)
+    name = options.which or "coder" if options.name == "show" else options.name
+    if name:
+        agent = named(agents, name)
+        prompt = system_prompt(agent, registry) + instructions_text(project, trust)
         if not agent.trusted:
             print(f"note: {_origin(agent, trust)}; {one_line(agent.source, 200)}", file=sys.stderr)
-        print(printable(prompt))
-        for tool in tools:
-            print(f"{tool.name}: {printable(tool.description)}\n{tool.schema}\n")
-        print(f"about {estimate(prompt, tools, ()):,} tokens", file=sys.stderr)
+        if options.json:
+            common.print_json({**_as_json(agent, registry, trust), "prompt": prompt})
+        else:
+            print(printable(prompt))
+    elif options.json:
+        common.print_json([_as_json(agent, registry, trust) for agent in agents.values()])
     else:
         width = max(len(agent.name) for agent in agents.values())
         for agent in agents.values():
             common.print_row(f"{agent.name:{width}}  {_origin(agent, trust):20}  ", agent.description)
     for words in filter(None, (_not_used(project, trust), *common.notes_of(agents, registry, sys.maxsize))):
         print(f"note: {words}", file=sys.stderr)
-    if not options.name and (waiting := acceptance.pending_agents(agents)):
+    if not name and (waiting := acceptance.pending_agents(agents)):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK
+
+
+def _as_json(agent: Agent, registry: Registry, trust: TrustRecord) -> dict[str, Json]:
+    return {
+        "name": agent.name,
+        "description": agent.description,
+        "tools": [spec.name for spec in tool_specs(agent, registry)],
+        "source": str(agent.source),
+        "origin": agent.origin,
+        "trust": acceptance.trust_state_of(agent, trust),
+        "replaces": agent.replaces,
+        "model": agent.runs_on,
+        "stronger_model": agent.stronger,
+        "aliases": list(agent.aliases),
+        "digest": agent.digest,
+    }
 
 
 def _origin(agent: Agent, trust: TrustRecord) -> str:

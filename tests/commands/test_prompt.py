@@ -22,9 +22,14 @@ def test_the_page_s_own_examples_are_read_as_it_says(capsys, tmp_path):
     ]
 
 
+def test_the_tools_of_an_agent_are_its_own_system_prompt(capsys, tmp_path):
+    assert main(["prompt", "--tools", "--agent", "coder", "--project", str(tmp_path)]) == 0
+    assert '"tool_name": "read_file"' in capsys.readouterr().out
+
+
 def test_what_an_agent_is_sent_is_printed_in_each_protocol_with_its_tokens(capsys, tmp_path):
     for protocol in ("native", "json", "edits", "whole"):
-        assert main(["agents", "coder", "--protocol", protocol, "--project", str(tmp_path)]) == 0
+        assert main(["prompt", "--agent", "coder", "--protocol", protocol, "--project", str(tmp_path)]) == 0
         printed = capsys.readouterr()
         assert printed.out.startswith("You are the Coder Agent.")
         assert ('"additionalProperties":false' in printed.out) is (protocol == "native")

@@ -228,7 +228,9 @@ tools check missing | there is no such file or folder
 tools check ok.py | ok.py:1: the file is not JSON
 tools test read_file {} | failed schema validation
 tools import http:// | is not an http or https address
+agents show nobody | There is no agent 'nobody'. Known agents
 agents trust nobody | There is no agent 'nobody'. Known agents
+prompt --agent nobody | There is no agent 'nobody'
 n8n catalogue build missing | missing does not exist. Nothing was built
 n8n catalogue nope | Write: ai-rails n8n catalogue [info]
 n8n diff ok.py ok.py | is not an n8n workflow in JSON

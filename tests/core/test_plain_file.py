@@ -57,6 +57,6 @@ def test_a_pipe_where_a_file_of_the_project_should_be_holds_up_nothing(tmp_path,
         place.parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(place)
     (tmp_path / "answer.md").write_text('```json\n{"tool": "write_file", "path": "b.py", "content": "x = 1\\n"}\n```\n')
-    for words in (["apply", "--dry-run", "answer.md"], ["tools"], ["agents"]):
+    for words in (["apply", "--dry-run", "answer.md"], ["tools"], ["agents"], ["prompt"]):
         assert main([*words, "--project", "project"]) in (0, 1, 2, 3)
     assert main(["gate", "--project", "project"]) in (0, 1, 2, 3)
