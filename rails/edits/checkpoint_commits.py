@@ -57,8 +57,14 @@ class StepFile(msgspec.Struct, frozen=True):
 
     path: str
     mode: int
-    before_mode: int
-    kind: str
+    #: None in records of version 1, which are still read: as after it.
+    before_mode: int | None = None
+    kind: str = ""
+
+    @property
+    def mode_before(self) -> int:
+        """The permission bits before the step."""
+        return (self.mode if self.before_mode is None else self.before_mode) & 0o777
 
 
 class StepRecord(msgspec.Struct, frozen=True):
@@ -70,8 +76,8 @@ class StepRecord(msgspec.Struct, frozen=True):
     undoes: int
     folders: tuple[str, ...]
     held: tuple[StepFile, ...] = msgspec.field(name="files")
-    seq: int
-    journal: str
+    seq: int = 0
+    journal: str = ""
     v: int = 2
 
 

@@ -134,7 +134,7 @@ class History(CheckpointStore):
 
     def _way_back(self, record: Checkpoint) -> list[Entry]:
         pairs = zip(self.restore_point(record).changes, record.held, strict=True)
-        return [Entry(c.path, c.after, c.before, one.before_mode & 0o777, before_mode=c.mode) for c, one in pairs]
+        return [Entry(c.path, c.after, c.before, one.mode_before, before_mode=c.mode) for c, one in pairs]
 
     def _onto_now(
         self, workspace: Workspace, sides: Sequence[Entry], step: Checkpoint, kind: CheckpointKind

@@ -43,6 +43,12 @@ _SIGN: Final = rf"[\"'“”’*`|]{{0,3}}[ \t]*(?:=>?|:|>|</|<\|)(?!{_PLACEHOLD
 _POSITIONAL: Final = rf"[(\[][ \t\r\n]*(?=[\"'{{])(?!{_PLACEHOLDER})"
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
 _FUNCTION_NAME: Final = lazy(r"[A-Za-z](?=\w*_\w)\w+|[a-z]+[A-Z]\w*")
+#: A tool that does not exist: an element named like a function around another, or a tool key with more behind it.
+_INVENTED: Final = lazy(
+    r"^[ \t]*<([A-Za-z](?=\w*_\w)\w+)>\s*<\w"
+    r"|[\"']tool(?:_name)?[\"']\s*:\s*[\"']([A-Za-z](?=\w*_\w)\w+)[\"']\s*,\s*[\"']",
+    re.M,
+)
 _DEFINES: Final = lazy(r"\b(?:def|fn|func|function|import)[ \t]+\Z")
 #: A call between back-ticks with nothing else on its line.
 _ALONE: Final = lazy(r"[ \t]*`\w+\([^`\n]*\)`[ \t]*\r?$", re.M)
@@ -109,7 +115,7 @@ def find_unread_calls(
     names = re.compile("|".join(map(re.escape, tools)) or "(?!)")
     foreign = [_of_form(one, names) for one in spans if one.container == "call" and _HOLDS.search(one.body)]
     end = count = 0
-    for call in sorted((*_named(text, tools), *foreign)):
+    for call in sorted((*_named(text, tools), *foreign, *_invented(text, tools))):
         around = next((one for one in spans if one.start <= call.start < one.end), None)
         if call.start < end or count == _TOLD or _speaks_of(text, call, read):
             continue
@@ -144,6 +150,14 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
             end = plain.find("\n", found.end())
             begin = start + len(head) - len(head.lstrip())
             yield _Found(begin, len(text) if end < 0 else end, tool, "")
+
+
+def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
+    for found in islice(_INVENTED.finditer(text), _NAMES):
+        name = found[1] or found[2]
+        start = text.rfind("\n", 0, found.start()) + 1
+        if name not in tools and not _is_shown(text, found, start, text[start : found.start()]):
+            yield _Found(found.start(), found.end(), name, "")
 
 
 def _spelling(name: str) -> str:

@@ -46,10 +46,10 @@ class ClientQuestion(Struct, frozen=True):
     form: Mapping[str, Json]
 
 
-class Call:
+class ClientCall:
     """A call in its own thread: yields its questions, then the result."""
 
-    def __init__(self, work: Callable[[], McpResult], working: set[Call], *, can_ask: bool) -> None:
+    def __init__(self, work: Callable[[], McpResult], working: set[ClientCall], *, can_ask: bool) -> None:
         self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
         self.answers: queue.SimpleQueue[tuple[int, Mapping[str, Json] | None]] = queue.SimpleQueue()
         #: Whether the client cancelled.
@@ -95,7 +95,7 @@ class Call:
 
 
 #: The caller for whom this thread works.
-CALLER: ContextVar[Call | None] = ContextVar("caller", default=None)
+CALLER: ContextVar[ClientCall | None] = ContextVar("caller", default=None)
 
 
 class ClientApprover:

@@ -31,7 +31,7 @@ from rails.core import limits
 from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.integrations.mcp.approver import Call, ClientQuestion
+from rails.integrations.mcp.approver import ClientCall, ClientQuestion
 from rails.integrations.mcp.project_tools import McpResult, ProjectTools, tool_object
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class McpService:
 
     def __init__(self, tools: ProjectTools) -> None:
         self._tools = tools
-        self._working: set[Call] = set()
-        self._waiting: dict[str, Call] = {}
+        self._working: set[ClientCall] = set()
+        self._waiting: dict[str, ClientCall] = {}
         self.server = Server(
             "ai-rails",
             version=__version__,
@@ -110,15 +110,15 @@ class McpService:
         finally:
             beat.cancel()
 
-    def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Call | None:
+    def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> ClientCall | None:
         if len(self._working) >= _AT_ONCE:
             raise MCPError(types.INTERNAL_ERROR, f"{_AT_ONCE} calls are at work. Wait for one of them.")
         given = dict(params.arguments or {})
         if client := context.session.client_params:
             self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}"
-        return Call(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
+        return ClientCall(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
-    def _resumed(self, params: types.CallToolRequestParams) -> Call | None:
+    def _resumed(self, params: types.CallToolRequestParams) -> ClientCall | None:
         call = self._waiting.pop(params.request_state or "", None)
         for name, answer in (params.input_responses or {}).items():
             if call and isinstance(answer, types.ElicitResult) and name.isdecimal():
@@ -126,7 +126,7 @@ class McpService:
         return call
 
     async def _outcome(
-        self, context: ServerRequestContext[Any], call: Call
+        self, context: ServerRequestContext[Any], call: ClientCall
     ) -> types.CallToolResult | types.InputRequiredResult:
         said = await call.said.get()
         while isinstance(said, ClientQuestion):
@@ -144,7 +144,7 @@ class McpService:
                 more.cancel()
         return _told(said)
 
-    def _input_required(self, call: Call, question: ClientQuestion) -> types.InputRequiredResult:
+    def _input_required(self, call: ClientCall, question: ClientQuestion) -> types.InputRequiredResult:
         state = secrets.token_urlsafe(32)
         self._waiting[state] = call
         if len(self._waiting) > _AT_ONCE:  # the client of the oldest has not come back
