@@ -128,11 +128,9 @@ class AgentLoop:
 
     def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
         """Run the agent; ``again``: why a human wants another run."""
-        agent = self.context.agent
         stands_for = self._answers()
         context = self.context
-        job = self.state.job
-        facts, shown = self._facts(self.task, job.files)
+        facts, shown = self._facts(self.task, self.state.job.files)
         files = "\n\n".join(shown.texts)
         handed = context.mask(previous_tool_output)
         first = first_message(self.task, facts, handed, protocol=context.protocol, files=files)
@@ -141,10 +139,8 @@ class AgentLoop:
             tried = self.state.tried
             first = escalation.page(tried, again, self.context.protocol, advice)
             original = tried.first_message
-        tools = tuple(spec.name for spec in self.context.tools)
-        self.context.publish(
-            AgentEngage(agent.name, self.task, first, self.context.system, tools, stands_for, original)
-        )
+        tools = tuple(spec.name for spec in context.tools)
+        context.publish(AgentEngage(context.agent.name, self.task, first, context.system, tools, stands_for, original))
         shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", ChangeSet, ToolRequest)
 #: Places that a human chooses in one answer.
 _MOST: Final = 10
-#: Runs in one question: a list that a person reads to its end.
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rails.core.builtin_tools import DELETE_FILE, READ_FILE, WRITE_FILE
+from rails.core.builtin_tools import DELETE_FILE, READ_FILE
 from rails.core.errors import WorkspaceError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.paths import WorkspacePath, path_in, why_hidden
@@ -21,7 +21,7 @@ from rails.edits.apply import read_file
 from rails.parsing.values import ParsedAnswer
 from rails.session.ask_approval import may_show_secrets, unlisted
 from rails.session.feedback import RequestResult
-from rails.session.turn_context import TurnContext
+from rails.session.turn_context import TurnContext, whole_files
 
 #: The protocols without tools.
 IN_TEXT: Final = ("edits", "whole")
@@ -98,9 +98,8 @@ def never_seen(context: TurnContext, requests: Sequence[ToolRequest]) -> tuple[s
     """
     if context.protocol not in IN_TEXT:
         return ()
-    whole = (request for request in requests if request.tool_name == WRITE_FILE.name)
-    paths = dict.fromkeys(str(request.parameters.get("file_path")) for request in whole)
-    return tuple(path for path in paths if path not in context.seen and context.content(path) is not None)
+    unseen = (path for path in whole_files(requests) if path not in context.seen)
+    return tuple(path for path in unseen if context.content(path) is not None)
 
 
 def shown_instead(context: TurnContext, ids: tuple[str, ...], paths: Sequence[str]) -> RequestResult:

@@ -113,8 +113,7 @@ class TurnContext(Struct, frozen=True):
 
     def author(self, requests: Sequence[ToolRequest]) -> Author:
         """Return the author of a change for the gate."""
-        whole = (request.parameters.get("file_path") for request in requests if request.tool_name == WRITE_FILE.name)
-        return Author(self.task, self.agent.given_tests_only, frozenset(map(str, whole)))
+        return Author(self.task, self.agent.given_tests_only, frozenset(whole_files(requests)))
 
     def content(self, name: str) -> bytes | None:
         """Return a file's bytes, or None."""
@@ -161,6 +160,12 @@ def whole_answer(
         except ValueError as error:
             raise ModelError(f"What came of the model is no answer ({error}). Nothing of it was run.") from error
     raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
+
+
+def whole_files(requests: Sequence[ToolRequest]) -> tuple[str, ...]:
+    """Return the files of which requests send the whole text, each once."""
+    whole = (request for request in requests if request.tool_name == WRITE_FILE.name)
+    return tuple(dict.fromkeys(str(request.parameters.get("file_path")) for request in whole))
 
 
 def content_of(project: Path, name: str) -> bytes | None:

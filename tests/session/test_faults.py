@@ -7,8 +7,6 @@ import threading
 import pytest
 from _pytest.monkeypatch import resolve
 
-from rails.approval.policy.policy import Policy, PolicyApprover
-from rails.approval.queue import ApprovalQueue
 from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
 from rails.core.events.session import ErrorEvent
@@ -202,30 +200,6 @@ def test_an_outline_that_breaks_says_so_and_keeps_the_verdict_from_nobody(projec
     assert faults_of(done) == []
 
 
-class Broken:
-    """Whatever is asked of it breaks."""
-
-    attended = False
-
-    def decide(self, request):
-        raise RuntimeError(SECRET_WORD)
-
-    choose = decide
-
-
-@pytest.mark.parametrize("kind", ["plain", "policy", "queue"])
-def test_an_approver_that_breaks_is_no_yes(project, kind):
-    queue = ApprovalQueue()
-    queue.here = Broken()
-    approvers = {"plain": Broken(), "policy": PolicyApprover(Policy(), Broken()), "queue": queue}
-    done = project(EDIT, "I see.", approver=approvers[kind])
-    assert done.ending.outcome == "gave_up"
-    assert faults_of(done)
-    assert not (project.project / "b.txt").exists()
-    assert not (project.project / "notes.txt").exists()
-    assert done.events("HUMAN_DECISION") == []
-
-
 class BrokenStream(io.StringIO):
     """A screen that breaks at a certain write."""
 
@@ -249,12 +223,6 @@ def test_a_renderer_that_breaks_ends_nothing(project, renderer, at):
     assert is_good(done.ending.outcome)
     assert len(faults_of(done)) == 1
     assert (project.project / "b.txt").read_text("utf-8") == "new\n"
-
-
-def test_a_model_whose_stream_breaks_pauses_the_session(project, monkeypatch):
-    break_once(monkeypatch, "rails.testing.model.ScriptedModel.stream")
-    assert project("Done.").ending.outcome == "internal_error"
-    assert is_good(project.resume("Nothing to do.").ending.outcome)
 
 
 def test_what_pauses_a_session_by_design_is_no_fault(project):

@@ -151,6 +151,8 @@ class Answering:
         self.said = said
 
     def decide(self, _request):
+        if isinstance(self.said, Exception):
+            raise self.said
         return self.said
 
     choose = decide
@@ -158,7 +160,8 @@ class Answering:
 
 @pytest.mark.parametrize("kind", ["plain", "policy", "queue"])
 @pytest.mark.parametrize(
-    "said", [None, object(), True, "approve", Decision("approve", "", "x", of="0" * 64), Decision("yes", "", "x")]
+    "said",
+    [None, object(), "approve", RuntimeError(), Decision("approve", "", "x", of="0" * 64), Decision("yes", "", "x")],
 )
 def test_what_an_approver_says_that_is_no_decision_is_no_yes(project, kind, said):
     queue = ApprovalQueue()

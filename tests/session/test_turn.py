@@ -221,14 +221,6 @@ def test_an_interrupted_answer_that_held_a_secret_is_asked_for_again_and_no_mark
     assert (done.project / "a.txt").read_text("utf-8") == "no key\n"
 
 
-def test_the_overseer_tells_of_a_request_that_comes_again_and_again(work):
-    (work.project / "a.txt").write_text("x", "utf-8")
-    read = request("read_file", {"file_path": "a.txt"})
-    done = work(*[read] * 6, "Nothing to do.")
-    assert done.events("OVERSEER_ALERT")
-    assert is_good(done.ending.outcome)
-
-
 def test_a_critical_alert_stops_a_run_only_when_nobody_is_asked(work):
     tries = [write(f"{number}.txt", "x") for number in range(5)]
     planner = {"tasks": (("planning", "plan it"),), "max_attempts": 9}
