@@ -65,6 +65,7 @@ class FoundOnDisk(msgspec.Struct, frozen=True):
 
 class _State(msgspec.Struct):
     turns: int = 0
+    began: float = msgspec.field(default_factory=time.time)
     start: ProjectSnapshot = ProjectSnapshot()
     #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
     seen: dict[str, str | None] = {}
@@ -176,8 +177,7 @@ class HostedSession:
         Contents that passed are not judged again.
         """
         found = self._disk.since(self._state.start)
-        denied = self.denied("", ChangeSet(found.changes))
-        if denied:
+        if denied := self.denied("", ChangeSet(found.changes)):
             files = [str(change.path) for change in found.changes if self.denied("", ChangeSet((change,)))]
             denied = f"{', '.join(files)}: {denied}"
         found = self._without_others(found)
@@ -252,7 +252,7 @@ class HostedSession:
     # -- what is on the disk -----------------------------------------------------------------------
 
     def _record(self, found: Changed, call: HostCall | None) -> None:
-        steps = [step for step in map(self._step, self._current(found)) if step is not None]
+        steps = list(filter(None, map(self._step, self._current(found))))
         if not all(map(self._has_passed, steps)):
             self._turn(call or HostCall("", "something else than an edit", {}))
         for start in range(0, len(steps), limits.FILES_PER_CHANGE):
@@ -285,12 +285,10 @@ class HostedSession:
         return None if before == change.after else FileChange(change.path, before, change.after, change.mode)
 
     def _without_others(self, found: Changed) -> Changed:
-        others: dict[str, set[str | None]] = {}
-        for file in self._folder.parent.glob("*/state.json"):
-            known = _read_state(file) if file.parent != self._folder else None
-            for name, digest in known.seen.items() if known else ():
-                others.setdefault(name, set()).add(digest)
-        theirs = [c for c in found.changes if c.after_sha256 in others.get(str(c.path), ()) and not self._has_passed(c)]
+        files = self._folder.parent.glob("*/state.json")
+        states = (_read_state(file, self._state.began) for file in files if file.parent != self._folder)
+        others = {written for known in states if known for written in known.seen.items()}
+        theirs = [c for c in found.changes if (str(c.path), c.after_sha256) in others and not self._has_passed(c)]
         if not theirs:
             return found
         kept = {str(c.path): None if c.after is None else self._disk.keep(c.after) for c in theirs}
@@ -312,8 +310,9 @@ class HostedSession:
         atomic_file.replace_file(self._folder / "state.json", msgspec.json.encode(self._state), durable=False)
 
 
-def _read_state(file: Path) -> _State | None:
+def _read_state(file: Path, since: float = 0) -> _State | None:
+    """Return a session's state, None for one in which nothing happened ``since``."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=_State)
+        return msgspec.json.decode(file.read_bytes(), type=_State) if file.stat().st_mtime >= since else None
     except (OSError, ValueError):
         return None

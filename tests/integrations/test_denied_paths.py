@@ -173,3 +173,14 @@ def test_a_denied_file_that_a_command_has_changed_is_told_at_once_and_once_at_th
     assert hooks.call("Stop", stop_hook_active=True) is None
     same = hooks.call("PostToolUse", "Bash", {"command": "sed -i s/1/2/ .env"}, session="s2")
     assert "changed anyway" in same["reason"], "another session has told it, and this one has not"
+
+
+def test_what_an_earlier_session_wrote_into_a_denied_file_excuses_no_later_one(denying, hooks_of):
+    """A session that was never closed wrote the same, before this one began, and it was taken back."""
+    hooks = hooks_of("claude-code")
+    for session in ("over", "new"):
+        hooks.call("SessionStart", session=session)
+        (denying / ".env").write_text("A=2\n")
+        for event, more in (("PostToolUse", ("Bash", {"command": "x"})), ("Stop", ())):
+            assert "changed anyway" in hooks.call(event, *more, session=session)["reason"], (session, event)
+        (denying / ".env").write_text("A=1\n")
