@@ -52,8 +52,7 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
         return json.dumps(verdict_as_json(verdict), indent=2)
     from rails.gate.report import formats
 
-    writers = {"sarif": formats.sarif, "github": formats.github, "junit": formats.junit}
-    return writers[form](verdict)
+    return str(getattr(formats, form)(verdict))
 
 
 def as_explanation(verdict: Verdict) -> str:
