@@ -80,7 +80,7 @@ def verdict_as_text(verdict: Verdict, colour: bool = False) -> str:
 
 
 def _paint(code: str, text: str) -> str:
-    return f"{code}{text}{_PLAIN}" if text else ""
+    return f"{code}{text}{_PLAIN}"
 
 
 def _shown(text: str) -> str:
