@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.gate import kinds
-from rails.gate.support.check import Check
-from rails.gate.support.kind import Kind
+from rails.gate.support.check import Check, Kind
 
 #: Looks at every text file that no other check wants.
 FALLBACK: Final = "text"

@@ -265,7 +265,7 @@ def test_around_a_finding_its_function_is_shown_or_some_lines_on_each_side(
     places = [one.partition(" | ")[0].rstrip(" |").split(" ", 1) for one in shown if one]
     assert [int(number) for _, number in places] == list(range(first, last + 1) if first else [])
     assert " ".join(number.strip() for mark, number in places if mark == ">") == marked
-    broken = text.window(Finding("a.py", 5, 1, "R", "m", "t"), CODE.replace("return b", "return (b"))
+    broken = text.window(Finding("a.py", 5, 1, "syntax-error", "m", "t"), CODE.replace("return b", "return (b"))
     assert broken.count("\n") == 13, "of what does not parse more lines are shown"
 
 

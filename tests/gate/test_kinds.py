@@ -3,7 +3,7 @@
 import json
 
 from rails.gate import registry
-from rails.gate.support.kind import Kind, suffix_of
+from rails.gate.support.check import Kind, suffix_of
 from tests.rows import walked
 
 FLOW = json.dumps({"nodes": [], "connections": {}, "settings": {}}).encode()

@@ -15,8 +15,7 @@ from rails.data_formats import positions
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
 from rails.gate.kinds import schemas
 from rails.gate.kinds.schemas import SchemaDocument
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.kind import Kind, suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, suffix_of
 from rails.gate.support.parse_hints import cause
 
 if TYPE_CHECKING:

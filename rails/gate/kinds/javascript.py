@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport
-from rails.gate.support.kind import Kind
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, Kind
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:

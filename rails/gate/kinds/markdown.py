@@ -13,8 +13,7 @@ from rails.core.verdict import CheckRun, Finding
 from rails.gate.baseline import split_lines
 from rails.gate.kinds.text import marker_findings
 from rails.gate.support import settings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.kind import Kind
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind
 
 _FENCE: Final = lazy(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = lazy(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")

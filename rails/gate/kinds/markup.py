@@ -14,8 +14,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import decode_text, line_column, why_not_text
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.kind import Kind
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind
 
 _TEMPLATE: Final = lazy(r"\{%|\{\{|<%|<\?(?!xml)|\$\{")
 _CSS: Final = lazy(

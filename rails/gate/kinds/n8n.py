@@ -11,8 +11,7 @@ from rails.core.text import plain_text
 from rails.core.verdict import CheckRun, NotChecked
 from rails.gate.kinds.data import DataFindings, data_outcome, json_findings, parse_json, schema_findings
 from rails.gate.support import settings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.kind import Kind, RuleTexts
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, RuleTexts
 
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary

@@ -12,8 +12,7 @@ from rails.core.errors import CheckError
 from rails.core.text import counted, one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.data_formats.json_document import JsonError, parse_document
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.kind import Kind
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind
 
 if TYPE_CHECKING:
     from rails.gate.languages.python.config import PythonSettings

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rails.core.scratch import scratch_folder
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport
-from rails.gate.support.kind import Kind, suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, Kind, suffix_of
 from rails.gate.support.read_file import run_by_python
 
 if TYPE_CHECKING:

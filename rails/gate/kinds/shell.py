@@ -12,8 +12,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.kind import Kind, suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, suffix_of
 from rails.gate.support.read_file import SHELLS, interpreter_of
 
 _PLACES: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")

@@ -12,8 +12,7 @@ from rails.core.text import decode_text, why_not_text
 from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.kind import suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, suffix_of
 from rails.gate.support.parse_hints import marker_blocks, wrapping_fence
 
 #: Files whose meaning is prose: a fence in them is content.

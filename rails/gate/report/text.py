@@ -52,8 +52,7 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
         return json.dumps(verdict_as_json(verdict), indent=2)
     from rails.gate.report import formats
 
-    writers = {"sarif": formats.sarif, "github": formats.github, "junit": formats.junit}
-    return writers[form](verdict)
+    return str(getattr(formats, form)(verdict))
 
 
 def as_explanation(verdict: Verdict) -> str:
@@ -82,7 +81,7 @@ def verdict_as_text(verdict: Verdict, colour: bool = False) -> str:
 
 
 def _paint(code: str, text: str) -> str:
-    return f"{code}{text}{_PLAIN}" if text else ""
+    return f"{code}{text}{_PLAIN}"
 
 
 def _shown(text: str) -> str:
@@ -181,11 +180,12 @@ def window(finding: Finding, text: str, *, around: int = 3, most: int = 40) -> s
     lines = split_lines(text.removesuffix("\n"))
     if not text or not 0 < finding.line <= len(lines):
         return ""
-    known = symbols(text, language_of(finding.path))
-    reach = around if known else 3 * around  # what does not parse has no symbols, and is harder to see
+    reach = (
+        3 * around if finding.rule == "syntax-error" else around
+    )  # what does not parse has no symbols, and is harder to see
     first = max(1, finding.line - reach)
     last = min(len(lines), finding.line + reach)
-    for one in known:
+    for one in symbols(text, language_of(finding.path)):
         if one.first <= finding.line <= one.last < one.first + most:
             first, last = one.first, one.last
     width = len(str(last))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,6 +16,10 @@ from rails.gate.support.settings import GateSettings
 
 if TYPE_CHECKING:
     from rails.gate.support.warm_processes import PythonPool
+
+if TYPE_CHECKING:
+    from rails.core.change_summary import ChangeSummary
+    from rails.core.changes import FileChange
 
 T = TypeVar("T")
 
@@ -119,3 +123,34 @@ class Check(Protocol):
 
     def run_check(self, jobs: Sequence[CheckJob], context: CheckContext, /) -> CheckReport:
         """Check the files. Raises CheckError if the whole check cannot run."""
+
+
+#: What is written of a rule in reports: why it is there, and an example of what it finds.
+RuleTexts: TypeAlias = "Mapping[str, tuple[str, str]]"
+
+
+class Kind(Struct, frozen=True):
+    """A kind of files. ``suffixes`` (".csv") and ``names`` ("dockerfile") are in lower case.
+
+    ``claims(path, data)`` looks into a file, which is then of this kind alone. Checks with a lower ``place`` run first.
+    ``summary`` outlines a change for reviewers; ``rules`` are the texts of all rules.
+    """
+
+    name: str
+    suffixes: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    claims: Callable[[str, bytes], bool] | None = None
+    place: int = 90
+    summary: Callable[[FileChange], ChangeSummary | None] | None = None
+    rules: Callable[[], RuleTexts] | None = None
+
+    def wants(self, path: str) -> bool:
+        """Return whether a file's name is of this kind."""
+        name = path.rpartition("/")[2].lower()
+        return name in self.names or suffix_of(name) in self.suffixes
+
+
+def suffix_of(path: str) -> str:
+    """Return the name's ending with its dot, in lower case, or ""."""
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return f".{ending.lower()}" if dot and stem else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
 from typing import Final
 
 from msgspec import Struct
@@ -112,9 +111,7 @@ def _overlap(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
 
 
 def _line_starts(text: str) -> list[int]:
-    if "\r" in text:
-        return [0, *(found.end() for found in _LINE_END.finditer(text))]
-    return list(accumulate(map((1).__add__, map(len, text.split("\n"))), initial=0))[:-1]
+    return [0, *(found.end() for found in _LINE_END.finditer(text))]
 
 
 def _offset(starts: Sequence[int], place: tuple[int, int], size: int) -> int:

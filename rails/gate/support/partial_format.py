@@ -10,8 +10,6 @@ from rails.core.diff import DiffBlock, line_diff, line_map
 from rails.gate.baseline import split_lines
 
 _ROUNDS: Final = 4
-#: What ``str.splitlines`` takes for the end of a line in an ASCII text, and compilers don't, or as one with another.
-_OTHER_ENDS: Final = "\r\v\f\x1c\x1d\x1e"
 #: A line with its end, as compilers count lines.
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
@@ -31,8 +29,8 @@ def touched_only(before: str, text: str, formatted: str, *, same: Callable[[str,
 
 
 def _once(before: str, text: str, formatted: str, same: Callable[[str, str], bool]) -> str:
-    new = _with_ends(text)
-    wanted = _with_ends(formatted)
+    new = _LINE.findall(text)
+    wanted = _LINE.findall(formatted)
     changed = [place < 0 for place in line_map(split_lines(before), split_lines(text))]
     blocks = line_diff(new, wanted).blocks
     for single in (True, False):
@@ -40,12 +38,6 @@ def _once(before: str, text: str, formatted: str, same: Callable[[str, str], boo
         if joined in (text, formatted) or same(text, joined):
             return joined
     return text
-
-
-def _with_ends(text: str) -> list[str]:
-    if text.isascii() and not any(sign in text for sign in _OTHER_ENDS):
-        return text.splitlines(keepends=True)
-    return _LINE.findall(text)
 
 
 def _mixed(

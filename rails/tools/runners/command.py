@@ -96,7 +96,7 @@ def run_command_tool(
         return ToolResult(False, secrets.complaint())
     text = json.dumps(dict(request.parameters), ensure_ascii=False).encode() if transport.stdin == "json" else b""
     try:
-        program, environment = program_of("it", arguments[0], transport, secrets, project)
+        program, environment = tool_start("it", arguments[0], transport, secrets, project)
         if transport.contained:
             given = ContainedCall(tuple(arguments), environment, text, definition.timeout_s, transport.network)
             return _result((contain or contain_alone(project))(given), definition, secrets)
@@ -106,7 +106,7 @@ def run_command_tool(
     return _result(finished, definition, secrets)
 
 
-def program_of(
+def tool_start(
     name: str, word: str, transport: Command | Mcp, secrets: Secrets, project: Path
 ) -> tuple[str, dict[str, str]]:
     """Return a tool's program and its environment: its own, if contained. Raises CheckError if it cannot be started."""

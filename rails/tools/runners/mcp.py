@@ -28,7 +28,7 @@ from rails.sandbox.run import layer_for, start
 from rails.sandbox.values import SandboxView
 from rails.tools.registry import Definition, Mcp
 from rails.tools.runners.answer_form import form_faults, masked_and_cut
-from rails.tools.runners.command import program_of
+from rails.tools.runners.command import tool_start
 from rails.tools.runners.secrets import Secrets, secret_references
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _started(
 ) -> Iterator[PipedProcess]:
     """Start a server, all gone afterwards. Raises RailsError."""
     held = transport.contained
-    program, environment = program_of("the server", transport.command[0], transport, secrets, project)
+    program, environment = tool_start("the server", transport.command[0], transport, secrets, project)
     with layer_for(project, probe.label(), restrictions=Restrictions.of(project)) if held else nullcontext() as layer:
         if layer:
             view = SandboxView(project, layer, environment=environment)
