@@ -3,7 +3,7 @@
 The tree holds the step's files, ``before/<path>`` and ``after/<path>``. The message is a title, a blank line and one
 JSON line: ``v`` (2), ``session``, ``step``, ``seq`` (among all steps of the project, from 1), ``kind``, ``undoes`` (a
 step, or 0), ``journal`` (its id), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``before_mode``,
-``kind``).
+``kind``). Version 1, still read, had no ``seq``, ``journal`` and ``before_mode``.
 """
 
 from __future__ import annotations
@@ -57,14 +57,8 @@ class StepFile(msgspec.Struct, frozen=True):
 
     path: str
     mode: int
-    #: None in records of version 1, which are still read: as after it.
     before_mode: int | None = None
     kind: str = ""
-
-    @property
-    def mode_before(self) -> int:
-        """The permission bits before the step."""
-        return (self.mode if self.before_mode is None else self.before_mode) & 0o777
 
 
 class StepRecord(msgspec.Struct, frozen=True):
@@ -78,7 +72,7 @@ class StepRecord(msgspec.Struct, frozen=True):
     held: tuple[StepFile, ...] = msgspec.field(name="files")
     seq: int = 0
     journal: str = ""
-    v: int = 2
+    v: int = 1
 
 
 class Checkpoint(StepRecord, frozen=True):
@@ -145,8 +139,14 @@ def _path(raw: str) -> WorkspacePath | None:
 
 
 def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:
-    """Return steps by sequence number, each with its ``last``."""
-    ordered = sorted(steps, key=lambda step: step.seq)
+    """Return steps by sequence number, each with its ``last``.
+
+    Steps of version 1 come first, in the order given, numbered up to 0.
+    """
+    found = list(steps)
+    old = [step for step in found if not step.seq]
+    numbered = [replace(step, seq=number - len(old)) for number, step in enumerate(old, start=1)]
+    ordered = numbered + sorted((step for step in found if step.seq), key=lambda step: step.seq)
     last = {(step.session, step.undoes or step.step): step for step in ordered}
     return tuple(_with_last(step, last[step.session, step.step]) if not step.undoes else step for step in ordered)
 

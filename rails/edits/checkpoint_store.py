@@ -90,6 +90,7 @@ class CheckpointStore:
             tuple(StepFile(str(one.path), one.mode, one.before_mode, one.kind) for one in journal.entries),
             max((tip.seq for tip in tips), default=0) + 1,
             journal.id,
+            v=2,
         )
         return record, last.commit if last else ""
 

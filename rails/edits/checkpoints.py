@@ -133,8 +133,11 @@ class History(CheckpointStore):
         return found
 
     def _way_back(self, record: Checkpoint) -> list[Entry]:
-        pairs = zip(self.restore_point(record).changes, record.held, strict=True)
-        return [Entry(c.path, c.after, c.before, one.mode_before, before_mode=c.mode) for c, one in pairs]
+        sides = []
+        for change, file in zip(self.restore_point(record).changes, record.held, strict=True):
+            mode = change.mode if file.before_mode is None else file.before_mode & 0o777
+            sides.append(Entry(change.path, change.after, change.before, mode, before_mode=change.mode))
+        return sides
 
     def _onto_now(
         self, workspace: Workspace, sides: Sequence[Entry], step: Checkpoint, kind: CheckpointKind
