@@ -52,10 +52,6 @@ _CALL_FENCES: Final = frozenset(
     | {"tool_call", "tool_calls", "tool_code", "tool_request", "tool_use", "toml", "tools", "txt", "xml", "yaml", "yml"}
 )
 _SHOWING: Final = frozenset({"console", "diff", "example", "html", "markdown", "md", "mdx", "patch", "rst"})
-#: What may stand before a call that code begins with.
-_BEGINS: Final = lazy(
-    r"\s*(?:(?:const|let|var)[ \t]+)?(?:\w{1,60}[ \t]*=[ \t]*)?(?:await[ \t]+)?(?:print)?[(\[ $\n]{0,9}(?:\w{1,30}\.)?"
-)
 #: What a call in another model's form holds, and a mention of its marks does not.
 _HOLDS: Final = lazy(r"[{(=:]|<\w|\w\s*\n")
 _INK: Final = lazy(r"[^\n]")
@@ -114,7 +110,7 @@ def find_unread_calls(
         if call.start < end or count == _TOLD or _speaks_of(text, call, read):
             continue
         stray = blocks.strays.around(call.start)
-        where = _place(text, call, around)
+        where = _place(call, around)
         if where and (stray is None or stray.kind == "call"):
             end = around.end if around is not None else call.end
             count += 1
@@ -157,7 +153,7 @@ def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
     return inline or head.lstrip().startswith(">") or _DEFINES.search(head) is not None
 
 
-def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
+def _place(call: _Found, around: BlockSpan | None) -> str:
     """Return a call's place in words; "" if shown or in a container."""
     if around is None:
         return "outside of any fence"
@@ -169,9 +165,7 @@ def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
     if around.container:
         return ""
     word = re.split(r"[\s:{=]", around.label.lower(), maxsplit=1)[0]
-    begins = _BEGINS.match(around.body)
-    first = around.body_start + (begins.end() if begins else 0)
-    meant = word in _CALL_FENCES or text.startswith((call.tool, "{", "["), first)
+    meant = word in _CALL_FENCES or around.body.lstrip().startswith((call.tool, "{", "["))
     if word in _SHOWING or not meant:
         return ""
     if around.kind == "json":
