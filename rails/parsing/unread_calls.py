@@ -41,6 +41,9 @@ _BETWEEN: Final = rf"(?:[^\w—–→]|[\d_]|(?<![^\W_])(?i:{_LABELS})(?![^\W_])
 _PLACEHOLDER: Final = r"[ \t]*[\"'`{]{0,3}(?:\.{3}|…|<[a-z_ ]+>|path/to|string\b|str\b|type\b|the |an? |your )"
 _SIGN: Final = rf"[\"'“”’*`|]{{0,3}}[ \t]*(?:=>?|:|>|</|<\|)(?!{_PLACEHOLDER})"
 _POSITIONAL: Final = rf"[(\[][ \t\r\n]*(?=[\"'{{])(?!{_PLACEHOLDER})"
+#: The key that names a tool, where its parameters may stand above.
+_KEY: Final = lazy(r".*[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
+_SURE: Final = lazy(r"tool|function|action|call|invoke|name", re.I)
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
 _FUNCTION_NAME: Final = lazy(r"[A-Za-z](?=\w*_\w)\w+|[a-z]+[A-Z]\w*")
 _DEFINES: Final = lazy(r"\b(?:def|fn|func|function|import)[ \t]+\Z")
@@ -132,11 +135,13 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
         head = plain[start : found.start()]
         if _is_shown(plain, found, start, head):
             continue
-        if not _FUNCTION_NAME.fullmatch(tool):
+        if not (_FUNCTION_NAME.fullmatch(tool) or _SURE.search(head)):
             continue
         keys = "|".join(map(re.escape, quick_check.properties(tools[tool]))) or _HOLDERS
         given = re.compile(rf"{_BETWEEN}(?:\b(?i:{keys}|{_HOLDERS}){_SIGN}|(?<=--)(?:{keys})[= ])|[\"'`]?{_POSITIONAL}")
-        if given.match(plain, found.end(), found.end() + _REACH):
+        above = plain[max(plain.rfind("\n\n", 0, start), start - _REACH, 0) : found.start()]
+        named_last = _KEY.fullmatch(head) and re.search(rf"\b(?:{keys}){_SIGN}", above)
+        if given.match(plain, found.end(), found.end() + _REACH) or named_last:
             end = plain.find("\n", found.end())
             begin = start + len(head) - len(head.lstrip())
             yield _Found(begin, len(text) if end < 0 else end, tool, "")
