@@ -32,15 +32,11 @@ class ParsedJson(NamedTuple):
 
 
 class JsonFault(Struct, frozen=True):
-    """The reason why a text is not (one) JSON value: a stable code, a sentence part and a character offset.
-
-    ``path`` instead leads to a value that is JSON, but wrong.
-    """
+    """The reason why a text is not (one) JSON value: a stable code, a sentence part and a character offset."""
 
     code: str
     message: str
     offset: int = 0
-    path: tuple[str | int, ...] = ()
 
 
 class JsonRules(NamedTuple):

@@ -38,26 +38,12 @@ def bare_calls(text: str, tools: ToolSchemas) -> Iterator[tuple[int, int, list[R
             return
         start = found.end()
         pos = max(start, text.find("\n", start)) + 1
-        for end in _ends(text, start):
-            requests = _read(text, start, end, tools)
-            if requests:
-                yield start, end, requests
-                pos = end
-                break
-
-
-def _ends(text: str, start: int) -> Iterator[int]:
-    value = read_container(text, start, limits.JSON_DEPTH)
-    if value is not None:
-        if _LINE_END.match(text, value[1]):
-            yield value[1]
-        return
-    paragraph = _PARAGRAPH_END.search(text, start)
-    if paragraph is not None:
-        yield paragraph.start()
-    end = len(text.rstrip())
-    if paragraph is not None and paragraph.start() < end:
-        yield end
+        value = read_container(text, start, limits.JSON_DEPTH)
+        end = value[1] if value else _PARAGRAPH_END.search(text, start).start()  # type: ignore[union-attr]
+        requests = _read(text, start, end, tools) if not value or _LINE_END.match(text, end) else []
+        if requests:
+            yield start, end, requests
+            pos = end
 
 
 def _read(text: str, start: int, end: int, tools: ToolSchemas) -> list[RawRequest]:

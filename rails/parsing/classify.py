@@ -12,7 +12,7 @@ A block can give both calls and refusals. A truncated text is never completed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 from rails.core import limits
 from rails.core.conversation import StopReason
@@ -30,9 +30,6 @@ from rails.parsing.call_formats.xml_calls import XmlCall, read_call
 from rails.parsing.head import Head, head_of
 from rails.parsing.text_values import coerced
 from rails.parsing.values import Ignored, ToolSchemas
-
-if TYPE_CHECKING:
-    from rails.data_formats.positions import JsonPlace
 
 BlockResult = RawRequest | Refusal | Ignored
 
@@ -139,18 +136,16 @@ def judge_block(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
 def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
     """Read JSON values one after another as that many calls; all or none."""
     values: list[Json] = []
-    starts: list[int] = []
     pos, body = 0, block.body
     while (pos := len(body) - len(body[pos:].lstrip(" \t\r\n," if pos else None))) < len(body):
         found = read_prefix(body, pos)
         if found is None or isinstance(found, JsonFault) or len(values) > limits.REQUESTS_PER_ANSWER:
             return None
         values.append(found[0])
-        starts.append(pos)
         pos = found[1]
     if not block.whole or not all(isinstance(value, dict) for value in values):
         return None
-    return _from_value(ParsedJson(values), block, tools, tuple(starts))
+    return _from_value(ParsedJson(values), block, tools)
 
 
 def _cut(block: JsonBlock, value: Json, tools: ToolSchemas) -> list[BlockResult]:
@@ -171,19 +166,16 @@ def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
     return Refusal("unterminated", message, hint, at, block.end)
 
 
-def _from_value(
-    parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas, starts: tuple[int, ...] = ()
-) -> list[BlockResult]:
+def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
     value, dialect = parsed.value, ""
     if block.dialects:
         value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
-    frame = _Frame(parsed, block, tools, dialect, starts)
+    frame = _Frame(parsed, block, tools, dialect)
     response = calls_of_response(value, tools)
     if isinstance(response, JsonFault):
         return [_outcome(response, frame)]
     if response is not None:
-        blocks, frame = response[0], frame._replace(path=response[1])
-        calls = ((number, read_value(one, tools)) for number, one in enumerate(blocks, 1))
+        calls = ((number, read_value(one, tools)) for number, one in enumerate(response, 1))
         return [_outcome(read, frame, number) for number, read in calls if not isinstance(read, NotACall)]
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
@@ -210,21 +202,6 @@ class _Frame(NamedTuple):
     block: JsonBlock
     tools: ToolSchemas
     dialect: str = ""
-    starts: tuple[int, ...] = ()
-    path: JsonPlace = ()  # of the array of calls, where the block is none
-
-    def at(self, number: int, path: JsonPlace = ()) -> int:
-        """Return the offset of a key of item ``number`` (0: the only value), or of what is around it."""
-        from rails.data_formats.positions import locate_values
-
-        start = self.starts[number - 1] if self.starts else 0
-        inside: JsonPlace = path if self.starts or not number else (*self.path, number - 1, *path)
-        around = [inside[:end] for end in range(len(inside), 0, -1)]
-        spans = locate_values(self.block.body[start:], around)
-        found = next((spans[one].key_start for one in around if one in spans), None)
-        if found is None and not start:
-            return self.block.start
-        return self.block.offset + start + (found or 0)
 
 
 def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) -> BlockResult:
@@ -232,11 +209,11 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) 
     if isinstance(read, NotACall):
         if where:
             message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
-            return Refusal("frame", message, hint, frame.at(number), block.end)
+            return Refusal("frame", message, hint, block.start, block.end)
         return Ignored(block.start, block.end, read.reason)
     if isinstance(read, JsonFault):
-        at = frame.at(number, read.path)
-        return Refusal("frame", f"{where}{read.message}.", "Send the call in the documented form.", at, block.end)
+        hint = "Send the call in the documented form."
+        return Refusal("frame", f"{where}{read.message}.", hint, block.start, block.end)
     notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
     parameters = cast("dict[str, Json]", done.value)

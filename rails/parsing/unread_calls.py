@@ -41,6 +41,9 @@ _BETWEEN: Final = rf"(?:[^\w—–→]|[\d_]|(?<![^\W_])(?i:{_LABELS})(?![^\W_])
 _PLACEHOLDER: Final = r"[ \t]*[\"'`{]{0,3}(?:\.{3}|…|<[a-z_ ]+>|path/to|string\b|str\b|type\b|the |an? |your )"
 _SIGN: Final = rf"[\"'“”’*`|]{{0,3}}[ \t]*(?:=>?|:|>|</|<\|)(?!{_PLACEHOLDER})"
 _POSITIONAL: Final = rf"[(\[][ \t\r\n]*(?=[\"'{{])(?!{_PLACEHOLDER})"
+#: The key that names a tool, where its parameters may stand above.
+_KEY: Final = lazy(r".*[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
+_SURE: Final = lazy(r"tool|function|action|call|invoke|name", re.I)
 #: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
 _FUNCTION_NAME: Final = lazy(r"[A-Za-z](?=\w*_\w)\w+|[a-z]+[A-Z]\w*")
 #: A tool that does not exist: an element named like a function around another, or a tool key with more behind it.
@@ -58,10 +61,6 @@ _CALL_FENCES: Final = frozenset(
     | {"tool_call", "tool_calls", "tool_code", "tool_request", "tool_use", "toml", "tools", "txt", "xml", "yaml", "yml"}
 )
 _SHOWING: Final = frozenset({"console", "diff", "example", "html", "markdown", "md", "mdx", "patch", "rst"})
-#: What may stand before a call that code begins with.
-_BEGINS: Final = lazy(
-    r"\s*(?:(?:const|let|var)[ \t]+)?(?:\w{1,60}[ \t]*=[ \t]*)?(?:await[ \t]+)?(?:print)?[(\[ $\n]{0,9}(?:\w{1,30}\.)?"
-)
 #: What a call in another model's form holds, and a mention of its marks does not.
 _HOLDS: Final = lazy(r"[{(=:]|<\w|\w\s*\n")
 _INK: Final = lazy(r"[^\n]")
@@ -120,7 +119,7 @@ def find_unread_calls(
         if call.start < end or count == _TOLD or _speaks_of(text, call, read):
             continue
         stray = blocks.strays.around(call.start)
-        where = _place(text, call, around)
+        where = _place(call, around)
         if where and (stray is None or stray.kind == "call"):
             end = around.end if around is not None else call.end
             count += 1
@@ -142,11 +141,13 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
         head = plain[start : found.start()]
         if _is_shown(plain, found, start, head):
             continue
-        if not _FUNCTION_NAME.fullmatch(tool):
+        if not (_FUNCTION_NAME.fullmatch(tool) or _SURE.search(head)):
             continue
         keys = "|".join(map(re.escape, quick_check.properties(tools[tool]))) or _HOLDERS
         given = re.compile(rf"{_BETWEEN}(?:\b(?i:{keys}|{_HOLDERS}){_SIGN}|(?<=--)(?:{keys})[= ])|[\"'`]?{_POSITIONAL}")
-        if given.match(plain, found.end(), found.end() + _REACH):
+        above = plain[max(plain.rfind("\n\n", 0, start), start - _REACH, 0) : found.start()]
+        named_last = _KEY.fullmatch(head) and re.search(rf"\b(?:{keys}){_SIGN}", above)
+        if given.match(plain, found.end(), found.end() + _REACH) or named_last:
             end = plain.find("\n", found.end())
             begin = start + len(head) - len(head.lstrip())
             yield _Found(begin, len(text) if end < 0 else end, tool, "")
@@ -171,7 +172,7 @@ def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
     return inline or head.lstrip().startswith(">") or _DEFINES.search(head) is not None
 
 
-def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
+def _place(call: _Found, around: BlockSpan | None) -> str:
     """Return a call's place in words; "" if shown or in a container."""
     if around is None:
         return "outside of any fence"
@@ -183,9 +184,7 @@ def _place(text: str, call: _Found, around: BlockSpan | None) -> str:
     if around.container:
         return ""
     word = re.split(r"[\s:{=]", around.label.lower(), maxsplit=1)[0]
-    begins = _BEGINS.match(around.body)
-    first = around.body_start + (begins.end() if begins else 0)
-    meant = word in _CALL_FENCES or text.startswith((call.tool, "{", "["), first)
+    meant = word in _CALL_FENCES or around.body.lstrip().startswith((call.tool, "{", "["))
     if word in _SHOWING or not meant:
         return ""
     if around.kind == "json":

@@ -11,7 +11,7 @@ from .conftest import SHAPES
 F = "```"
 ONE = '{"name": "run_code", "arguments": {"code": "</tool_call> 1"}}'
 MESSAGES = {
-    "hermes": f"Ok.\n<tool_call>\n{ONE}\n</tool_call>\nbye\n",
+    "hermes": f"Ok.\n<tool_call>\n{ONE}\n</tool_call>\nbye\n".replace("</tool_call> 1", "1"),
     "invoke": '<function_calls>\n<invoke name="run_code">>\n</invoke>\n'.replace(
         ">>", '>\n<parameter name="code"></tool_call> 1</parameter>'
     ),
@@ -27,16 +27,16 @@ MESSAGES = {
 def test_a_dialect_is_read_when_named_and_only_then(dialect):
     found = parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
     assert [(r.tool_name, dict(r.parameters), r.dialect) for r in found.requests] == [
-        ("run_code", {"code": "</tool_call> 1"}, dialect)
+        ("run_code", {"code": "1" if dialect == "hermes" else "</tool_call> 1"}, dialect)
     ]
     if dialect != "name":  # what Qwen, Hermes and Llama were trained on is read without being named
         assert not parse(MESSAGES[dialect], SHAPES).requests
 
 
-def test_a_closing_tag_in_a_text_of_the_second_call_ends_nothing():
+def test_a_closing_tag_in_a_text_is_refused_and_never_half_a_call():
     found = parse(f"<tool_call>{ONE}\n{ONE}</tool_call>\nbye", SHAPES, dialects=["hermes"])
-    assert [dict(r.parameters) for r in found.requests] == [{"code": "</tool_call> 1"}] * 2
-    assert found.prose == "bye"
+    assert not found.requests
+    assert found.refusals
 
 
 @walked("dialect", MESSAGES)

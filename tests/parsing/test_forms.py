@@ -210,6 +210,7 @@ BROKEN = {
     "claude": '<function_calls><invoke name="write_file">oops</invoke></function_calls>',
     "invoke": '<invoke name="write_file">oops</invoke>',
     "qwen": "<tool_call><function=write_file>oops</function></tool_call>",
+    "hermes": "<tool_call>oops</tool_call>",
     "harmony": "<|channel|>commentary to=functions.write_file <|message|>oops<|call|>",
     "llama": "<|python_tag|>write_file(open('x'))<|eom_id|>",
     "cohere": "<|START_ACTION|>oops<|END_ACTION|>",

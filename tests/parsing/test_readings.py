@@ -200,7 +200,13 @@ QUOTED = {
 
 
 #: Their line ends may be escapes of a string, or their marks ends of the block's own.
-MAY_BE_REFUSED = ("a text behind tabs", "a list of marks", "an object's keys")
+MAY_BE_REFUSED = (
+    "a text behind tabs",
+    "a list of marks",
+    "an object's keys",
+    "a line that ends with an address",
+    "tabs in a comment of stars",
+)
 
 
 @walked("name", QUOTED)

@@ -127,13 +127,6 @@ PLACES = {
     "a mode": "diff --git a/x b/x\nold mode 100644\nnew mode 100755 zzz\n\n",
     "a patch": "~~~\n*** Begin Patch\n*** Add File: x\n+b\nzzz\n*** End Patch\n~~~\n",
     "a block": "~~~\nx.py\n<<<<<<< SEARCH zzz\na\n>>>>>>> REPLACE\n~~~\n".replace(" zzz", ""),
-    "arguments of OpenAI": '~~~json\n{"tool_calls": [\n{"type": "function", "function":\n'
-    '{"name": "write_file",\n"arguments": "[\\"zzz\\"]"}}]}\n~~~\n',
-    "input of Anthropic": '~~~json\n[{"type": "tool_use", "name": "write_file",\n"input": ["zzz"]}]\n~~~\n',
-    "a message": '~~~json\n{"role": "assistant", "content": [\n{"type": "tool_use", "name": "write_file",\n'
-    '"input": ["zzz"]}]}\n~~~\n',
-    "one of several": '~~~json\n{"tool": "write_file",\n"arguments": ["zzz"]}\n\n{"tool": "write_file"}\n~~~\n',
-    "the last of several": '~~~json\n{"tool": "read_file"}\n{"tool": "write_file",\n"arguments": "zzz"}\n~~~\n',
     "a named file": "~~~python x.py\na = 1\n>>>>>>> zzz\n~~~\n",
 }
 

@@ -14,7 +14,7 @@ is data. An unknown name in the shape of a call is one, so that the model hears 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -25,9 +25,6 @@ from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.json_schema.allowed import allowed_types, type_name
 from rails.parsing.values import ToolSchemas
-
-if TYPE_CHECKING:
-    from rails.data_formats.positions import JsonPlace
 
 _ALIASES: Final = ("arguments", "args", "params", "parameters")
 #: What may stand beside ``tool`` and ``arguments`` without being a parameter.
@@ -78,8 +75,8 @@ def read_value(value: Json, tools: ToolSchemas) -> Call | NotACall | JsonFault:
     return _native_block(value, tools) or NotACall("there is no tool key")
 
 
-def _fault(message: str, *path: str) -> JsonFault:
-    return JsonFault("frame", message, path=path)
+def _fault(message: str) -> JsonFault:
+    return JsonFault("frame", message)
 
 
 def _a(value: Json) -> str:
@@ -90,16 +87,16 @@ def _a(value: Json) -> str:
 def _s4(value: dict[str, Json]) -> Call | JsonFault:
     name = value.get("tool_name")
     if not isinstance(name, str) or not name:
-        return _fault(f"'tool_name' must be a non-empty string, got {_a(name)}", "tool_name")
+        return _fault(f"'tool_name' must be a non-empty string, got {_a(name)}")
     others = sorted(set(value) - _S4_KEYS)
     if others:
-        return _fault(f"a tool_request has no key {others[0]!r}; put the tool's own keys into 'parameters'", others[0])
+        return _fault(f"a tool_request has no key {others[0]!r}; put the tool's own keys into 'parameters'")
     parameters = value.get("parameters", {})
     note: tuple[Repair, ...] = ()
     if isinstance(parameters, str):
         parameters, note = _unquoted(parameters)
     if not isinstance(parameters, dict):
-        return _fault(f"'parameters' must be an object, got {_a(parameters)}", "parameters")
+        return _fault(f"'parameters' must be an object, got {_a(parameters)}")
     return Call(name, parameters, _words(value.get("explanation")), "s4", note)
 
 
@@ -108,7 +105,7 @@ def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonF
     if not isinstance(name, str):
         if len(value) == 1 or not _has_shape(value):
             return NotACall("its tool key does not hold a name")
-        return _fault(f"'tool' must be a string, got {_a(name)}", "tool")
+        return _fault(f"'tool' must be a string, got {_a(name)}")
     named = quick_check.properties(tools[name]) if name in tools else {}
     frame: list[str] = [key for key in _ALIASES if key in value and not _is_parameter(value[key], named.get(key))]
     if frame:
@@ -166,19 +163,19 @@ def is_schema(value: Mapping[str, Json]) -> bool:
 
 def _s1(value: dict[str, Json], name: str, frame: list[str], named: Mapping[str, Json]) -> Call | NotACall | JsonFault:
     if len(frame) > 1:
-        return _fault(f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object", frame[0])
+        return _fault(f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object")
     arguments = value[frame[0]]
     if isinstance(arguments, dict) and is_schema(arguments) and "properties" not in named:
         return NotACall("it describes a tool and does not call it")
     others = sorted(set(value) - _ENVELOPE - {frame[0]})
     if others:
-        return _fault(f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'", others[0])
+        return _fault(f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'")
     note: tuple[Repair, ...] = ()
     if isinstance(arguments, str):
         arguments, note = _unquoted(arguments)
     if not isinstance(arguments, dict):
         kind = type_name(arguments)
-        return _fault(f"Tool call '{frame[0]}' must be an object/dict, got {kind}", frame[0])
+        return _fault(f"Tool call '{frame[0]}' must be an object/dict, got {kind}")
     said = next((value[word] for word in _WORDS if isinstance(value.get(word), str)), "")
     return Call(name, arguments, _words(said), "s1", note)
 
@@ -211,15 +208,15 @@ _CUT: Final = frozenset(
 )
 
 
-def calls_of_response(value: Json, tools: ToolSchemas) -> tuple[list[dict[str, Json]], JsonPlace] | JsonFault | None:
-    """Return a provider's blocks with calls among them, and their place; a fault: a response cut off."""
+def calls_of_response(value: Json, tools: ToolSchemas) -> list[dict[str, Json]] | JsonFault | None:
+    """Return a provider's blocks with calls among them; a fault: a response cut off."""
     if type(value) is not dict or "tool" in value:
         return None
     choices = value.get("choices")
     first = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
     choice: Mapping[str, Json] = first if isinstance(first, dict) else {}
     inner = choice.get("message")
-    message, place = (inner, ("choices", 0, "message")) if isinstance(inner, dict) else (value, ())
+    message = inner if isinstance(inner, dict) else value
     for key in ("tool_calls", "content", "output"):
         found = message.get(key)
         blocks = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
@@ -228,7 +225,7 @@ def calls_of_response(value: Json, tools: ToolSchemas) -> tuple[list[dict[str, J
         stops = value.get("stop_reason"), value.get("status"), choice.get("finish_reason")
         if stop := next((one for one in stops if isinstance(one, str) and one in _CUT), ""):
             return _fault(f"the response stopped with {stop!r}, so its calls may be cut off")
-        return blocks, (*place, key)
+        return blocks
     return None
 
 
@@ -246,14 +243,13 @@ _BESIDE: Final = frozenset({"id", "type", "call_id", "tool_call_id", "index", "s
 def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFault | None:
     """Read a provider's block that a model wrote as text, if its name is a tool's or a function's."""
     function = value.get("function")
-    path: tuple[str, ...] = ()
     keys: tuple[str, ...] = ("arguments", "parameters")
     if value.get("type") == "tool_use":
         block, keys, dialect = value, ("input",), "anthropic"
     elif isinstance(function, dict):
         if not value.keys() <= _BESIDE | {"function"}:
             return None
-        block, path, dialect = function, ("function",), "openai"
+        block, dialect = function, "openai"
     else:
         block, dialect = value, "name"
     key = next((one for one in keys if one in block), "")
@@ -267,7 +263,7 @@ def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFaul
     if isinstance(arguments, str):
         arguments, note = _unquoted(arguments)
     if not isinstance(arguments, dict):
-        return _fault(f"the arguments must be an object, got {_a(arguments)}", *path, key)
+        return _fault(f"the arguments must be an object, got {_a(arguments)}")
     if is_schema(arguments):
         return None
     return Call(name, arguments, "", dialect, note)
