@@ -33,6 +33,22 @@ _BARE: Final = re.compile(
     rb"""(?m)(:[ \t]+|[\[,][ \t]*|^[ \t]*-[ \t]+)([^\s"'\[\]{}#&*!|>%@`,]"""
     rb"""(?:[^\s"'#,\[\]:]|:(?!\s)|[ \t]++(?![\s#,\]]|\Z))*+)(?=\s*?(?:$|[#,\]]))"""
 )
+#: Files that say with which plugins and arguments checks are run; where in them, and the paths and modules there.
+_ARGUED: Final = (
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "mypy.ini",
+    ".mypy.ini",
+    ".pylintrc",
+    ".flake8",
+    ".pre-commit-config.yaml",
+)
+_ARGUMENTS: Final = re.compile(
+    rb"""(?m)(?:\b(?:(plugins)|args|entry|config[-_]file|rcfile)["']?\s*[:=]|--?[\w-]{0,40}config\b)"""
+    rb"""(.*(?:\n[ \t]+.*|\n\].*)*)"""
+)
+_WORD: Final = re.compile(r"(?<![./-])(?:[./-]*+\w++)++")
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _MOST: Final = 100_000
@@ -125,6 +141,16 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
 def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:
     """Return those of ``paths`` that configure checks under another name."""
     return {path for path in configuration(project, home, paths).intersection(paths) if not is_configuration(path)}
+
+
+def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
+    """Return those of ``paths`` that top-level configuration loads."""
+    words: set[str] = set()
+    for name in _ARGUED if paths else ():
+        for plugins, text in _ARGUMENTS.findall(read_config_file(project / name)):
+            found = _WORD.findall(text.decode("utf-8", "replace"))
+            words |= {posixpath.normpath(one) for one in found if plugins or "." in one}  # no plain word is a path
+    return {path for path in paths if path in words or path.removesuffix(".py").replace("/", ".") in words}
 
 
 def _data_named(name: str, data: bytes) -> Iterator[str]:

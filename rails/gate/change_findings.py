@@ -14,6 +14,7 @@ from rails.gate.files import File
 #: Endings of the files that tests are written in.
 _CODE: Final = (".py", ".pyw", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts")
 _DATA: Final = (".toml", ".json", ".jsonc", ".yaml", ".yml")
+_LOADED: Final = (".py", ".cfg", ".ini")
 
 
 def of_the_change(
@@ -36,10 +37,12 @@ def of_the_change(
     from rails.gate import check_settings
 
     configures: set[str] = set()
-    if any(path.endswith(_DATA) for path in paths):
+    if any(path.endswith((*_LOADED, *_DATA)) for path in paths):
         from rails.gate import approved_state
 
-        configures = approved_state.extended_by(project, home, paths)
+        if any(path.endswith(_DATA) for path in paths):
+            configures = approved_state.extended_by(project, home, paths)
+        configures |= approved_state.loaded_by(project, [path for path in paths if path.endswith(_LOADED)])
     yield from check_settings.findings(home, sides, configures)
     if not all(path.endswith(_CODE) for path in paths):
         from rails.gate import pins

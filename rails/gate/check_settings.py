@@ -76,7 +76,9 @@ _MANIFEST: Final = frozenset(
 )
 _CHECKING: Final = lazy(rf"^(?:pre|post)?(?:test|lint|check|typecheck|ci)\b|{_RUNS.pattern}")
 #: What of a conftest.py chooses which tests run, and how they end.
-_CHOOSES: Final = re.compile(r"def pytest_\w+|collect_ignore|pytest_plugins")
+_CHOOSES: Final = re.compile(
+    r"^(?:(?:async )?def pytest_\w+|collect_ignore|pytest_plugins).*(?:\n(?:[ \t)\]].*)?)*", re.M
+)
 _COMMENT: Final = re.compile(r"^\s*(?:#|//|;).*")
 _VERSION: Final = re.compile(r"(?:[=<>~^!]=?|@)\s*v?\d[\w.*-]*|^\s*+(?:-\s*+)?rev:.*")
 _EXCLUDES: Final = re.compile(
@@ -148,7 +150,7 @@ def _part(path: str, name: str, data: bytes | None) -> object:
         wanted = [one for one in parser.sections() if not one.startswith(("metadata", "options", "bdist"))]
         return {one: parser.items(one) for one in wanted} or None
     if name == "conftest.py":
-        return _CHOOSES.findall(plain_text(data) or "") or None
+        return [one.split() for one in _CHOOSES.findall(plain_text(data) or "")] or None
     if not (is_whole := _WHOLE.fullmatch(name)) and not _COMMANDS.fullmatch(path):
         return None
     lines = [_COMMENT.sub("", line).strip() for line in split_lines(plain_text(data) or "")]

@@ -156,6 +156,16 @@ def test_a_change_of_what_chooses_the_tests_is_told(world):
     found = world.judge(("tests/conftest.py", "x = 1\n", f"x = 1\n\n\n{hook}")).findings
     assert [(one.rule, one.line, one.severity) for one in found] == [("gate-config-changed", 2, "warning")]
 
+    mild = "def pytest_collection_modifyitems(items):\n    items.sort(key=str)\n\n\ndef other():\n    return 1\n"
+    assert world.judge(("conftest.py", mild, mild.replace("items.sort(key=str)", "del items[:]"))).findings
+    assert not world.judge(("conftest.py", mild, mild.replace("return 1", "return 2"))).findings
+
+
+def test_what_the_settings_load_is_a_setting_too(world):
+    world.put("setup.cfg", "[mypy]\nplugins = tools/plugin.py\n")
+    found = world.judge(("tools/plugin.py", "a = 1\n", "a = 2\n")).findings
+    assert [one.rule for one in found] == ["gate-config-changed"]
+
 
 @pytest.mark.parametrize("text", ["def (", "x = " + "+ x" * 5_000, "x = " + "-" * 200_000 + "1"])
 def test_a_text_that_python_cannot_take_apart_takes_no_test_away(tmp_path, text):
