@@ -440,7 +440,7 @@ def test_a_small_answer_is_applied_with_what_it_needs_only(tmp_path):
         "from rails.cli import main\n"
         "code = main(['apply', 'answer.md', '--approve', 'policy'])\n"
         "from rails.parsing import quoted\n"
-        "once = [quoted._MARK.__dict__.get('search')]\n"
+        "once = [quoted._HINT.__dict__.get('search')]\n"
         f"print(code, once, [m for m in {more!r} if m in sys.modules])"
     )
     said = run_python(code).splitlines()

@@ -57,6 +57,8 @@ class Coercion:
         self.broken: list[tuple[JsonPlace, BrokenText]] = []
         self._root, self._read_text = root, read_text
         self._forgiving, self._nulls_are_absent = forgiving, nulls_are_absent
+        self._types: dict[int, frozenset[str]] = {}  # of parts, by identity: the root keeps them
+        self._parts: dict[tuple[int, str], Mapping[str, Json]] = {}
 
     def value(self, value: Json, schema: SchemaValue, place: JsonPlace = ()) -> Json:
         """Return a converted copy of ``value``; ``schema`` is a part of the root."""
@@ -67,16 +69,27 @@ class Coercion:
         if isinstance(value, list):
             return self._list(value, schema, place)
         if isinstance(value, str):
-            types = allowed_types(schema, self._root)
+            types = self._types_of(schema)
             return value if "string" in types else self._text(value, types, schema, place)
         if isinstance(value, float) and self._forgiving and value.is_integer():
-            types = allowed_types(schema, self._root)
+            types = self._types_of(schema)
             if "integer" in types and "number" not in types:
                 return self._converted(int(value), value, place)
         return value
 
+    def _types_of(self, schema: Mapping[str, Json]) -> frozenset[str]:
+        if id(schema) not in self._types:
+            self._types[id(schema)] = allowed_types(schema, self._root)
+        return self._types[id(schema)]
+
+    def _part(self, schema: Mapping[str, Json], kind: str) -> Mapping[str, Json]:
+        key = id(schema), kind
+        if key not in self._parts:
+            self._parts[key] = _branch(schema, self._root, kind)
+        return self._parts[key]
+
     def _object(self, value: dict[str, Json], schema: Mapping[str, Json], place: JsonPlace) -> Json:
-        known = _branch(schema, self._root, "object")
+        known = self._part(schema, "object")
         named, others = known.get("properties"), known.get("additionalProperties")
         parts = named if isinstance(named, dict) else {}
         required = known.get("required")
@@ -90,7 +103,7 @@ class Coercion:
         return result
 
     def _list(self, value: list[Json], schema: Mapping[str, Json], place: JsonPlace) -> Json:
-        known = _branch(schema, self._root, "array")
+        known = self._part(schema, "array")
         prefix, rest = known.get("prefixItems"), known.get("items")
         first = prefix if isinstance(prefix, list) else []
         parts = [*first, *[rest] * len(value)]
