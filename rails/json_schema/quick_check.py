@@ -34,10 +34,10 @@ def names(schema: SchemaValue, depth: int = 0) -> frozenset[str]:
     """Return every property name at any level."""
     if depth > _DEPTH or not isinstance(schema, Mapping):
         return frozenset()
-    found = set(properties(schema))
+    found = frozenset(properties(schema))
     for _, part in subschemas(schema):
         found |= names(part, depth + 1)
-    return frozenset(found)
+    return found
 
 
 def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
