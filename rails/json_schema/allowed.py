@@ -102,7 +102,7 @@ def allowed_types(schema: Json | JsonSchema, root: Json | JsonSchema = None, dep
     if not isinstance(schema, Mapping) or depth > _LEVELS:
         return allowed
     for part in conjuncts(schema, root):
-        allowed &= _declared_types(part)
+        allowed &= declared_types(part)
         for key in ("anyOf", "oneOf"):
             branches = part.get(key)
             if isinstance(branches, list):
@@ -110,7 +110,8 @@ def allowed_types(schema: Json | JsonSchema, root: Json | JsonSchema = None, dep
     return allowed
 
 
-def _declared_types(part: JsonSchema) -> frozenset[str]:
+def declared_types(part: JsonSchema) -> frozenset[str]:
+    """Return the JSON types that a schema's own keywords accept, without its branches."""
     types, choices = part.get("type"), part.get("enum", [part["const"]] if "const" in part else None)
     if isinstance(types, str | list):
         return _wide([types] if isinstance(types, str) else types)

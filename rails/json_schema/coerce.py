@@ -13,7 +13,7 @@ for an optional, not nullable property is dropped: a provider's strict mode omit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from rails.core.tool_request import Json, Repair, json_type
 from rails.data_formats.positions import JsonPlace
@@ -57,6 +57,7 @@ class Coercion:
         self.broken: list[tuple[JsonPlace, BrokenText]] = []
         self._root, self._read_text = root, read_text
         self._forgiving, self._nulls_are_absent = forgiving, nulls_are_absent
+        self._known: dict[object, Any] = {}
 
     def value(self, value: Json, schema: SchemaValue, place: JsonPlace = ()) -> Json:
         """Return a converted copy of ``value``; ``schema`` is a part of the root."""
@@ -67,16 +68,23 @@ class Coercion:
         if isinstance(value, list):
             return self._list(value, schema, place)
         if isinstance(value, str):
-            types = allowed_types(schema, self._root)
+            types = self._once(allowed_types, schema)
             return value if "string" in types else self._text(value, types, schema, place)
         if isinstance(value, float) and self._forgiving and value.is_integer():
-            types = allowed_types(schema, self._root)
+            types = self._once(allowed_types, schema)
             if "integer" in types and "number" not in types:
                 return self._converted(int(value), value, place)
         return value
 
+    def _once(self, find: Callable[..., Any], schema: SchemaValue, *more: str) -> Any:  # noqa: ANN401
+        """Return what ``find`` says of a part; parts are known by identity, which the root keeps."""
+        key = find, id(schema), more
+        if key not in self._known:
+            self._known[key] = find(schema, self._root, *more)
+        return self._known[key]
+
     def _object(self, value: dict[str, Json], schema: Mapping[str, Json], place: JsonPlace) -> Json:
-        known = _branch(schema, self._root, "object")
+        known = self._once(_branch, schema, "object")
         named, others = known.get("properties"), known.get("additionalProperties")
         parts = named if isinstance(named, dict) else {}
         required = known.get("required")
@@ -90,7 +98,7 @@ class Coercion:
         return result
 
     def _list(self, value: list[Json], schema: Mapping[str, Json], place: JsonPlace) -> Json:
-        known = _branch(schema, self._root, "array")
+        known = self._once(_branch, schema, "array")
         prefix, rest = known.get("prefixItems"), known.get("items")
         first = prefix if isinstance(prefix, list) else []
         parts = [*first, *[rest] * len(value)]

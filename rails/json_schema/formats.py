@@ -24,20 +24,15 @@ _SCHEME: Final = lazy(r"[A-Za-z][A-Za-z0-9+.-]{0,31}:", re.ASCII)
 
 
 def _date_time(text: str) -> bool:
-    return bool(_DATE_TIME.fullmatch(text)) and _parses(datetime.fromisoformat, _whole_seconds(text))
+    return bool(_DATE_TIME.fullmatch(text)) and _parses(datetime.fromisoformat, text.upper())
 
 
 def _time(text: str) -> bool:
-    return bool(_TIME.fullmatch(text)) and _parses(time.fromisoformat, _whole_seconds(text))
+    return bool(_TIME.fullmatch(text)) and _parses(time.fromisoformat, text.upper())
 
 
 def _date(text: str) -> bool:
     return bool(_DATE.fullmatch(text)) and _parses(date.fromisoformat, text)
-
-
-def _whole_seconds(text: str) -> str:
-    """Drop the fraction, whose length ``fromisoformat`` restricts in some versions."""
-    return re.sub(r"\.\d+", "", text).upper()
 
 
 def _parses(parse: Callable[[str], object], text: str) -> bool:

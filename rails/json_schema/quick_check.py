@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from rails.core.tool_request import Json
-from rails.json_schema.allowed import allowed_types, comparable, subschemas, type_name
+from rails.json_schema.allowed import comparable, declared_types, subschemas, type_name
 
 #: A schema, or a part of one; anything that is not a mapping allows everything.
 SchemaValue: TypeAlias = "Mapping[str, Json] | Json"
@@ -34,10 +34,10 @@ def names(schema: SchemaValue, depth: int = 0) -> frozenset[str]:
     """Return every property name at any level."""
     if depth > _DEPTH or not isinstance(schema, Mapping):
         return frozenset()
-    found = set(properties(schema))
+    found = frozenset(properties(schema))
     for _, part in subschemas(schema):
         found |= names(part, depth + 1)
-    return frozenset(found)
+    return found
 
 
 def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
@@ -77,7 +77,7 @@ _CERTAIN: Final = frozenset(
 
 
 def _fits_type(schema: Mapping[str, Json], value: Json) -> bool:
-    return "type" not in schema or type_name(value) in allowed_types({"type": schema["type"]})
+    return "type" not in schema or type_name(value) in declared_types(schema)
 
 
 def _fits_choices(schema: Mapping[str, Json], value: Json) -> bool:

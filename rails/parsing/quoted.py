@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from rails.core.lazy_pattern import lazy
+from rails.core.lazy_pattern import lazy, lazy_built
 
 ContainerKind = Literal["thought", "quote", "call", "patch", "element"]
 
@@ -214,8 +214,19 @@ _MARK: Final = lazy(
 )
 
 
+#: A quick look: is there anything that could be a mark? No false negatives.
+_HINT: Final = lazy_built(
+    lambda: (
+        rf"<(?:[|｜!]|(?i:start_f|start_of_turn|unused9|channel\|)"
+        rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
+        rf"(?:(?i:{_NAMES})(?!\w)"
+        rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
+        rf"|\[/?(?i:think|thought|reasoning)|◁|\*\*\* Begin Patch"
+        r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
+    )
+)
 #: What a mark begins with: most answers hold none of these, and the pattern above takes long to compile.
-_FIRST: Final = lazy(r"<|\[/?(?i:think|thought|reasoning)|◁|&(?:lt|#)|\\(?:<|u003)|＜|〈|\*\*\* Begin Patch|assistant")
+_FIRST: Final = lazy(r"<|\[|◁|&|\\|＜|〈|\*\*\*|\"\"\"|'''")
 _CLOSINGS: Final = tuple(lazy(token.closing, re.IGNORECASE) for token in _TOKENS)
 
 _ITEM: Final = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}"
@@ -266,7 +277,9 @@ def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
     """Return the first offset of a possible mark, -1 for none; may be a false alarm."""
     stop = len(text) if end is None else end
     first = _FIRST.search(text, start, stop)
-    return first.start() if first else -1
+    hint = _HINT.search(text, first.start(), stop) if first else None
+    word = text.find("assistant", start, stop)  # harmony's tokens, their bars lost
+    return hint.start() if hint and (word < 0 or hint.start() < word) else word
 
 
 def find_mark(line: str, ours: Collection[str] = ()) -> Container | Closed | None:

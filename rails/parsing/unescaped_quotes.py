@@ -285,6 +285,8 @@ class _Search:
             yield pos + 1, ()
             return
         for end, strings in self.value(pos, schema):
+            if self.text[pos] in "\"'" and "\n" in self.text[pos:end]:
+                continue  # it may hold the next item
             rest = self._next(end, "]")
             for stop, more in self.items(rest, schema) if rest >= 0 else ():
                 yield stop, strings + more

@@ -1,6 +1,6 @@
 """Damaged blocks over real sources, their value known: what is read exactly, refused, or silently wrong.
 
-    python tests/benchmarks/parsing_damage.py [--pieces N] [--seed N] [--peers] [--operators] [--show RESULT]
+    python tests/benchmarks/parsing_damage.py [--pieces N] [--seed N] [--operators] [--show RESULT]
 
 The texts are whole statements and files of Python's standard library, of the npm packages of the JavaScript folder
 (``.venv/javascript``) and of their Markdown. Each is put into a call and damaged by each operator that changes it:
@@ -14,8 +14,6 @@ other languages, templates and slips; any of its rows may be refused). A row is
     several ends   quotation marks are not escaped, and a string of the block could end at more than one of them
     one reading    all others
 
-``--peers`` measures json_repair (both modes), fast-json-repair and jsonrepair (npm) beside it where they are
-installed; they are given the block alone.
 """
 
 from __future__ import annotations
@@ -31,7 +29,6 @@ import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +38,6 @@ from parsing_operators import OTHER  # noqa: E402
 
 from rails.core.app_dirs import builtin_folder  # noqa: E402
 from rails.data_formats import source  # noqa: E402
-from rails.json_schema import quick_check  # noqa: E402
 from rails.parsing.parse import parse  # noqa: E402
 from rails.tools.loader import load_definitions  # noqa: E402
 
@@ -449,22 +445,6 @@ def flat(value: dict[str, Any]) -> dict[str, Any]:
     return {"tool": value["tool"], **value["arguments"]} if "arguments" in value else value
 
 
-def theirs(row: Row, reader: Callable[[str], Any]) -> str:
-    """Give a peer the block alone; what does not fit the tool's schema is caught, free of charge."""
-    try:
-        value = reader(row.block)
-    except Exception:  # whatever a peer raises is a refusal
-        return "refused"
-    if not isinstance(value, dict) or not isinstance(value.get("tool"), str):
-        return "refused"
-    if isinstance(value.get("arguments"), dict):
-        value = flat(value)
-    parameters = {key: item for key, item in value.items() if key != "tool"}
-    if value["tool"] not in SHAPES or not quick_check.fits(SHAPES[value["tool"]], parameters):
-        return "refused"
-    return "exact" if value == flat(row.value) else "WRONG"
-
-
 def table(name: str, results: dict[tuple[str, str], Counter[str]]) -> None:
     """Print one line for each class and each group of readings."""
     for (kind, group), counts in sorted(results.items()):
@@ -478,49 +458,34 @@ def main() -> int:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--pieces", type=int, default=800, help="texts (800: over 20,000 blocks)")
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--peers", action="store_true")
     options.add_argument("--operators", action="store_true", help="a line for each operator, too")
     options.add_argument("--show", default="", help="print blocks with this result, such as WRONG")
     options.add_argument("--limit", type=int, default=5)
     chosen = options.parse_args()
     if not JAVASCRIPT.is_dir():
         print("  (no JavaScript folder: Python's standard library alone)")
-    readers: dict[str, Callable[[Row], str]] = {"rails": ours}
-    if chosen.peers:
-        from parsing import peers
-
-        names = ("json_repair", "json_repair, stable", "fast-json-repair", "jsonrepair (JS)")
-        readers |= {name: partial(theirs, reader=one) for name, one in peers().items() if name in names}
-    results: dict[str, dict[tuple[str, str], Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    results: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     operators: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    times: Counter[str] = Counter()
+    seconds = 0.0
     shown = total = 0
     for row in rows(chosen.pieces, chosen.seed):
         group = knowable(row)
         total += 1
-        for name, reader in readers.items():
-            began = time.thread_time()
-            result = reader(row)
-            times[name] += time.thread_time() - began
-            results[name][row.kind, group][result] += 1
-            if name != "rails":
-                continue
-            operators[row.kind, row.operator, group][result] += 1
-            if chosen.show and result == chosen.show and group != "unknowable" and shown < chosen.limit:
-                shown += 1
-                print(f"--- {row.kind}, {row.operator}, {group}, {row.piece.path}\n{row.block}\n")
+        began = time.thread_time()
+        result = ours(row)
+        seconds += time.thread_time() - began
+        results[row.kind, group][result] += 1
+        operators[row.kind, row.operator, group][result] += 1
+        if chosen.show and result == chosen.show and group != "unknowable" and shown < chosen.limit:
+            shown += 1
+            print(f"--- {row.kind}, {row.operator}, {group}, {row.piece.path}\n{row.block}\n")
     print(f"{total} damaged blocks, seed {chosen.seed}")
-    for name, found in results.items():
-        table(name, found)
-        print(f"  {name:22} {times[name]:.1f} s of this thread's CPU time")
+    table("rails", results)
+    print(f"  {'rails':22} {seconds:.1f} s of this thread's CPU time")
     if chosen.operators:
         for (kind, operator, group), counts in sorted(operators.items()):
             print(f"  {kind:10} {operator:28} {group:13} {dict(counts)}")
-    wrong = {
-        group: counts["WRONG"] + counts["SILENT"]
-        for group, counts in results["rails"].items()
-        if group[1] != "unknowable"
-    }
+    wrong = {group: counts["WRONG"] + counts["SILENT"] for group, counts in results.items() if group[1] != "unknowable"}
     return int(any(wrong.values()))
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.values import CallFound, CallStarted, CallWithdrawn
-from tests.rows import walked
 
 from .conftest import SHAPES
 
@@ -74,11 +73,6 @@ PIECES = [
 FINISHES = st.sampled_from(["end_turn", "max_tokens"])
 
 
-def foreign(found):
-    """Return the refusals of what turned out to stand in another model's call."""
-    return [refusal for refusal in found.refusals if refusal.code == "unread"]
-
-
 def stream(text, sizes, finish):
     """Feed bytes or text in chunks of the given sizes; return the intake and every signal."""
     reader = AnswerParser(SHAPES)
@@ -113,24 +107,6 @@ def test_c1_06_any_chunking_gives_the_same_result_and_signals(pieces, sizes, fin
         assert {name: one for name, one in told.items() if name not in gone or name in known} == known
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=14), FINISHES)
-def test_c5_02_every_block_is_completed_once_and_in_order(pieces, finish):
-    whole = parse("".join(pieces), SHAPES, finish=finish)
-    completed = [signal.id for signal in whole.late if isinstance(signal, CallFound)]
-    started = [signal.id for signal in whole.late if isinstance(signal, CallStarted)]
-    closed = [signal for signal in whole.late if isinstance(signal, CallFound) and signal.outcome in foreign(whole)]
-    in_order = [name for name in completed if name not in {signal.id for signal in closed}]
-    assert in_order == sorted(in_order, key=lambda name: int(name[1:]))
-    assert len(set(in_order)) == len(in_order)
-    assert len(set(started)) == len(started)
-    assert set(started) <= set(completed) | {signal.id for signal in whole.late if isinstance(signal, CallWithdrawn)}
-    assert {r.id for r in whole.requests} <= set(started)
-    withdrawn = {signal.id for signal in whole.late if isinstance(signal, CallWithdrawn)}
-    results = {r.id for r in whole.requests} | {r.request_id for r in whole.refusals}
-    assert set(completed) | withdrawn == results | withdrawn
-    assert not results & withdrawn
-
-
 def test_c5_01_a_request_is_announced_before_its_content_is_there():
     reader = AnswerParser(SHAPES)
     signals = []
@@ -146,25 +122,3 @@ def test_c5_06_two_calls_on_one_path_have_their_own_ids():
     block = f'{F}json\n{{"tool": "delete_file", "path": "a"}}\n{F}\n'
     found = parse(block * 2, SHAPES, id_prefix="t1.")
     assert [r.id for r in found.requests] == ["t1.1", "t1.2"]
-
-
-@walked(
-    "line",
-    [
-        ' ~~~ JSON"tool": {"a": 1} ```x',
-        f'- {F}json {{"tool": "read_file"}}',
-        f"1. {F}json {{",
-        f'\ufeff* ~~~json "{F}',
-    ],
-)
-def test_a_line_that_may_be_a_fence_is_judged_whole_wherever_it_is_cut(line):
-    text = f'{F}json\n{line}\n"path": "a"}}\n{F}\nSo.\n'
-    assert len({repr(streamed(text, size)) for size in (1, 3, 7, len(text))}) == 1
-
-
-def streamed(text, size):
-    reader = AnswerParser(SHAPES, report_unread_calls=True)
-    for start in range(0, len(text), size):
-        reader.feed(text[start : start + size])
-    found = reader.flush("end_turn")
-    return found.requests, found.refusals, found.ignored, found.prose

@@ -3,7 +3,7 @@
 import pytest
 
 from rails.core.errors import UsageError
-from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.parse import parse
 from tests.rows import walked
 
 from .conftest import SHAPES
@@ -37,20 +37,6 @@ def test_a_closing_tag_in_a_text_is_refused_and_never_half_a_call():
     found = parse(f"<tool_call>{ONE}\n{ONE}</tool_call>\nbye", SHAPES, dialects=["hermes"])
     assert not found.requests
     assert found.refusals
-
-
-@walked("dialect", MESSAGES)
-@walked("size", [1, 3, 11])
-def test_chunking_makes_no_difference(dialect, size):
-    text = MESSAGES[dialect]
-    whole = parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
-    reader = AnswerParser(SHAPES, dialects=[dialect])
-    signals = []
-    for pos in range(0, len(text), size):
-        signals += reader.feed(text[pos : pos + size])
-    intake = reader.flush("end_turn")
-    assert (intake.requests, intake.refusals, intake.prose) == (whole.requests, whole.refusals, whole.prose)
-    assert (*signals, *intake.late) == whole.late
 
 
 @walked(
