@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from rails.core.lazy_pattern import lazy, lazy_built
+from rails.core.lazy_pattern import lazy
 
 ContainerKind = Literal["thought", "quote", "call", "patch", "element"]
 
@@ -215,15 +215,13 @@ _MARK: Final = lazy(
 
 
 #: A quick look: is there anything that could be a mark? No false negatives.
-_HINT: Final = lazy_built(
-    lambda: (
-        rf"<(?:[|｜!]|(?i:start_f|start_of_turn|unused9|channel\|)"
-        rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
-        rf"(?:(?i:{_NAMES})(?!\w)"
-        rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
-        rf"|\[/?(?i:think|thought|reasoning)|◁|\*\*\* Begin Patch"
-        r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
-    )
+_HINT: Final = lazy(
+    rf"<(?:[|｜!]|(?i:start_f|start_of_turn|unused9|channel\|)"
+    rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
+    rf"(?:(?i:{_NAMES})(?!\w)"
+    rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
+    rf"|\[/?(?i:think|thought|reasoning)|◁|\*\*\* Begin Patch"
+    r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
 )
 #: What a mark begins with: most answers hold none of these, and the pattern above takes long to compile.
 _FIRST: Final = lazy(r"<|\[|◁|&|\\|＜|〈|\*\*\*|\"\"\"|'''")
