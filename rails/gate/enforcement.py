@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rails.core.errors import CheckError, UsageError
 from rails.core.verdict import Finding, NotChecked, Verdict
-from rails.gate.support.settings import Checked, Enforcement, GateSettings, read_gate_settings
+from rails.gate.support.settings import Checked, Enforcement, GateSettings, read_gate_settings, several
 from rails.gate.verdicts import LOOSER, with_weight
 
 
@@ -94,7 +94,7 @@ class CheckModes(Struct):
             modes = read_gate_settings(self.project).modes
         except CheckError:
             return  # said with the first verdict, which it makes an error
-        for rule in (rule for mode in modes if mode.check == "turn" for rule in mode.rule):
+        for rule in (rule for mode in modes if mode.check == "turn" for rule in several(mode.rule)):
             if not any(name.startswith(rule) for name in known):
                 raise UsageError(
                     f"A mode in the gate's settings is for the turn and names the rule {rule!r}, which the monitor "

@@ -19,10 +19,10 @@ from rails.core.events.approval import ApprovalOpened
 from rails.core.events.record import Record
 from rails.core.events.turn import McpRequestFormulated
 from rails.core.text import counted, one_line
-from rails.core.tool_request import Json, ToolResult
+from rails.core.tool_request import PATH_KEYS, Json, ToolResult
 
 #: Parameters that name a file, in our tools and in those of the originals.
-_PATHS: Final = ("file_path", "path", "new_path")
+_PATHS: Final = (*PATH_KEYS, "new_path")
 _SHOWN: Final = 300
 #: How a call begins, and the parameters that follow; of any other tool it is the tool and its files.
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -54,7 +54,7 @@ def action_text(tool: str, parameters: Json | Mapping[str, Json]) -> str:
 def paths_of(parameters: Json | Mapping[str, Json]) -> tuple[str, ...]:
     """Return the files that a call names, in order, its edits' as well."""
     given = parameters if isinstance(parameters, Mapping) else {}
-    edits = given.get("edits")
+    edits = given.get("edits") or given.get("replacements")
     parts = [given, *(edits if isinstance(edits, list) else ())]
     named = [_typed(part, name) for part in parts if isinstance(part, Mapping) for name in _PATHS]
     return tuple(dict.fromkeys(filter(None, named)))

@@ -244,7 +244,9 @@ class _Answer:
         return replace(self._placed(outcome), request_id=name)
 
     def _placed(self, refusal: Refusal) -> Refusal:
-        return uncertain_blocks.placed(refusal, *self._place_of(max(refusal.start, 0)))
+        if refusal.start < 0:  # of a call that came beside the text
+            return refusal
+        return uncertain_blocks.placed(refusal, *self._place_of(refusal.start))
 
     def _place_of(self, offset: int) -> tuple[int, int]:
         if not self._lines:

@@ -149,9 +149,11 @@ def test_the_text_names_every_place_in_order_with_its_line_and_its_end(colour):
 def test_the_explanation_and_the_other_words_of_a_summary_are_exact():
     shown = text.render(RICH, "text", explain=True)
     assert shown == text.verdict_as_text(RICH) + "\n" + (
-        "check  version  files     known  ms        rules           command\n"
-        "ruff   0.17.6   2         1           3.2  pyproject.toml  /bin/ruff check -\n"
-        "data            10000000  0        1000.0  a\\x09b          x\\x09y\n"
+        "check  version  files     known  ms        rules\n"
+        "ruff   0.17.6   2         1           3.2  pyproject.toml\n"
+        "data            10000000  0        1000.0  a\\x09b\n"
+        "ruff: /bin/ruff check -\n"
+        "data: x\\x09y\n"
     )
     assert text.render(RICH, "text") == text.verdict_as_text(RICH)
     wide = Finding("a.py", 1, 2, "R", "m", "t", source="ab" + "c" * 200)

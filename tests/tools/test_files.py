@@ -314,7 +314,7 @@ def test_a_secret_is_that_of_the_project_first_then_the_general_one_and_fills_on
     assert found.values == {"KEY": "project-key", "TOKEN": "tok"}
     assert found.facts() == {"source": {"KEY": "MY_APP_2__KEY", "TOKEN": "TOKEN"}}
     assert found.missing == ("MY_APP_2__EMPTY or EMPTY", "MY_APP_2__NONE or NONE")
-    assert found.complaint().endswith("MY_APP_2__EMPTY or EMPTY; MY_APP_2__NONE or NONE. Nothing was run.")
+    assert "MY_APP_2__EMPTY or EMPTY; MY_APP_2__NONE or NONE. With AI_RAILS_KEYRING=1" in found.complaint()
     assert found.fill({"a": "x ${KEY}${TOKEN} $KEY"}) == {"a": "x project-keytok $KEY"}
     monkeypatch.setenv("AI_RAILS_PROJECT_NAME", "Örg")
     monkeypatch.setenv("_RG__KEY", "named")

@@ -467,7 +467,7 @@ class RailsAgent:
         found = await asyncio.to_thread(sessions, state_of(project))
         listed = [
             SessionInfo(session_id=one.session_id, cwd=str(project), title=one_line(one.task, 200), updated_at=one.last)
-            for one in sorted(found, key=lambda one: one.last)[: -_LISTED - 1 : -1]
+            for one in sorted(found, key=lambda one: one.last, reverse=True)[:_LISTED]
         ]
         return ListSessionsResponse(sessions=listed)
 

@@ -24,7 +24,6 @@ DEADLINE_SECONDS: Final = 50.0
 _START_SECONDS: Final = 15.0
 #: One that ends before it has answered is started again: it may have found another that was just ending.
 _STARTS: Final = 9
-_PAUSE_SECONDS: Final = 0.005
 #: What of the environment a host tells its hooks.
 _TOLD: Final = ("CLAUDE_PROJECT_DIR",)
 
@@ -70,7 +69,7 @@ def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
             problem = error
         if time.monotonic() > until:
             raise problem
-        time.sleep(_PAUSE_SECONDS * start)  # the first one listens by now, or another does in a moment
+        time.sleep(0.005 * start)  # the first one listens by now, or another does in a moment
         _start(folder)
     raise OSError("the gate could not be started; run: ai-rails doctor") from problem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rails.integrations.hooks.contract import HookCall, hook_call
 
@@ -31,5 +31,8 @@ def read_hook_call(host: str, data: bytes, environment: Mapping[str, str]) -> Ho
         raise ValueError("it is nested too deep") from None
     if not isinstance(payload, dict):
         raise ValueError("the input is not a JSON object")
+    module: Any = host_of(host)
+    if hasattr(module, "call_of"):  # a host whose input has another form
+        return module.call_of(payload, environment)  # type: ignore[no-any-return]
     folder = environment.get("CLAUDE_PROJECT_DIR", "") if host == "claude-code" else ""
     return hook_call(host, payload, folder)

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.approval.decision import ApprovalRequest, Approver, Choice, Decision
 from rails.approval.terminal.console import Elsewhere
 from rails.approval.terminal.screen import Look, draw_request
 from rails.core.errors import FAULT, CheckError
@@ -134,6 +134,5 @@ def _whole(request: ApprovalRequest) -> str:
 
 
 def _decision(request: ApprovalRequest, filled: Mapping[str, Json]) -> Decision:
-    if filled.get("decision") == "approve":
-        return Decision("approve", "", "human at the client", of=request.digest)
-    return Decision("deny", str(filled.get("reason", "")), "human at the client", of=request.digest)
+    answer: Choice = "approve" if filled.get("decision") == "approve" else "deny"
+    return Decision(answer, str(filled.get("reason", "")), "human at the client", of=request.digest)

@@ -117,10 +117,8 @@ class ProjectTools:
         """Return a session as Markdown. Raises UsageError, for one that is not there or is too long."""
         state = state_of(self.project)
         sizes = {one.session_id: one.size for one in sessions(state)}
-        if session_id not in sizes:
-            raise UsageError("There is no such session.")
-        if sizes[session_id] > limits.FILE_BYTES:
-            raise UsageError(f"The session is too long to be sent. ai-rails review {session_id} shows it.")
+        if sizes.get(session_id, limits.FILE_BYTES) >= limits.FILE_BYTES:
+            raise UsageError("There is no such session, or it is too long to be sent: ai-rails review shows it.")
         return session_as_markdown(SessionList(state).view(session_id))
 
     def session(self) -> Proposals:
