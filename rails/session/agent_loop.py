@@ -383,14 +383,14 @@ class AgentLoop:
         return True
 
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
-        if self.rung == "human":
-            return ()
         rungs = RUNGS[self.state.job.escalate]
         context = self.context
-        if self.rung in rungs[1:]:
-            return rungs[rungs.index(self.rung) + 1 :]
+        if self.rung not in ("", "again"):
+            return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else ()
+        if rungs and self._outgrown:
+            return ("squash", *rungs[2:])
         alone = not context.denied and not self.state.tried.said  # nothing of a person's would be lost
-        small = context.model.local and context.protocol in IN_TEXT and alone and not self._outgrown
+        small = context.model.local and context.protocol in IN_TEXT and alone
         if small and self.state.tried.rungs.count("again") < AGAIN:
             return rungs
         return rungs[1:]

@@ -354,11 +354,12 @@ def test_a_loop_that_stands_still_begins_afresh_in_another_protocol(leap):
     assert "tool_request" not in done.model.asked[2].system
 
 
-def test_a_file_that_is_longer_than_an_answer_may_be_is_asked_for_in_edits(leap, small):
+@pytest.mark.parametrize("escalate", ["again", "model"])
+def test_a_file_that_is_longer_than_an_answer_may_be_is_asked_for_in_edits(leap, small, escalate):
     parts = (TextPart("leap.py\n```python\ndef leap(year):\n    return"),)
     cut = ModelAnswer(Message("assistant", parts), "max_tokens", note="the answer was cut at the limit of its tokens")
     edit = "leap.py\n<<<<<<< SEARCH\n    pass\n=======\n    return year % 4 == 0\n>>>>>>> REPLACE\n"
-    done = leap(cut, edit, escalate="model")
+    done = leap(cut, edit, escalate=escalate)
     assert done.ending.outcome == "changed"
     assert [step["rung"] for step in done.events("ESCALATION")] == ["squash"]
     assert "SEARCH" in done.model.asked[1].system
