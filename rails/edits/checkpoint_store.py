@@ -57,7 +57,7 @@ class CheckpointStore:
         self.folder = project.absolute() / ".rails" / "history.git"
 
     def record(self, workspace: Workspace, journal: Journal, *, again: bool = False) -> int:
-        """StepRecord the change set of a locked workspace. Return the step's number. Raises WorkspaceError, OSError.
+        """Record the change set of a locked workspace. Return the step's number. Raises WorkspaceError, OSError.
 
         ``again``: it may be recorded already.
         """
