@@ -236,6 +236,9 @@ def test_a_filter_or_a_rule_that_compares_nothing_is_a_warning():
     ):
         assert told(value) == [("N8N057", "warning")]
     assert told(flow("switch", 3.2, rules={"values": ["a"]})) == [("N8N055", "error")]
+    old = {"rules": [{"operation": "equal", "value2": "a", "output": 0}]}
+    assert told(flow("switch", 3.2, rules=old)) == [("N8N055", "error")]
+    assert told(flow("switch", 2, rules=old)) == []
 
 
 def test_a_name_of_a_setting_is_no_error_where_it_may_be_a_parameter_and_stays():

@@ -34,12 +34,17 @@ def _filters(node: Node) -> dict[JsonPath, Json]:
         return found
     if not node.type.endswith("switch"):
         found["conditions",] = node.parameters.get("conditions", {})
-    rows = rules.get("values") if isinstance(rules, dict) else None
+    if not isinstance(rules, dict):
+        return found
+    if "rules" in rules:
+        found["rules", "rules"] = rules["rules"]
+    rows = rules.get("values")
     for index, row in enumerate(rows if isinstance(rows, list) else ()):
+        place = ("rules", "values", index)
         if isinstance(row, dict):
-            found["rules", "values", index, "conditions"] = row.get("conditions", {})
+            found[*place, "conditions"] = row.get("conditions", {})
         else:
-            found["rules", "values", index] = row
+            found[place] = row
     return found
 
 
@@ -47,7 +52,8 @@ def _filter(node: Node, path: JsonPath, value: Json) -> Iterator[Issue]:
     name = path[-1]
     if not isinstance(value, dict):
         if value not in (None, "") and not is_expression(value):
-            yield parameter_issue(node, "N8N055b", path, name=name, kind=json_kind(value))
+            text = "N8N055j" if name == "rules" else "N8N055b"
+            yield parameter_issue(node, text, path, name=name, kind=json_kind(value))
         return
     old = [kind for kind in _OLD_FILTER if isinstance(value.get(kind), list)]
     if value.get("conditions") is None and old:
@@ -93,5 +99,4 @@ def _around(node: Node, path: JsonPath, value: Mapping[str, Json]) -> Iterator[I
         yield parameter_issue(node, "N8N057g", (*path, "combinator"), combinator=combinator)
     missing = [name for name in ("combinator", "options") if value.get(name) is None]
     if missing:
-        text = "N8N057h" if "options" in missing else "N8N057i"
-        yield parameter_issue(node, text, path, severity="warning", missing="` and no `".join(missing))
+        yield parameter_issue(node, "N8N057h", path, severity="warning", missing="` and no `".join(missing))

@@ -74,14 +74,11 @@ def _assignments(node: Node) -> Iterator[Issue]:
             yield parameter_issue(node, "N8N055g", (*place, "value"), index=index, row=row)
 
 
-def _reads_locator(node: Node, parameters: Mapping[str, Json]) -> bool:
-    since = _WORKFLOW_LOCATORS.get(node.type)
-    return since is not None and (node.version or since) >= since and parameters.get("source", "database") == "database"
-
-
 def _workflow_id(node: Node) -> Iterator[Issue]:
+    since = _WORKFLOW_LOCATORS.get(node.type)
     value = node.parameters.get("workflowId")
-    if _reads_locator(node, node.parameters) and value and not isinstance(value, dict):
+    if since is None or (node.version or since) < since or not value or isinstance(value, dict):
+        return
+    if node.parameters.get("source", "database") == "database":
         severity: Severity = "warning" if is_expression(value) else "error"
-        kind = json_kind(value)
-        yield parameter_issue(node, "N8N056", ("workflowId",), severity=severity, kind=kind, value=value)
+        yield parameter_issue(node, "N8N056", ("workflowId",), severity=severity, kind=json_kind(value), value=value)
