@@ -88,13 +88,11 @@ class _Waiting:
 class ProgressScreen:
     """Prints records as they come; ``debug`` adds the model's texts."""
 
-    def __init__(
-        self, out: TextIO | None = None, *, colour: bool | None = None, debug: bool = False, plain: bool = False
-    ) -> None:
+    def __init__(self, out: TextIO | None = None, *, debug: bool = False, plain: bool = False) -> None:
         """Write to ``out``, default standard output; ``plain``: no movement, for screen readers."""
         self.out = out or sys.stdout
         self.plain = plain
-        self.colour = (wants_colour(self.out) if colour is None else colour) and not plain
+        self.colour = not plain and wants_colour(self.out)
         self.debug = debug
         self.counts: Counter[str] = Counter()
         self.files: dict[str, str] = {}
@@ -110,6 +108,7 @@ class ProgressScreen:
         self._text = AnswerText(self._prose)
         self._answer = self._shown = ""
         self._actions: dict[str, str] = {}
+        self._paths: set[str] = set()
 
     def __call__(self, record: Record) -> None:
         """Show a record."""
@@ -269,7 +268,8 @@ class ProgressScreen:
         self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
 
     def _response(self, event: LlmResponse, model: str) -> None:
-        self._text.end(event.prose or "")
+        lines = (event.prose or "").split("\n")
+        self._text.end("\n".join(line for line in lines if line.strip("*`# :\r") not in self._paths))
         self.rest()
         self.counts["turns"] += 1
         self._answer = event.text
@@ -284,6 +284,7 @@ class ProgressScreen:
         if not event.path or event.words.startswith("Processing"):  # what it looks at is said with what it gave
             self.busy(one_line(event.message))
             return
+        self._paths.add(event.path)
         self.line(f"  🔧 {one_line(event.message)}")
         self.busy("reading the rest of the answer")
 

@@ -176,7 +176,7 @@ def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(wor
         work(
             BROKEN.replace('"content": ', f'"content": "{key}", oops '),
             "Done.",
-            watch=ProgressScreen(out, colour=False, debug=debug),
+            watch=ProgressScreen(out, debug=debug),
         )
         shown[debug] = out.getvalue()
     assert "Invalid JSON" not in shown[False]
@@ -220,6 +220,13 @@ def test_the_plain_view_has_words_instead_of_signs(work):
     assert "  Creating... a.txt\n" in shown
     assert "  done: Created a.txt\n" in shown
     assert not any(sign in shown for sign in "🔧✅❌─│→\x1b")
+
+
+def test_the_name_above_a_file_is_no_prose_of_the_answer(work):
+    out = io.StringIO()
+    work("Here it is.\n\na.txt\n```\none\n```\n", approvals=["approve"], protocol="edits", watch=ProgressScreen(out))
+    assert "Here it is." in out.getvalue()
+    assert "\n  a.txt\n" not in out.getvalue()
 
 
 def test_only_debug_shows_the_system_text(work):

@@ -218,7 +218,7 @@ class BrokenStream(io.StringIO):
 @pytest.mark.parametrize("renderer", ["screen", "jsonl", "sse"])
 def test_a_renderer_that_breaks_ends_nothing(project, renderer, at):
     out = BrokenStream(at)
-    watch = ProgressScreen(out, colour=False) if renderer == "screen" else EventStream(out, renderer)
+    watch = ProgressScreen(out) if renderer == "screen" else EventStream(out, renderer)
     done = project(EDIT, "Done.", approvals=["approve"], watch=watch)
     assert is_good(done.ending.outcome)
     assert len(faults_of(done)) == 1
