@@ -66,5 +66,5 @@ def test_two_processes_never_lose_each_others_writes(tmp_path):
     save(tmp_path, "counter.txt", b"0")
     command = [sys.executable, "-c", HAMMER, str(tmp_path)]
     running = [subprocess.Popen(command) for _ in range(3)]
-    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert [process.wait(100) for process in running] == [0, 0, 0]
     assert (tmp_path / "counter.txt").read_bytes() == b"75"
