@@ -5,6 +5,7 @@ message, not line), denials' reasons, equal answers.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
@@ -13,13 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core.diff import changed_lines
-from rails.core.text import one_line
 from rails.projections.common import ApprovalView, Attempt, TurnView
 
 Failures: TypeAlias = frozenset[tuple[str, str, str]]
 
 FIRST_TRY: Final = "first try"
 _CUT: Final = ("max_tokens", "cut")
+#: A run of tests: its first line says what failed; how long it took, and the lines of tracebacks, differ every time.
+_TESTS: Final = re.compile(r"\Atests: ([^\n]*?)(?: in [\d.]+ ?s)?(?:\n.*)?\Z", re.DOTALL)
 
 
 class AttemptRow(Struct, frozen=True):
@@ -43,7 +45,7 @@ def failures_of(turn: TurnView) -> Failures:
     found |= {(f.rule, f.path, f.message) for verdict in failed for f in verdict.findings if f.new}
     asked = what_was_said(turn)
     found |= {("denied", asked, a.reason) for a in turn.approvals if a.answer in ("deny", "abort")}
-    found |= {("failed", result.tool, result.text) for result in turn.results if not result.ok}
+    found |= {("failed", result.tool, _TESTS.sub(r"\1", result.text)) for result in turn.results if not result.ok}
     if turn.stop_reason in _CUT:
         found.add(("cut", "", turn.stop_reason))
     return frozenset(found)
@@ -86,15 +88,11 @@ def rows_of(turns: Sequence[TurnView]) -> Iterator[AttemptRow]:
 
 def explain_failures(turns: Sequence[TurnView]) -> tuple[str, ...]:
     """Return a sentence per row of failed turns: how often, why, how it ended."""
-    return tuple(_sentence(row, f": {_told(row)}") for row in rows_of(turns))
+    return tuple(caption(row, f": {_told(row)}") for row in rows_of(turns))
 
 
-def caption(row: AttemptRow) -> str:
-    """Return who failed how often, and how it ended."""
-    return one_line(_sentence(row), 600)
-
-
-def _sentence(row: AttemptRow, why: str = "") -> str:
+def caption(row: AttemptRow, why: str = "") -> str:
+    """Return who failed how often, why if it is given, and how it ended."""
     tries = row.tries
     turns = f"turn{'s' * (len(tries) > 1)} {', '.join(str(turn.number) for turn in tries)}"
     end = f"turn {row.ended.number} passed" if row.ended else "never passed"
@@ -102,10 +100,13 @@ def _sentence(row: AttemptRow, why: str = "") -> str:
 
 
 def _told(row: AttemptRow) -> str:
-    causes = Counter(cause for turn in row.tries for cause in turn.causes)
-    steps = [turn.progress for turn in row.tries[1:]]
-    told = ", ".join(f"{cause} ×{count}" if count > 1 else cause for cause, count in causes.items())
-    return f"{told}; then: {' → '.join(steps)}" if steps else told
+    causes = _counted(cause for turn in row.tries for cause in turn.causes)
+    steps = _counted(turn.progress for turn in row.tries[1:])
+    return f"{causes}; then: {steps}" if steps else causes
+
+
+def _counted(words: Iterable[str]) -> str:
+    return ", ".join(f"{one} ×{count}" if count > 1 else one for one, count in Counter(words).items())
 
 
 def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, str]:
@@ -115,18 +116,14 @@ def _compared(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, 
         return "first", FIRST_TRY
     previous = row[-1]
     if now.failures == previous.failures:
-        return _same_again(now, previous)
+        if now.said and now.said == previous.said:
+            return "repeated", "the same answer again"
+        return "ignored", "the same failure again"
     if any(now.failures == earlier.failures for earlier in row[:-1]):
         return "oscillating", "back to an earlier failure: it goes in circles"
     gone, kept = len(previous.failures - now.failures), len(previous.failures & now.failures)
     new = len(now.failures - previous.failures)
     return "progress", f"{gone} gone, {kept} left, {new} new"
-
-
-def _same_again(now: _Try, previous: _Try) -> tuple[Attempt, str]:
-    if now.said and now.said == previous.said:
-        return "repeated", "the same answer again: the feedback was ignored"
-    return "ignored", "the same again: the feedback was not followed"
 
 
 def _ended(turn: TurnView, now: _Try, row: Sequence[_Try]) -> tuple[Attempt, str]:

@@ -39,8 +39,7 @@ def test_a_whole_session(log):
     assert (totals.input_tokens, totals.output_tokens) == (500, 100)
     assert totals.seconds == {"model": 7.5, "gate": 0.75, "human": 9.0, "write": 0.012}
     assert view.failures == (
-        "coder failed 3 times (turns 1, 2, 3): schema, F401, denied; "
-        "then: 1 gone, 0 left, 1 new → 1 gone, 0 left, 1 new; turn 4 passed.",
+        "coder failed 3 times (turns 1, 2, 3): schema, F401, denied; then: 1 gone, 0 left, 1 new ×2; turn 4 passed.",
     )
 
 
@@ -191,6 +190,13 @@ def test_a_finding_that_moved_to_another_line_is_the_same_finding(log):
     moved = {**log.FINDING, "line": 9}
     view = tries(log, [log.gate("fail", [log.FINDING])], [log.gate("fail", [moved])])
     assert view.turns[1].attempt == "repeated"
+
+
+def test_the_same_tests_that_fail_are_the_same_failure_however_long_they_took(log):
+    runs = ["1 failed in 0.12s\nline 10", "1 failed in 0.48s\nline 12", "2 failed in 0.10s"]
+    failed = [("TOOL_EXECUTION_RESULT", {"ids": [], "ok": False, "text": f"tests: {run}"}) for run in runs]
+    view = tries(log, *([one] for one in failed))
+    assert [turn.attempt for turn in view.turns] == ["first", "repeated", "progress"]
 
 
 def test_a_cut_answer_is_named(log):
