@@ -100,12 +100,13 @@ def caption(row: AttemptRow, why: str = "") -> str:
 
 
 def _told(row: AttemptRow) -> str:
-    causes = _counted(cause for turn in row.tries for cause in turn.causes)
-    steps = _counted(turn.progress for turn in row.tries[1:])
+    causes = tally(cause for turn in row.tries for cause in turn.causes)
+    steps = tally(turn.progress for turn in row.tries[1:])
     return f"{causes}; then: {steps}" if steps else causes
 
 
-def _counted(words: Iterable[str]) -> str:
+def tally(words: Iterable[str]) -> str:
+    """Return words in the order in which they first came, with how often."""
     return ", ".join(f"{one} ×{count}" if count > 1 else one for one, count in Counter(words).items())
 
 

@@ -40,6 +40,8 @@ from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 GENERATOR: Final = "AI-Rails"
 #: In the head of every page of ours.
 PAGE_MARK: Final = f'content="{GENERATOR}"'
+#: Characters of a task that are the title; a longer task is a fact as well.
+_TITLE: Final = 120
 _LISTED: Final = 100
 #: Where the turns go; no text of a log can hold it, for a bracket in a text is escaped.
 _TURNS: Final = Html("<!--turns-->")
@@ -90,17 +92,18 @@ def document(title: str, content: Html) -> str:
 
 def header(view: SessionView, more: Mapping[str, str] | None = None, status: Badge | None = None) -> Html:
     """Return task, status (by default the ending) and facts, with ``more`` of them."""
+    rest = view.task if len(view.task) > _TITLE else ""
     return el(
         "header",
         el("p", "AI-Rails session", class_="eyebrow"),
-        el("h1", one_line(task_line(view.task), 300) or "Session"),
+        el("h1", one_line(task_line(view.task), _TITLE) or "Session"),
         el(
             "p",
             badge(status or ending_badge(view.ending)),
             f" {one_line(view.message, 600)}",
             class_="ending",
         ),
-        page_renderer().draw(session_facts(replace(view, task=""), more)),
+        page_renderer().draw(session_facts(replace(view, task=""), {**(more or {}), "task": rest})),
         class_="top",
     )
 

@@ -344,6 +344,16 @@ def test_elements_escape_texts_and_attributes():
 
 @pytest.mark.browser
 @pytest.mark.xdist_group("browser")
+def test_a_long_task_is_a_short_title_and_a_fact_in_lines(log):
+    task = "Count the words.\n\n" + "Nothing else. " * 20 + "\nThe end of the task."
+    start = (log.START[0], {**log.START[1], "task": task})
+    page = render_html(session_view(log.records(start, log.END)))
+    (title,) = re.findall("<h1>(.*?)</h1>", page)
+    assert title.startswith("Count the words. Nothing else.")
+    assert len(title) < 150
+    assert "The end of the task." in page
+
+
 def test_in_a_real_browser_hostile_text_stays_text(log, tmp_path, chromium_path):
     evil = "".join(HOSTILE).replace("\ud800", "").replace("\x00", "")
     (tmp_path / "page.html").write_text(render_html(evil_view(log, evil)), encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +29,7 @@ from rails.log.reader import LOG_NAME, full
 from rails.log.scan import records_from, search
 from rails.log.session_stats import SessionStats, seconds_between
 from rails.log.summaries import Summaries
+from rails.projections.attempts import tally
 from rails.projections.common import SessionView
 from rails.projections.progress import current_step_text, plan_of
 from rails.projections.session import session_view
@@ -302,7 +302,15 @@ def card_html(card: SessionStats, cost: str, ended: Badge) -> Html:
         el("span", counted(card.turns, "turn"), class_="turns"),
         el("span", f"{ended.mark} {ended.words}", class_=f"badge {ended.tone}"),
         el("span", cost, class_="cost"),
-        el("span", marks, class_="spark", role="img", aria_label=_spark_words(card.spark)) if marks else None,
+        el(
+            "span",
+            marks,
+            class_="spark",
+            role="img",
+            aria_label=tally(SPARK.get(letter, UNKNOWN)[2] for letter in card.spark),
+        )
+        if marks
+        else None,
         el("span", " · ".join(facts), class_="meta", title=counts),
         href=f"#/s/{card.session_id}",
         class_="card",
@@ -312,8 +320,3 @@ def card_html(card: SessionStats, cost: str, ended: Badge) -> Html:
 def _spark(letter: str) -> Html:
     _, kind, words = SPARK.get(letter, UNKNOWN)
     return el("i", class_=f"{kind} {'tall' if letter in 'ad' else 'low'}", title=words)
-
-
-def _spark_words(spark: str) -> str:
-    counts = Counter(SPARK.get(letter, UNKNOWN)[2] for letter in spark)
-    return ", ".join(f"{words} ×{count}" for words, count in counts.items())
