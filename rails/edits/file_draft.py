@@ -403,23 +403,17 @@ def _check_omission(old: str, new: str) -> None:
 def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
     """Return whether the edit was made before: a repetition must not add twice."""
     span = found.spans[0]
-    if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
+    there = view.text[span.start : span.end], span.text
+    texts = there if found.strategy == 1 else (wanted.old, wanted.new)
+    old, new = (View(text).flat.strip("\n") for text in texts)
+    if wanted.occurrence is not None or wanted.replace_all or "\n" not in new:
         return False
-    if found.strategy > 1:
-        lines = flatten(wanted.new).strip("\n").split("\n")
-        if line_places(lines, flatten(wanted.old).split("\n"), str.strip, 1):
-            return False  # a deletion: what stays is there before and after
-        at = line_places(lines, view.lines, str.rstrip, _DONE_PLACES)
-        return any(start < span.last_line and span.first_line <= start + len(lines) for start in at)
-    text, old = view.text, view.text[span.start : span.end]
-    if not old or span.text.count(old) != 1:
-        return False
-    if not any(char.isalnum() for char in span.text.replace(old, "")):
-        return False  # one more blank line or closing bracket is a request like any other
-    start = span.start - span.text.index(old)
-    end = start + len(span.text)
-    if start < 0 or text[start:end] != span.text:
-        return False
-    return (start == 0 or text[start - 1] == "\n") and (
-        end >= len(text) or text[end] in "\r\n" or text[end - 1] == "\n"
-    )
+    if found.strategy == 1:
+        added = new.replace(old, "")  # one more blank line or closing bracket is a request like any other
+        if not old or new.count(old) != 1 or not any(map(str.isalnum, added)):
+            return False
+    lines = new.split("\n")
+    if line_places(lines, old.split("\n"), str.strip, 1):
+        return False  # a deletion: what stays is there before and after
+    at = line_places(lines, view.lines, str.rstrip, _DONE_PLACES)
+    return any(start < span.last_line and span.first_line <= start + len(lines) for start in at)

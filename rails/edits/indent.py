@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -146,16 +146,17 @@ def unit(lines: Sequence[str], settled: Sequence[str]) -> str:
     indented = [line for line in lines if line[:1] in " \t" and line.strip()]
     if sum(line[0] == "\t" for line in indented) * 2 > len(indented):
         return "\t"
-    opened: Counter[str] = Counter()
-    other: Counter[str] = Counter()
-    for steps, some in ((opened, lines), (other, settled)):
-        for line, following in pairwise(line for line in some if line.strip()):
-            low = indent(line)
-            high = indent(following)
-            if len(high) > len(low) and high.startswith(low) and (steps is other or line.rstrip().endswith(OPENERS)):
-                steps[high[len(low) :]] += 1
-    best = (opened or other).most_common(1)
+    opened = Counter(step for line, step in _steps(lines) if line.rstrip().endswith(OPENERS))
+    best = (opened or Counter(step for _, step in _steps(settled))).most_common(1)
     return best[0][0] if best else ""
+
+
+def _steps(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for line, following in pairwise(line for line in lines if line.strip()):
+        low = indent(line)
+        high = indent(following)
+        if high != low and high.startswith(low):
+            yield line, high.removeprefix(low)
 
 
 def _is_shift(known: dict[str, str]) -> bool:

@@ -184,13 +184,11 @@ class _Planner:
 
     def _check_spelling(self, path: WorkspacePath) -> None:
         """Refuse a new name that some file system takes for an existing one, or that lies below a file."""
+        drafted = [other.parts for other in self.drafts]
         for depth, part in enumerate(path.parts):
             parent = path.parts[:depth]
-            names = set(self.workspace.names(parent)) | {
-                other.parts[depth]
-                for other in self.drafts
-                if other.parts[:depth] == parent and len(other.parts) > depth
-            }
+            names = {parts[depth] for parts in drafted if parts[:depth] == parent and len(parts) > depth}
+            names.update(self.workspace.names(parent))
             if part in names:
                 continue
             folded = paths.casefolded_name(part)
@@ -243,11 +241,16 @@ class _Planner:
             self.refusals.append(Refusal("limit", message, "Send them in parts."))
         edits = tuple(one for _, one in self.results)
         if self.refusals:
-            return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses), edits=edits)
-        fuzzy = tuple(dict.fromkeys(self.fuzzy))
-        merged = tuple(draft.path for draft in self.drafts.values() if draft.merged)
-        insisted = tuple(said for draft in self.drafts.values() for said in draft.insisted)
-        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), fuzzy, merged, insisted, edits)
+            return Plan(ChangeSet(), tuple(self.refusals), misses=tuple(self.misses), edits=edits)
+        drafts = self.drafts.values()
+        return Plan(
+            ChangeSet(tuple(changes)),
+            notes=tuple(self.notes),
+            fuzzy=tuple(dict.fromkeys(self.fuzzy)),
+            merged=tuple(draft.path for draft in drafts if draft.merged),
+            insisted=tuple(said for draft in drafts for said in draft.insisted),
+            edits=edits,
+        )
 
     # -- one method per tool ----------------------------------------------------------------------
 
