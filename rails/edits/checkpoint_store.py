@@ -155,9 +155,7 @@ class CheckpointStore:
     def _run(self, arguments: Sequence[str], data: bytes = b"", keep: Sequence[int] = ()) -> tuple[int, bytes, str]:
         """A model's text goes in through ``data`` only."""
         self._own()
-        return run_git(
-            [f"--git-dir={self.folder}", *arguments], self.folder, _environment(self.folder), data, keep=keep
-        )
+        return run_git(arguments, self.folder, _environment(self.folder), data, keep=keep)
 
 
 def _refused(command: str, said: str) -> WorkspaceError:

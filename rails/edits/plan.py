@@ -144,17 +144,18 @@ class _Planner:
         error = self.refusals[before].message if len(self.refusals) > before else ""
         self.results.append((request, EditResult(_text(path), not error, error, 0 if error else self.occurrences)))
 
-    def refuse(self, request: ToolRequest, problem: EditError, where: str) -> None:
+    def refuse(self, request: ToolRequest | None, problem: EditError, where: str) -> None:
         words = problem.message
         hint = problem.hint
-        if request.raw is not None and request.raw.dialect in (*PATCHES, NAMED):
+        if request and request.raw and request.raw.dialect in (*PATCHES, NAMED):
             from rails.edits.patch_messages import in_chat_words
 
             words, hint = in_chat_words(problem.code, words, hint)
         message = f"{where}: {words}" if where else words
-        self.refusals.append(Refusal(problem.code, message, hint, path=where, request_id=request.id))
+        number = request.id if request else ""
+        self.refusals.append(Refusal(problem.code, message, hint, path=where, request_id=number))
         if problem.miss is not None:
-            self.misses.append(replace(problem.miss, request_id=request.id, path=where))
+            self.misses.append(replace(problem.miss, request_id=number, path=where))
 
     def draft(self, request: ToolRequest, raw: Json) -> Draft | None:
         path = paths.path_in(self.workspace.project, raw)
@@ -226,9 +227,7 @@ class _Planner:
             try:
                 change = draft.finish()
             except EditError as problem:
-                self.refusals.append(
-                    Refusal(problem.code, f"{draft.path}: {problem.message}", problem.hint, path=str(draft.path))
-                )
+                self.refuse(None, problem, str(draft.path))
                 continue
             if change is not None:
                 changes.append(change)

@@ -49,14 +49,12 @@ def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement | None
     if piece is None:
         return None
     start, end, text = piece
-    if "\n" in text and view.mixed:
-        text = _mixed_ends(view, replace(found, old=view.flat[start:end], new=text), start)
-    elif "\n" in text and view.eol != "\n":
-        text = text.replace("\n", view.eol)
+    if "\n" in text and "\r" in view.text:
+        text = _with_ends(view, replace(found, old=view.flat[start:end], new=text), start)
     return Replacement(view.real(start), view.real(end), text, first, last)
 
 
-def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
+def _with_ends(view: View, found: TextPlaces, start: int) -> str:
     index = view.line_of(start) - 1
     old = found.old.split("\n")
     new = found.new.split("\n")
