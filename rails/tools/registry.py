@@ -207,8 +207,6 @@ class Registry(Struct, frozen=True):
     definitions: Mapping[str, Definition]
     notes: tuple[str, ...] = ()
     runners: Mapping[str, BuiltinRunner] = field(default_factory=dict)
-    # Every turn asks for the shapes of the same definitions; those made from this registry have the same schemas.
-    _made: dict[str, Mapping[str, Json]] = field(default_factory=dict)
 
     def with_runners(self, runners: Mapping[str, BuiltinRunner]) -> Registry:
         """Return the tools with these runners."""
@@ -261,13 +259,12 @@ class Registry(Struct, frozen=True):
         chosen = self.for_role(role) if role is not None else tuple(self.definitions.values())
         shapes: dict[str, Mapping[str, Json]] = {}
         for definition in chosen:
-            shape = self._made.get(definition.tool_name)
-            if shape is None:
-                shape = self._made[definition.tool_name] = _with_aliases(definition)
-            shapes.update(dict.fromkeys((definition.tool_name, *definition.tool_aliases), shape))
+            names = (definition.tool_name, *definition.tool_aliases)
+            shapes.update(dict.fromkeys(names, _with_aliases(definition)))
         return shapes
 
 
+@lru_cache(1024)  # every turn asks for the shapes of the same definitions
 def _with_aliases(definition: Definition) -> Mapping[str, Json]:
     """Return the schema with aliases as properties of their target's type, which satisfy ``required``."""
     shape: dict[str, Any] = json.loads(json.dumps(definition.request_schema))
