@@ -166,16 +166,16 @@ def _read_folders(
     mistakes: list[Mistake] = []
     for folder in folders:
         shipped = _is_shipped(folder)
-        own = folder in trusted_folders
-        links = [] if shipped or own else _links(folder)
+        own = shipped or folder in trusted_folders
+        links = [] if own else _links(folder)
         notes += [
             f"{file} was left out: it is a link, and links are not followed. Put the file there." for file in links
         ]
         found, wrong = _read_folder(folder, known, frozenset(links), check_values=thorough or not shipped)
         mistakes += wrong
         for definition in found:
-            one = replace(definition, trusted=shipped or own or definition.digest in trusted)
-            if isinstance(one.transport, Command | Mcp) and not (shipped or own):
+            one = replace(definition, trusted=own or definition.digest in trusted)
+            if isinstance(one.transport, Command | Mcp) and not own:
                 # Nobody but the project says what this starts, so it starts in the sandbox, trusted or not.
                 one = replace(one, transport=replace(one.transport, contained=True))
             old = loaded.get(one.tool_name)

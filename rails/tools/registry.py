@@ -240,16 +240,16 @@ class Registry(Struct, frozen=True):
         """
         slug = role_slug(role)
         kept = {definition.tool_name for name in names if (definition := self.get(name)) is not None}
-        kept.update(name for name, one in self.definitions.items() if one.like in kept)
-        own = (name for name, one in self.definitions.items() if not isinstance(one.transport, Builtin))
-        kept.update(name for name in own if self.definitions[name].access.get(slug, "none") != "none")
-        return replace(
-            self,
-            definitions={
-                name: one if name in kept else replace(one, access={**one.access, slug: "none"})
-                for name, one in self.definitions.items()
-            },
-        )
+
+        def stays(one: Definition) -> bool:
+            named = not isinstance(one.transport, Builtin) and one.access.get(slug, "none") != "none"
+            return named or one.tool_name in kept or one.like in kept
+
+        definitions = {
+            name: one if stays(one) else replace(one, access={**one.access, slug: "none"})
+            for name, one in self.definitions.items()
+        }
+        return replace(self, definitions=definitions)
 
     def shapes(self, role: str | None = None) -> Mapping[str, Mapping[str, Json]]:
         """Return the schemas that intake recognises requests by, by tool name and alias.
