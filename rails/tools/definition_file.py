@@ -60,6 +60,7 @@ def make_definition(value: Mapping[str, Any], source: str, text: str) -> Definit
     """Return a schema-valid value's definition."""
     annotations = value.get("annotations", {})
     transport = read_transport(value, str(value[spelling(value, "tool_name")]))
+    names: dict[str, Any] = {name: tuple(value.get(name, ())) for name in _NAMES}
     return Definition(
         tool_name=value[spelling(value, "tool_name")],
         title=value.get("title") or str(annotations.get("title", "")),
@@ -79,7 +80,7 @@ def make_definition(value: Mapping[str, Any], source: str, text: str) -> Definit
         always_asks=value.get("approval") == "ask" or annotations.get("destructiveHint") is True,
         drops_unknown=value.get("unknown_parameters") == "drop",
         annotations=annotations,
-        **{name: tuple(value.get(name, ())) for name in _NAMES},
+        **names,
     )
 
 

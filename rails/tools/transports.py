@@ -77,8 +77,7 @@ def filled_texts(transport: Transport, value: Mapping[str, Any]) -> Iterator[tup
 
 def secret_texts(transport: Transport) -> Iterator[tuple[JsonPlace, str]]:
     """Yield texts that may have ``${NAME}`` secrets."""
-    headers: Mapping[str, str] = transport.headers if isinstance(transport, Http | Mcp) else {}
-    env: Mapping[str, str] = transport.env if isinstance(transport, Command | Mcp) else {}
-    for key, texts in (("headers", headers), ("env", env)):
+    for key in ("headers", "env"):
+        texts: Mapping[str, str] = getattr(transport, key, {})
         for name, text in texts.items():
             yield ("transport", key, name), text
