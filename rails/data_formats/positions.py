@@ -147,9 +147,9 @@ def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = Fal
     return found
 
 
-def every_value(text: str) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-    """Yield path and span of every value, in order of their ends."""
-    return _scan(text)
+def every_value(text: str, start: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
+    """Yield path and span of every value, in order of their ends, until JSON ends."""
+    return _scan(text, start)
 
 
 def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:

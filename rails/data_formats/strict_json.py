@@ -20,7 +20,7 @@ from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.text import excerpt, line_column
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.positions import repeated_keys
+from rails.data_formats.positions import every_value, repeated_keys
 
 
 class ParsedJson(NamedTuple):
@@ -93,7 +93,7 @@ def real(token: str) -> float:
 
 def _whole(token: str) -> int:
     if len(token) > limits.NUMBER_CHARS and len(token.lstrip("-")) > limits.NUMBER_CHARS:
-        raise ValueError("too many digits")
+        raise _Refused("number", f"a number has more than {limits.NUMBER_CHARS} digits", token)
     return int(token)
 
 
@@ -144,19 +144,18 @@ def parse_strict(text: str) -> ParsedJson | JsonFault:
 
 def read_json(text: str, rules: JsonRules = STRICT) -> ParsedJson | JsonFault:
     """Read exactly one JSON value by ``rules``: any length."""
-    if not rules.surrogates and not _encodable(text):
-        return JsonFault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
+    raw = -1 if rules.surrogates else _raw_surrogate(text)
+    if raw >= 0:
+        return JsonFault("surrogate", "there is a lone surrogate, which is not a character", raw)
     members = _Members()
     try:
         value: Json = (_DECODER if rules == STRICT else _decoder(rules, members)).decode(text)
     except json.JSONDecodeError as error:
         return JsonFault("syntax", error.msg, error.pos)
     except _Refused as error:
-        return JsonFault(error.code, error.message, _place(text, error))
+        return _fault(text, error)
     except RecursionError:
         return _too_deep(text, rules.depth)
-    except ValueError:
-        return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
     return _bounds(text, value, rules) or ParsedJson(value, repeats_keys=members.repeated)
 
 
@@ -199,14 +198,12 @@ def _inside(containers: list[dict[str, Json] | list[Json]]) -> Iterator[Json]:
 
 def has_surrogate(value: Json) -> bool:
     """Return whether a string or key of a value that is not too deep has a lone surrogate."""
-    return not _encodable(json.dumps(value, ensure_ascii=False))
-
-
-def _encodable(text: str) -> bool:
-    return text.isascii() or _raw_surrogate(text) < 0
+    return _raw_surrogate(json.dumps(value, ensure_ascii=False)) >= 0
 
 
 def _raw_surrogate(text: str) -> int:
+    if text.isascii():
+        return -1
     try:
         text.encode("utf-32-le")  # the quickest of the codecs that refuse surrogates
     except UnicodeEncodeError as error:
@@ -214,36 +211,25 @@ def _raw_surrogate(text: str) -> int:
     return -1
 
 
-def _place(text: str, refused: _Refused, pos: int = 0) -> int:
+def _fault(text: str, refused: _Refused, pos: int = 0) -> JsonFault:
     if refused.code == "duplicate_key":
-        return next((key.start for key in repeated_keys(text, pos) if key.path[-1] == refused.token), pos)
-    return next(
-        (
-            match.start()
-            for match in re.compile(rf"{_STRING.pattern}|{re.escape(refused.token)}", re.S).finditer(text, pos)
-            if match[0] == refused.token
-        ),
-        pos,
-    )
-
-
-def _long_number(text: str) -> int:
-    found = re.search(rf"[0-9]{{{limits.NUMBER_CHARS + 1}}}", text)
-    return found.start() if found else 0
+        places = ((key.path[-1], key.start) for key in repeated_keys(text, pos))
+    else:
+        places = ((text[span.start : span.end], span.start) for _, span in every_value(text, pos))
+    place = next((start for token, start in places if token == refused.token), pos)
+    return JsonFault(refused.code, refused.message, place)
 
 
 def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
     """Return the strict value at ``pos`` and its end; a fault if it breaks a rule above; None if it is not JSON."""
-    if not _encodable(text):
+    if _raw_surrogate(text) >= 0:
         return None
     try:
         value, end = _DECODER.raw_decode(text, pos)
-    except (json.JSONDecodeError, RecursionError):
-        return None
     except _Refused as error:
-        return JsonFault(error.code, error.message, _place(text, error, pos))
-    except ValueError:
-        return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
+        return _fault(text, error, pos)
+    except (ValueError, RecursionError):
+        return None
     return _bounds(text[pos:end], value) or (value, end)
 
 

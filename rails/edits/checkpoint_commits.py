@@ -127,10 +127,11 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds)))
     except (OverflowError, ValueError):
         return None
-    folders = tuple(filter(_path, found.folders))
-    held = tuple(file for file in found.held if _path(file.path))
-    sound = replace(found, folders=folders, held=held)
-    return Checkpoint(**asdict(sound), title=title, at=at, commit=commit)
+    sound = {
+        "folders": tuple(filter(_path, found.folders)),
+        "held": tuple(file for file in found.held if _path(file.path)),
+    }
+    return Checkpoint(**{**asdict(found), **sound}, title=title, at=at, commit=commit)
 
 
 def _path(raw: str) -> WorkspacePath | None:
@@ -139,16 +140,11 @@ def _path(raw: str) -> WorkspacePath | None:
 
 
 def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:
-    """Return steps by sequence number, each with its ``last``.
-
-    Steps of version 1 come first, in the order given, numbered up to 0.
-    """
-    found = list(steps)
-    old = [step for step in found if not step.seq]
-    numbered = [replace(step, seq=number - len(old)) for number, step in enumerate(old, start=1)]
-    ordered = numbered + sorted((step for step in found if step.seq), key=lambda step: step.seq)
+    """Return steps by sequence number, from 1, each with its ``last``; those of version 1 first, in the order given."""
+    found = sorted(steps, key=lambda step: step.seq)
+    ordered = [replace(step, seq=number) for number, step in enumerate(found, start=1)]
     last = {(step.session, step.undoes or step.step): step for step in ordered}
-    return tuple(_with_last(step, last[step.session, step.step]) if not step.undoes else step for step in ordered)
+    return tuple(step if step.undoes else _with_last(step, last[step.session, step.step]) for step in ordered)
 
 
 def _with_last(step: Checkpoint, last: Checkpoint) -> Checkpoint:

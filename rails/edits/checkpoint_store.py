@@ -79,7 +79,7 @@ class CheckpointStore:
         return record.step
 
     def _next(self, journal: Journal, facts: StepFacts) -> tuple[StepRecord, str]:
-        tips = self._tips()
+        tips = self._log("--no-walk")
         last = next((tip for tip in tips if tip.session == facts.session), None)
         record = StepRecord(
             facts.session,
@@ -94,20 +94,17 @@ class CheckpointStore:
         )
         return record, last.commit if last else ""
 
-    def _tips(self) -> list[Checkpoint]:
-        out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
-        parts = out.decode("utf-8", "replace").split("\0")
-        items = (f"{commit.strip()}\n0\n{text}" for commit, text in zip(parts[::2], parts[1::2], strict=False))
-        return [step for item in items if (step := parse_checkpoint(item))]
-
     def steps(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """Return a session's steps, or all, in order."""
         if not (self.folder / "HEAD").is_file():
             return ()
-        raw = self._git(["log", "--date-order", "--reverse", "-z", FORMAT, "--glob=refs/rails/*"])
-        items = raw.decode("utf-8", "replace").split("\0")
-        found = in_order(step for item in items if (step := parse_checkpoint(item)))
+        found = in_order(self._log("--date-order", "--reverse"))
         return tuple(step for step in found if session in (None, step.session))
+
+    def _log(self, *options: str) -> list[Checkpoint]:
+        raw = self._git(["log", *options, "-z", FORMAT, "--glob=refs/rails/*"])
+        items = raw.decode("utf-8", "replace").split("\0")
+        return [step for item in items if (step := parse_checkpoint(item))]
 
     def forget(self, sessions: Sequence[str], keep: Sequence[int]) -> None:
         """Remove sessions' steps, with every byte that no other step has. Raises WorkspaceError."""
@@ -158,9 +155,7 @@ class CheckpointStore:
     def _run(self, arguments: Sequence[str], data: bytes = b"", keep: Sequence[int] = ()) -> tuple[int, bytes, str]:
         """A model's text goes in through ``data`` only."""
         self._own()
-        return run_git(
-            [f"--git-dir={self.folder}", *arguments], self.folder, _environment(self.folder), data, keep=keep
-        )
+        return run_git(arguments, self.folder, _environment(self.folder), data, keep=keep)
 
 
 def _refused(command: str, said: str) -> WorkspaceError:

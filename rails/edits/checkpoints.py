@@ -79,15 +79,14 @@ class History(CheckpointStore):
     def _step_of(self, path: str, session: str | None, number: int | None) -> Checkpoint:
         gone: set[tuple[str, str]] = set()
         for step in reversed(in_effect(self.steps(session), undone=False)):
+            taken_back = step.title.removeprefix(_TAKES_BACK)
             if path not in map(str, step.files) or number not in (None, step.step):
                 continue
-            if step.title.startswith(_TAKES_BACK) and number is None:
-                gone.add((step.session, step.title.removeprefix(_TAKES_BACK).partition(" ")[0]))
+            if taken_back != step.title and number is None:
+                gone.add((step.session, taken_back.partition(" ")[0]))
             elif (step.session, str(step.step)) not in gone:
                 return step
-        where = (
-            f"step {number}" if number else "this project" if session is None else f"session {one_line(session, 100)}"
-        )
+        where = f"step {number}" if number else _named(session)
         raise WorkspaceError(f"Nothing that {where} did to {one_line(path, 200)} is left to undo. Nothing was changed.")
 
     def redo(self, session: str | None = None, step: int | None = None) -> Undone:
@@ -117,20 +116,18 @@ class History(CheckpointStore):
 
     def _find(self, session: str | None, number: int | None, *, undone: bool) -> Checkpoint:
         steps = self.steps(session)
-        if number is None:
-            fitting = in_effect(steps, undone=undone)
-            if not fitting:
-                where = "this project" if session is None else f"session {one_line(session, 100)}"
-                raise WorkspaceError(f"There is nothing to {'redo' if undone else 'undo'} in {where}.")
+        fitting = in_effect(steps, undone=undone)
+        if number is None and fitting:
             return fitting[-1]
-        found = next((step for step in steps if step.kind == "change" and step.step == number), None)
-        if found is None:
-            raise WorkspaceError(f"Session {session} has no step {number} of its own. Nothing was changed.")
-        if found.undone != undone:
-            raise WorkspaceError(
-                f"Step {number} is {'not undone' if undone else 'undone already'}. Nothing was changed."
-            )
-        return found
+        if number is None:
+            raise WorkspaceError(f"There is nothing to {'redo' if undone else 'undo'} in {_named(session)}.")
+        for step in steps:
+            if step.kind == "change" and step.step == number:
+                if step in fitting:
+                    return step
+                state = "not undone" if undone else "undone already"
+                raise WorkspaceError(f"Step {number} is {state}. Nothing was changed.")
+        raise WorkspaceError(f"Session {session} has no step {number} of its own. Nothing was changed.")
 
     def _way_back(self, record: Checkpoint) -> list[Entry]:
         sides = []
@@ -152,20 +149,17 @@ class History(CheckpointStore):
                 in_the_way.append(str(error).rstrip("."))
                 continue
             now = None if found is None else found.data
-            mode_set = found is not None and side.before is not None and found.mode != side.before_mode
-            mode = found.mode if found is not None and mode_set else side.mode
-            wanted = side.after if now in (side.before, side.after) else _merged(side.before, now, side.after)
-            if wanted is None and now not in (side.before, side.after):
-                gone = "is not there any more" if now is None else "was created again" if side.before is None else ""
-                in_the_way.append(
-                    f"{side.path} {gone}"
-                    if gone
-                    else f"the same lines of {side.path}, or some just like them, were changed since"
-                )
-            elif wanted != now or (found is not None and found.mode != mode):
+            is_foreign = now not in (side.before, side.after)
+            wanted = _merged(side.before, now, side.after) if is_foreign else side.after
+            if is_foreign and wanted is None:
+                in_the_way.append(_obstacle(side, now))
+                continue
+            mode = side.mode
+            if found is not None and side.before is not None and found.mode != side.before_mode:
+                mode = found.mode  # set since, and kept
+            if wanted != now or (found is not None and found.mode != mode):
                 changes.append(FileChange(side.path, now, wanted, mode))
-                if now not in (side.before, side.after):
-                    merged.append(side.path)
+                merged += [side.path] if is_foreign else []
         if in_the_way:
             raise WorkspaceError(
                 f"Step {step.step} of session {step.session} was not {'undone' if kind == 'undo' else 'done again'}: "
@@ -173,6 +167,18 @@ class History(CheckpointStore):
                 "Undo the later steps first, or put your own changes aside and try again."
             )
         return ChangeSet(tuple(changes)), merged
+
+
+def _obstacle(side: Entry, now: bytes | None) -> str:
+    if now is None:
+        return f"{side.path} is not there any more"
+    if side.before is None:
+        return f"{side.path} was created again"
+    return f"the same lines of {side.path}, or some just like them, were changed since"
+
+
+def _named(session: str | None) -> str:
+    return "this project" if session is None else f"session {one_line(session, 100)}"
 
 
 def _merged(base: bytes | None, now: bytes | None, wanted: bytes | None) -> bytes | None:

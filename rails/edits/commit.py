@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rails.core.changes import FileChange
 from rails.core.errors import UsageError, WorkspaceError
@@ -91,6 +92,7 @@ class _Repository(Struct, frozen=True):
     folder: Path
     common: Path
     project: Path
+    index: Path
 
     @classmethod
     def around(cls, project: Path) -> _Repository:
@@ -98,7 +100,7 @@ class _Repository(Struct, frozen=True):
             top, folder = revisions.repository(project)
         except UsageError as error:
             raise WorkspaceError(f"{project} is not in a git repository. Nothing was committed.") from error
-        return cls(top, folder, revisions.shared_folder(folder), project.resolve())
+        return cls(top, folder, revisions.shared_folder(folder), project.resolve(), folder / "index")
 
     def check_idle(self) -> None:
         for name in _BUSY:
@@ -115,18 +117,15 @@ class _Repository(Struct, frozen=True):
             "GIT_COMMON_DIR": str(self.common),
             "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
             "GIT_WORK_TREE": str(self.top),
-            "GIT_INDEX_FILE": str(self.folder / "index"),
+            "GIT_INDEX_FILE": str(self.index),
         }
 
-    def git(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> tuple[int, bytes]:
-        environment = self._places()
-        if index:
-            environment["GIT_INDEX_FILE"] = str(index)
-        status, out, _ = run_git(arguments, self.top, environment, data)
+    def git(self, arguments: Sequence[str], data: bytes = b"") -> tuple[int, bytes]:
+        status, out, _ = run_git(arguments, self.top, self._places(), data)
         return status, out
 
-    def must(self, arguments: Sequence[str], data: bytes = b"", index: Path | None = None) -> bytes:
-        status, out = self.git(arguments, data, index)
+    def must(self, arguments: Sequence[str], data: bytes = b"") -> bytes:
+        status, out = self.git(arguments, data)
         if status:
             raise WorkspaceError(f"git {arguments[0]} failed in your repository. Nothing was committed.")
         return out
@@ -152,14 +151,9 @@ class _Repository(Struct, frozen=True):
 
     def listed(self, head: str = "") -> dict[str, str]:
         """Return the objects of the index, or of a commit, by name."""
-        found = {}
-        for line in os.fsdecode(self.must(["ls-tree", "-r", "-z", head] if head else ["ls-files", "-s", "-z"])).split(
-            "\0"
-        ):
-            facts, _, name = line.partition("\t")
-            if name:
-                found[name] = next(word for word in facts.split() if len(word) >= 40)
-        return found
+        out = self.must(["ls-tree", "-r", "-z", head] if head else ["ls-files", "-s", "-z"])
+        rows = (line.partition("\t") for line in os.fsdecode(out).split("\0") if line)
+        return {name: next(word for word in facts.split() if len(word) >= 40) for facts, _, name in rows}
 
     def _content(self, name: str, change: FileChange, blob: str | None) -> bytes | None:
         kept = None if blob is None else self.must(["cat-file", "blob", blob])
@@ -181,10 +175,10 @@ class _Repository(Struct, frozen=True):
     def tree(self, head: str, entries: bytes) -> str:
         """Return the tree of ``head`` with other entries, made in an index of its own."""
         with scratch_folder("index") as folder:
-            index = Path(folder) / "index"
-            self.must(["read-tree", head or "--empty"], index=index)
-            self.must(["update-index", "-z", "--index-info"], entries, index=index)
-            return self.must(["write-tree"], index=index).decode().strip()
+            own = replace(self, index=Path(folder) / "index")
+            own.must(["read-tree", head or "--empty"])
+            own.must(["update-index", "-z", "--index-info"], entries)
+            return own.must(["write-tree"]).decode().strip()
 
     def commit(self, entries: bytes, message: str) -> str:
         head = listing.commit_of(self.top, "HEAD")

@@ -43,7 +43,6 @@ class Draft:
         self._stage: Stage | None = None
         self.insisted: list[str] = []  # sentences about what looks like left-out code and is meant
         self._fate = ""  # "edited", "written", "deleted", "moved away": what was done last, in words
-        self._replaced = False
 
     # -- requests ---------------------------------------------------------------------------------
 
@@ -127,9 +126,8 @@ class Draft:
         if create_only and self._data:  # an empty file holds nothing to lose
             hint = "To change it, send an edit; to replace it, send write_file without create_only."
             raise EditError("exists", "The file exists already, and it was to be created.", hint)
-        if self._fate in ("edited", "written", "moved away"):
-            how = "written twice" if self._fate == "written" else f"{self._fate} and written"
-            raise EditError("overlap", f"The file is {how} in one answer.", _ONE_WRITE)
+        if self._fate != "deleted":
+            self._check_first("written", _ONE_WRITE)
         self._check_writable()
         self._check_base(base)
         data, notes = self._encode_whole(content, keep=keep)
@@ -144,8 +142,7 @@ class Draft:
         """Delete the file; only if ``content``, where given, is its text, apart from the last line ending."""
         self._check_there()
         self._check_base(base, mergeable=False)
-        if self._fate:
-            raise EditError("overlap", f"The file is {self._fate} and deleted in one answer.", "Send one of the two.")
+        self._check_first("deleted", "Send one of the two.")
         self._check_writable()
         if content is not None:
             self._check_whole(content)
@@ -189,14 +186,11 @@ class Draft:
 
     def put_back(self, change: FileChange) -> Sequence[str]:
         """Take over the result of ``change``, an undo."""
-        if self._fate:
-            raise EditError("overlap", f"The file is {self._fate} and rolled back in one answer.", _ONE_WRITE)
+        self._check_first("rolled back", _ONE_WRITE)
         self._check_writable()
-        self._data, self.mode, self._fate = (
-            change.after,
-            change.mode,
-            "written" if change.after is not None else "deleted",
-        )
+        self._data = change.after
+        self.mode = change.mode
+        self._fate = "deleted" if change.after is None else "written"
         return ("as it was before the last change to it",)
 
     def finish(self) -> FileChange | None:
@@ -214,6 +208,11 @@ class Draft:
         return FileChange(self.path, self.before, self._data, self.mode)
 
     # -- what must hold ---------------------------------------------------------------------------
+
+    def _check_first(self, fate: str, hint: str) -> None:
+        if self._fate:
+            how = f"{fate} twice" if self._fate == fate else f"{self._fate} and {fate}"
+            raise EditError("overlap", f"The file is {how} in one answer.", hint)
 
     def _check_there(self) -> None:
         if self._fate in ("deleted", "moved away"):
@@ -403,23 +402,17 @@ def _check_omission(old: str, new: str) -> None:
 def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
     """Return whether the edit was made before: a repetition must not add twice."""
     span = found.spans[0]
-    if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
+    there = view.text[span.start : span.end], span.text
+    texts = there if found.strategy == 1 else (wanted.old, wanted.new)
+    old, new = (View(text).flat.strip("\n") for text in texts)
+    if wanted.occurrence is not None or wanted.replace_all or "\n" not in new:
         return False
-    if found.strategy > 1:
-        lines = flatten(wanted.new).strip("\n").split("\n")
-        if line_places(lines, flatten(wanted.old).split("\n"), str.strip, 1):
-            return False  # a deletion: what stays is there before and after
-        at = line_places(lines, view.lines, str.rstrip, _DONE_PLACES)
-        return any(start < span.last_line and span.first_line <= start + len(lines) for start in at)
-    text, old = view.text, view.text[span.start : span.end]
-    if not old or span.text.count(old) != 1:
-        return False
-    if not any(char.isalnum() for char in span.text.replace(old, "")):
-        return False  # one more blank line or closing bracket is a request like any other
-    start = span.start - span.text.index(old)
-    end = start + len(span.text)
-    if start < 0 or text[start:end] != span.text:
-        return False
-    return (start == 0 or text[start - 1] == "\n") and (
-        end >= len(text) or text[end] in "\r\n" or text[end - 1] == "\n"
-    )
+    if found.strategy == 1:
+        added = new.replace(old, "")  # one more blank line or closing bracket is a request like any other
+        if not old or new.count(old) != 1 or not any(map(str.isalnum, added)):
+            return False
+    lines = new.split("\n")
+    if line_places(lines, old.split("\n"), str.strip, 1):
+        return False  # a deletion: what stays is there before and after
+    at = line_places(lines, view.lines, str.rstrip, _DONE_PLACES)
+    return any(start < span.last_line and span.first_line <= start + len(lines) for start in at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -71,13 +71,9 @@ class IndentMap(Struct, frozen=True):
 
     def _is_level(self, blanks: str) -> bool:
         """Return whether both sides have this level, where one depth does not show it."""
-        if len(self.known) > 1:
-            return True
-        return len(blanks) >= len(self.search_unit) and not self._differs()
-
-    def _differs(self) -> bool:
         units = {self.search_unit, self.file_unit}
-        return len(units) > 1 and units <= _USUAL
+        differ = len(units) > 1 and units <= _USUAL
+        return len(self.known) > 1 or (len(blanks) >= len(self.search_unit) and not differ)
 
     def _by_depth(self, blanks: str) -> str | None:
         """Return ``blanks`` at the one ratio of all depths, if that is a usual width."""
@@ -104,14 +100,6 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     return known
 
 
-def _differing(search: Sequence[str], found: Sequence[str]) -> list[int]:
-    return [n for n, (a, b) in enumerate(zip(search, found, strict=True)) if a.strip() and indent(a) != indent(b)]
-
-
-def _explained(known: dict[str, str], *units: str) -> bool:
-    return _is_shift(known) or _is_scale(known, *units)
-
-
 def learn_indent(
     search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]
 ) -> IndentMap | None:
@@ -124,19 +112,19 @@ def learn_indent(
         return None
     units = (unit(request, search), unit(file, file))
     blanks = "".join({char for line in file for char in indent(line)}) or " \t"
-    differ = _differing(search, found)
-    if len(differ) == 1 and len(search) > 2 and not _explained(known, *units):
-        same = {indent(line): indent(line) for line in found if line.strip()}
-        return IndentMap(
-            same, "", "", shifted=True, file_blanks=blanks, slips=(indent(search[differ[0]]), indent(found[differ[0]]))
-        )
+    shifted = _is_shift(known)
+    scaled = _is_scale(known, *units)
+    lines = [(indent(one), indent(other)) for one, other in zip(search, found, strict=True) if one.strip()]
+    differ = [(wanted, there) for wanted, there in lines if wanted != there]
+    if len(differ) == 1 and len(search) > 2 and not (shifted or scaled):
+        same = {there: there for there in known.values()}
+        return IndentMap(same, "", "", shifted=True, file_blanks=blanks, slips=differ[0])
     if known.get("") and list(known.values()).count(known[""]) > 1:
         return None  # only the first line lacks its indentation: a new one may be as deep, or at the left
-    if all(wanted == found for wanted, found in known.items()):
+    if not differ:
         return IndentMap(known, "", "", shifted=True, file_blanks=blanks)
-    shifted = _is_shift(known) and not _is_scale(known, *units)
     spelled = frozenset(indent(line) for line in file if line.strip()) if len(set(blanks)) > 1 else frozenset()
-    return IndentMap(known, *units, shifted, file_blanks=blanks, spelled=spelled)
+    return IndentMap(known, *units, shifted and not scaled, file_blanks=blanks, spelled=spelled)
 
 
 def unit(lines: Sequence[str], settled: Sequence[str]) -> str:
@@ -146,16 +134,17 @@ def unit(lines: Sequence[str], settled: Sequence[str]) -> str:
     indented = [line for line in lines if line[:1] in " \t" and line.strip()]
     if sum(line[0] == "\t" for line in indented) * 2 > len(indented):
         return "\t"
-    opened: Counter[str] = Counter()
-    other: Counter[str] = Counter()
-    for steps, some in ((opened, lines), (other, settled)):
-        for line, following in pairwise(line for line in some if line.strip()):
-            low = indent(line)
-            high = indent(following)
-            if len(high) > len(low) and high.startswith(low) and (steps is other or line.rstrip().endswith(OPENERS)):
-                steps[high[len(low) :]] += 1
-    best = (opened or other).most_common(1)
+    opened = Counter(step for line, step in _steps(lines) if line.rstrip().endswith(OPENERS))
+    best = (opened or Counter(step for _, step in _steps(settled))).most_common(1)
     return best[0][0] if best else ""
+
+
+def _steps(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for line, following in pairwise(line for line in lines if line.strip()):
+        low = indent(line)
+        high = indent(following)
+        if high != low and high.startswith(low):
+            yield line, high.removeprefix(low)
 
 
 def _is_shift(known: dict[str, str]) -> bool:

@@ -27,7 +27,7 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> bytes | Conflict:
     sides = tuple(_lines(data) for data in (base, ours, theirs))
     cuts = [*_anchors(*sides), tuple(len(lines) for lines in sides)]
     out: list[bytes] = []
-    at = (0, 0, 0)
+    at: tuple[int, ...] = (0, 0, 0)
     for cut in cuts:
         old, our, their = [lines[start:end] for lines, start, end in zip(sides, at, cut, strict=True)]
         if their == old:
@@ -39,7 +39,7 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> bytes | Conflict:
         else:
             return Conflict(at[1] + 1, max(at[1] + 1, cut[1]))
         out += sides[0][cut[0] : cut[0] + 1]  # the same line in all three, none at the end
-        at = tuple(place + 1 for place in cut)  # type: ignore[assignment]
+        at = tuple(place + 1 for place in cut)
     return b"".join(out)
 
 
@@ -70,13 +70,12 @@ def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     return next((n for n in range(shortest) if one[n] != other[n]), shortest)
 
 
-def _anchors(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    counts = [Counter(lines) for lines in (base, ours, theirs)]
-    single = {line for line, count in counts[0].items() if count == 1 and counts[1][line] == counts[2][line] == 1}
-    kept = [line for line in base if line in single]
-    for side in (ours, theirs):
+def _anchors(*sides: list[bytes]) -> list[tuple[int, ...]]:
+    counts = [Counter(side) for side in sides]
+    kept = [line for line in sides[0] if all(count[line] == 1 for count in counts)]
+    for side in sides[1:]:
         single = set(kept)
         blocks = line_diff(kept, [line for line in side if line in single]).blocks
         kept = [line for block in blocks if block.equal for line in kept[block.old_start : block.old_end]]
-    in_base, in_ours, in_theirs = ({line: at for at, line in enumerate(side)} for side in (base, ours, theirs))
-    return [(in_base[line], in_ours[line], in_theirs[line]) for line in kept]
+    places = [{line: at for at, line in enumerate(side)} for side in sides]
+    return [tuple(place[line] for place in places) for line in kept]

@@ -50,10 +50,8 @@ def handle_for(view: View, first_line: int, last_line: int, old: str, new: str) 
 def visible(line: str) -> str:
     """Return a line with visible outer blanks."""
     body = line.strip()
-    if not body:
-        return one_line(line.replace("\t", "→").replace(" ", "·"), 120)
-    ends = (part.replace("\t", "→").replace(" ", "·") for part in line.split(body, 1))
-    return one_line(body.join(ends), 120)
+    ends = line.split(body, 1) if body else [line]
+    return one_line(body.join(end.replace("\t", "→").replace(" ", "·") for end in ends), 120)
 
 
 def nearest_places(view: View, old: str, new: str) -> tuple[Candidate, ...]:

@@ -144,17 +144,18 @@ class _Planner:
         error = self.refusals[before].message if len(self.refusals) > before else ""
         self.results.append((request, EditResult(_text(path), not error, error, 0 if error else self.occurrences)))
 
-    def refuse(self, request: ToolRequest, problem: EditError, where: str) -> None:
+    def refuse(self, request: ToolRequest | None, problem: EditError, where: str) -> None:
         words = problem.message
         hint = problem.hint
-        if request.raw is not None and request.raw.dialect in (*PATCHES, NAMED):
+        if request and request.raw and request.raw.dialect in (*PATCHES, NAMED):
             from rails.edits.patch_messages import in_chat_words
 
             words, hint = in_chat_words(problem.code, words, hint)
         message = f"{where}: {words}" if where else words
-        self.refusals.append(Refusal(problem.code, message, hint, path=where, request_id=request.id))
+        number = request.id if request else ""
+        self.refusals.append(Refusal(problem.code, message, hint, path=where, request_id=number))
         if problem.miss is not None:
-            self.misses.append(replace(problem.miss, request_id=request.id, path=where))
+            self.misses.append(replace(problem.miss, request_id=number, path=where))
 
     def draft(self, request: ToolRequest, raw: Json) -> Draft | None:
         path = paths.path_in(self.workspace.project, raw)
@@ -184,13 +185,11 @@ class _Planner:
 
     def _check_spelling(self, path: WorkspacePath) -> None:
         """Refuse a new name that some file system takes for an existing one, or that lies below a file."""
+        drafted = [other.parts for other in self.drafts]
         for depth, part in enumerate(path.parts):
             parent = path.parts[:depth]
-            names = set(self.workspace.names(parent)) | {
-                other.parts[depth]
-                for other in self.drafts
-                if other.parts[:depth] == parent and len(other.parts) > depth
-            }
+            names = {parts[depth] for parts in drafted if parts[:depth] == parent and len(parts) > depth}
+            names.update(self.workspace.names(parent))
             if part in names:
                 continue
             folded = paths.casefolded_name(part)
@@ -228,9 +227,7 @@ class _Planner:
             try:
                 change = draft.finish()
             except EditError as problem:
-                self.refusals.append(
-                    Refusal(problem.code, f"{draft.path}: {problem.message}", problem.hint, path=str(draft.path))
-                )
+                self.refuse(None, problem, str(draft.path))
                 continue
             if change is not None:
                 changes.append(change)
@@ -243,11 +240,16 @@ class _Planner:
             self.refusals.append(Refusal("limit", message, "Send them in parts."))
         edits = tuple(one for _, one in self.results)
         if self.refusals:
-            return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses), edits=edits)
-        fuzzy = tuple(dict.fromkeys(self.fuzzy))
-        merged = tuple(draft.path for draft in self.drafts.values() if draft.merged)
-        insisted = tuple(said for draft in self.drafts.values() for said in draft.insisted)
-        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), fuzzy, merged, insisted, edits)
+            return Plan(ChangeSet(), tuple(self.refusals), misses=tuple(self.misses), edits=edits)
+        drafts = self.drafts.values()
+        return Plan(
+            ChangeSet(tuple(changes)),
+            notes=tuple(self.notes),
+            fuzzy=tuple(dict.fromkeys(self.fuzzy)),
+            merged=tuple(draft.path for draft in drafts if draft.merged),
+            insisted=tuple(said for draft in drafts for said in draft.insisted),
+            edits=edits,
+        )
 
     # -- one method per tool ----------------------------------------------------------------------
 

@@ -49,14 +49,12 @@ def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement | None
     if piece is None:
         return None
     start, end, text = piece
-    if "\n" in text and view.mixed:
-        text = _mixed_ends(view, replace(found, old=view.flat[start:end], new=text), start)
-    elif "\n" in text and view.eol != "\n":
-        text = text.replace("\n", view.eol)
+    if "\n" in text and "\r" in view.text:
+        text = _with_ends(view, replace(found, old=view.flat[start:end], new=text), start)
     return Replacement(view.real(start), view.real(end), text, first, last)
 
 
-def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
+def _with_ends(view: View, found: TextPlaces, start: int) -> str:
     index = view.line_of(start) - 1
     old = found.old.split("\n")
     new = found.new.split("\n")
@@ -143,40 +141,25 @@ def line_replacement(view: View, line: int, last: int, text: str, count: int) ->
 
 
 def replace_all(stage: Stage) -> bytes:
-    """Return the bytes with every span replaced.
+    """Return the bytes with every span replaced; all others are taken from the file.
 
-    Raises WorkspaceError if anything else changed: a fault of ours.
+    Raises WorkspaceError if they do not read as planned: a fault of ours.
     """
-    text = stage.view.text
-    pieces = []
-    gaps = []
-    at = 0
-    for span in stage.spans:
-        gaps.append((at, span.start))
-        pieces += [text[at : span.start], span.text]
-        at = span.end
-    gaps.append((at, len(text)))
-    pieces.append(text[at:])
-    before = stage.coded.encode(text)
-    after = stage.coded.encode("".join(pieces))
-    _prove(stage, before, after, gaps)
-    return after
-
-
-def _prove(stage: Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, int]]) -> None:
-    """Raise WorkspaceError if bytes outside the spans differ."""
     coded = stage.coded
     text = stage.view.text
-    spans = stage.spans
-    old_at = new_at = 0
-    for number, (start, end) in enumerate(gaps):
-        length = coded.size(text[start:end]) + (len(coded.mark) if number == 0 else 0)
-        if before[old_at : old_at + length] != after[new_at : new_at + length]:
-            raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")
-        old_at += length
-        new_at += length
-        if number < len(spans):
-            old_at += coded.size(text[spans[number].start : spans[number].end])
-            new_at += coded.size(spans[number].text)
-    if old_at != len(before) or new_at != len(after):
+    before = coded.encode(text)
+    mark = len(coded.mark)
+    data = [coded.mark]
+    words = []
+    at = 0
+    read = mark
+    for span in stage.spans:
+        kept = text[at : span.start]
+        data += [before[read : read + coded.size(kept)], coded.encode(span.text)[mark:]]
+        words += [kept, span.text]
+        read += coded.size(text[at : span.end])
+        at = span.end
+    after = b"".join([*data, before[read:]])
+    if after != coded.encode("".join([*words, text[at:]])):
         raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")
+    return after

@@ -16,6 +16,7 @@ from rails.edits.text_view import (
     flatten,
     fold_with_offsets,
     folded_line,
+    full_lines,
     line_places,
     text_places,
     tokens,
@@ -120,19 +121,21 @@ def _climb_lines(view: View, block: LinePlaces) -> FoundPlaces | None:
 
 
 def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
-    lines = block.old
-    head = next(n for n, line in enumerate(lines) if line.strip())
-    tail = next(n for n, line in enumerate(reversed(lines)) if line.strip())
+    head, tail = _blank_borders(block.old)
     if not head and not tail:
         return None
     new = block.new
     if new is not None:
-        first = next((n for n, line in enumerate(new) if line.strip()), 0)
-        last = next((n for n, line in enumerate(reversed(new)) if line.strip()), 0)
+        first, last = _blank_borders(new)
         new = new[min(head, first) : len(new) - min(tail, last)]
-    bare = LinePlaces(7, (), lines[head : len(lines) - tail], new)
+    bare = LinePlaces(7, (), block.old[head : len(block.old) - tail], new)
     found = _climb_lines(view, bare)
     return replace(found, strategy=7) if found else None
+
+
+def _blank_borders(lines: Sequence[str]) -> tuple[int, int]:
+    full = full_lines(lines)
+    return (full[0], len(lines) - 1 - full[-1]) if full else (0, 0)
 
 
 _KEYS: Final[tuple[tuple[int, Callable[[str], Hashable]], ...]] = (

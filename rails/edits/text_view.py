@@ -152,6 +152,11 @@ def indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
+def full_lines(lines: Sequence[str]) -> list[int]:
+    """Return the indexes of the lines that are not blank."""
+    return [number for number, line in enumerate(lines) if line.strip()]
+
+
 def tokens(line: str) -> tuple[str, ...]:
     """Return words and symbols, which spacing does not change."""
     return tuple(_TOKEN.findall(folded_line(line)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from typing import Final
 
 from msgspec import Struct, field
 
@@ -17,21 +16,15 @@ from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import nearest_name
-
-_MISSING: Final = object()
+from rails.json_schema.explain import SchemaFault, place_in_words
 
 
 class Resolved(Struct):
-    """Parameters under their real names. ``converted``: texts read as JSON.
-
-    ``conflicts``: (alias's place, real name) with different values. ``leftovers``: an alias's object's meaningless keys
-    (place, nearest or "").
-    """
+    """Parameters under their real names, notes on texts read as JSON, and what has two values or no meaning."""
 
     parameters: dict[str, Json]
-    converted: list[str] = field(default_factory=list)
-    conflicts: list[tuple[JsonPlace, str]] = field(default_factory=list)
-    leftovers: list[tuple[JsonPlace, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    faults: list[SchemaFault] = field(default_factory=list)
 
 
 def split_alias(path: str) -> tuple[str, str]:
@@ -52,12 +45,16 @@ def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) 
             emptied.setdefault(holder, []).append(name)
         for item, place in _objects(resolved.parameters, holder):
             _move(resolved, item, (*place, name), target, item if holder == into else resolved.parameters)
+    told = {fault.place for fault in resolved.faults}
     for holder, known in emptied.items():
         left = resolved.parameters.pop(holder)
-        conflicts = {place for place, _ in resolved.conflicts}
         for name in left if isinstance(left, dict) else ():
-            if (holder, name) not in conflicts:
-                resolved.leftovers.append(((holder, name), nearest_name(name, known)))
+            place = (holder, name)
+            if place not in told:
+                near = nearest_name(name, known)
+                hint = f"Did you mean `{near}`?" if near else "Leave it out."
+                detail = f"`{place_in_words(place)}` is not a parameter of this tool"
+                resolved.faults.append(SchemaFault(place, detail, hint))
     return resolved
 
 
@@ -73,7 +70,7 @@ def _open_text(resolved: Resolved, holder: str) -> None:
         return
     if isinstance(opened, list if listed else dict):
         resolved.parameters[name] = opened
-        resolved.converted.append(f"{name}: text to {'array' if listed else 'object'}")
+        resolved.notes.append(f"{name}: text to {'array' if listed else 'object'}")
 
 
 def _objects(parameters: dict[str, Json], holder: str) -> Iterator[tuple[dict[str, Json], JsonPlace]]:
@@ -92,13 +89,13 @@ def _objects(parameters: dict[str, Json], holder: str) -> Iterator[tuple[dict[st
 def _move(resolved: Resolved, item: dict[str, Json], place: JsonPlace, target: str, goal: dict[str, Json]) -> None:
     name = str(place[-1])
     real = split_alias(target)[1]
-    value = item.get(name, _MISSING)
-    present = goal.get(real, _MISSING)
-    if value is _MISSING or (item is goal and name == real):
+    if name not in item or (item is goal and name == real):
         return
-    if present is _MISSING:
+    value = item[name]
+    if real not in goal:
         goal[real] = item.pop(name)
-    elif type(present) is type(value) and repr(present) == repr(value):  # true is not 1
+    elif type(goal[real]) is type(value) and repr(goal[real]) == repr(value):  # true is not 1
         del item[name]
     else:
-        resolved.conflicts.append((place, target))
+        detail = f"`{place_in_words(place)}` and `{target}` mean the same and have different values"
+        resolved.faults.append(SchemaFault(place, detail, f"Send `{target}` only."))

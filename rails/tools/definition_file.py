@@ -38,6 +38,8 @@ _LEVELS: Final[Mapping[Json, Access]] = {
     False: "none",
 }
 _TEXT_CHARS: Final = 20_000
+#: Fields that are lists of names.
+_NAMES: Final = ("tool_aliases", "secrets", "mistaken_names", "hidden_parameters")
 
 _Problems = Iterator[SchemaProblem]
 
@@ -57,34 +59,33 @@ def definition_of(value: Json, source: str, text: str, roles: Collection[str]) -
 def make_definition(value: Mapping[str, Any], source: str, text: str) -> Definition:
     """Return a schema-valid value's definition."""
     annotations = value.get("annotations", {})
-    transport = read_transport(value, str(value[_spelling(value, "tool_name")]))
+    transport = read_transport(value, str(value[spelling(value, "tool_name")]))
+    names: dict[str, Any] = {name: tuple(value.get(name, ())) for name in _NAMES}
     return Definition(
-        tool_name=value[_spelling(value, "tool_name")],
+        tool_name=value[spelling(value, "tool_name")],
         title=value.get("title") or str(annotations.get("title", "")),
         description=value["description"],
-        request_schema=value[_spelling(value, "request_schema")],
-        response_format=value.get(_spelling(value, "response_format"), ""),
+        request_schema=value[spelling(value, "request_schema")],
+        response_format=value.get(spelling(value, "response_format"), ""),
         transport=transport,
         effect=_effect(value, transport),
         access={role_slug(role): _LEVELS[level] for role, level in value.get("access_control", {}).items()},
         guidance={role_slug(role): advice for role, advice in value.get("agent_specific_guidance", {}).items()},
         aliases=value.get("parameter_aliases", {}),
-        tool_aliases=tuple(value.get("tool_aliases", ())),
         timeout_s=float(value.get("timeout_s", limits.COMMAND_SECONDS)),
-        examples=tuple(value.get(_spelling(value, "examples"), ())),
+        examples=tuple(value.get(spelling(value, "examples"), ())),
         source=source,
         text=text,
-        secrets=tuple(value.get("secrets", ())),
         # An annotation can only tighten.
         always_asks=value.get("approval") == "ask" or annotations.get("destructiveHint") is True,
         drops_unknown=value.get("unknown_parameters") == "drop",
-        mistaken_names=tuple(value.get("mistaken_names", ())),
-        hidden_parameters=tuple(value.get("hidden_parameters", ())),
         annotations=annotations,
+        **names,
     )
 
 
-def _spelling(value: Mapping[str, Json], field: str) -> str:
+def spelling(value: Mapping[str, Json], field: str) -> str:
+    """Return the name under which a definition has a field."""
     return next((name for name in ALIASES[field] if name in value), field)
 
 
@@ -140,7 +141,7 @@ def _schemas(value: Mapping[str, Json], definition: Definition, _roles: Collecti
         ("request_schema", definition.request_schema),
         ("response_format", definition.response_format),
     ):
-        key = _spelling(value, field)
+        key = spelling(value, field)
         for problem in check_meaning(dict(schema)) if isinstance(schema, Mapping) else ():
             yield SchemaProblem((key, *problem.place), problem.message, problem.fix)
 

@@ -11,7 +11,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,17 +20,17 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError
 from rails.core.plain_file import read_ordinary
 from rails.core.text import counted
-from rails.core.tool_request import Json
 from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.explain import place_in_words
 from rails.json_schema.metaschema import SchemaProblem
 from rails.json_schema.quick_check import properties
-from rails.tools.definition_file import ALIASES, definition_of, make_definition
+from rails.tools.definition_file import definition_of, make_definition, spelling
 from rails.tools.registry import (
     ANY_ROLE,
     ROLES,
     Access,
+    Builtin,
     Command,
     Definition,
     Http,
@@ -104,16 +103,13 @@ def _claimed(file: Path) -> set[str]:
 
 def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple[Mistake, ...]:
     """Return every mistake in these folders or files, in file and line order; a missing or empty one, too."""
-    mistakes = [
-        Mistake(str(path), 0, "", "there is no such file or folder", "Correct the path.")
-        for path in paths
-        if not path.exists()
-    ]
-    mistakes += [
-        Mistake(str(path), 0, "", "the folder has no definition file", "Add one with a name that ends in .json.")
-        for path in paths
-        if path.is_dir() and not _files(path)
-    ]
+    mistakes = []
+    for path in paths:
+        if not path.exists():
+            mistakes.append(_unusable(path, "there is no such file or folder", "Correct the path."))
+        elif not _files(path):
+            fix = "Add one with a name that ends in .json."
+            mistakes.append(_unusable(path, "the folder has no definition file", fix))
     _, wrong = _read_folders([path for path in paths if path.exists()], roles, frozenset(), (), thorough=True)
     return tuple(sorted((*mistakes, *wrong)))
 
@@ -170,16 +166,16 @@ def _read_folders(
     mistakes: list[Mistake] = []
     for folder in folders:
         shipped = _is_shipped(folder)
-        own = folder in trusted_folders
-        links = [] if shipped or own else _links(folder)
+        own = shipped or folder in trusted_folders
+        links = [] if own else _links(folder)
         notes += [
             f"{file} was left out: it is a link, and links are not followed. Put the file there." for file in links
         ]
         found, wrong = _read_folder(folder, known, frozenset(links), check_values=thorough or not shipped)
         mistakes += wrong
         for definition in found:
-            one = replace(definition, trusted=shipped or own or definition.digest in trusted)
-            if isinstance(one.transport, Command | Mcp) and not (shipped or own):
+            one = replace(definition, trusted=own or definition.digest in trusted)
+            if isinstance(one.transport, Command | Mcp) and not own:
                 # Nobody but the project says what this starts, so it starts in the sandbox, trusted or not.
                 one = replace(one, transport=replace(one.transport, contained=True))
             old = loaded.get(one.tool_name)
@@ -212,7 +208,7 @@ def _read_folder(
     files = [file for file in _files(folder) if file not in without]
     if len(files) > limits.DEFINITION_FILES:
         message = f"the folder has more than {limits.DEFINITION_FILES} definition files"
-        return [], [Mistake(str(folder), 0, "", message, "Split it.")]
+        return [], [_unusable(folder, message, "Split it.")]
     for file in files:
         text = _read_text(file)
         if isinstance(text, Mistake):
@@ -235,53 +231,45 @@ def _read_text(file: Path) -> str | Mistake:
     try:
         data = read_ordinary(file, limits.DEFINITION_BYTES)
     except OSError as error:
-        return Mistake(str(file), 0, "", f"the file cannot be read: {error.strerror}", "Check its permissions.")
+        return _unusable(file, f"the file cannot be read: {error.strerror}", "Check its permissions.")
     if len(data) > limits.DEFINITION_BYTES:
-        return Mistake(
-            str(file),
-            0,
-            "",
-            f"the file has more than {limits.DEFINITION_BYTES} bytes",
-            "A person must be able to read it: make it smaller.",
-        )
+        fix = "A person must be able to read it: make it smaller."
+        return _unusable(file, f"the file has more than {limits.DEFINITION_BYTES} bytes", fix)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return Mistake(str(file), line, "", "the file is not UTF-8", "Save it as UTF-8.")
+        return _unusable(file, "the file is not UTF-8", "Save it as UTF-8.", line)
+
+
+def _unusable(place: Path, message: str, fix: str, line: int = 0) -> Mistake:
+    return Mistake(str(place), line, "", message, fix)
 
 
 def _wrong_values(definition: Definition, text: str) -> Iterator[Mistake]:
     from rails.json_schema.validator import faults
 
     document = parse_document(text)
+    schema = definition.request_schema
+    key = spelling(document.value, "request_schema") if isinstance(document.value, dict) else ""
+    found: list[SchemaProblem] = []
     for index, example in enumerate(definition.examples):
-        for fault in faults(definition.request_schema, dict(example)):
-            place: JsonPlace = ("examples", index, *fault.place)
+        for fault in faults(schema, dict(example)):
             message = f"the example does not satisfy the request schema: {fault.detail}"
-            yield Mistake(definition.source, document.line(place), place_text(place), message, fault.hint)
-    key = _schema_key(document.value)
-    for name, schema in properties(definition.request_schema).items():
-        if isinstance(schema, dict) and "default" in schema:
-            for fault in faults(schema, schema["default"], root=definition.request_schema):
-                place = (key, "properties", name, "default")
+            found.append(SchemaProblem(("examples", index, *fault.place), message, fault.hint))
+    for name, inner in properties(schema).items():
+        if isinstance(inner, dict) and "default" in inner:
+            for fault in faults(inner, inner["default"], root=schema):
                 message = f"the default does not satisfy its own schema: {fault.detail}"
-                yield Mistake(definition.source, document.line(place), place_text(place), message, fault.hint)
-
-
-def _schema_key(value: Json) -> str:
-    keys: Mapping[str, Json] = value if isinstance(value, dict) else {}
-    return next((key for key in ALIASES["request_schema"] if key in keys), "request_schema")
-
-
-_REACHES: Final = (Command, Http, Mcp)
+                found.append(SchemaProblem((key, "properties", name, "default"), message, fault.hint))
+    return (_locate(definition.source, document, problem) for problem in found)
 
 
 def _seizes(new: Definition, old: Definition | None) -> bool:
     """Return whether an untrusted definition redirects a trusted tool's name."""
     if old is None or not old.trusted or new.trusted:
         return False
-    return isinstance(new.transport, _REACHES) or new.transport != old.transport
+    return not isinstance(new.transport, Builtin) or new.transport != old.transport
 
 
 def _narrowed(new: Definition, old: Definition) -> Definition:

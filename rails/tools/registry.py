@@ -207,8 +207,6 @@ class Registry(Struct, frozen=True):
     definitions: Mapping[str, Definition]
     notes: tuple[str, ...] = ()
     runners: Mapping[str, BuiltinRunner] = field(default_factory=dict)
-    # Every turn asks for the shapes of the same definitions; those made from this registry have the same schemas.
-    _made: dict[str, Mapping[str, Json]] = field(default_factory=dict)
 
     def with_runners(self, runners: Mapping[str, BuiltinRunner]) -> Registry:
         """Return the tools with these runners."""
@@ -242,16 +240,16 @@ class Registry(Struct, frozen=True):
         """
         slug = role_slug(role)
         kept = {definition.tool_name for name in names if (definition := self.get(name)) is not None}
-        kept.update(name for name, one in self.definitions.items() if one.like in kept)
-        own = (name for name, one in self.definitions.items() if not isinstance(one.transport, Builtin))
-        kept.update(name for name in own if self.definitions[name].access.get(slug, "none") != "none")
-        return replace(
-            self,
-            definitions={
-                name: one if name in kept else replace(one, access={**one.access, slug: "none"})
-                for name, one in self.definitions.items()
-            },
-        )
+
+        def stays(one: Definition) -> bool:
+            named = not isinstance(one.transport, Builtin) and one.access.get(slug, "none") != "none"
+            return named or one.tool_name in kept or one.like in kept
+
+        definitions = {
+            name: one if stays(one) else replace(one, access={**one.access, slug: "none"})
+            for name, one in self.definitions.items()
+        }
+        return replace(self, definitions=definitions)
 
     def shapes(self, role: str | None = None) -> Mapping[str, Mapping[str, Json]]:
         """Return the schemas that intake recognises requests by, by tool name and alias.
@@ -261,13 +259,12 @@ class Registry(Struct, frozen=True):
         chosen = self.for_role(role) if role is not None else tuple(self.definitions.values())
         shapes: dict[str, Mapping[str, Json]] = {}
         for definition in chosen:
-            shape = self._made.get(definition.tool_name)
-            if shape is None:
-                shape = self._made[definition.tool_name] = _with_aliases(definition)
-            shapes.update(dict.fromkeys((definition.tool_name, *definition.tool_aliases), shape))
+            names = (definition.tool_name, *definition.tool_aliases)
+            shapes.update(dict.fromkeys(names, _with_aliases(definition)))
         return shapes
 
 
+@lru_cache(1024)  # every turn asks for the shapes of the same definitions
 def _with_aliases(definition: Definition) -> Mapping[str, Json]:
     """Return the schema with aliases as properties of their target's type, which satisfy ``required``."""
     shape: dict[str, Any] = json.loads(json.dumps(definition.request_schema))

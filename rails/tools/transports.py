@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import convert
+
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
@@ -41,33 +43,26 @@ def variable_name(tool_name: str) -> str:
 def read_transport(value: Mapping[str, Any], tool: str) -> Transport:
     """Return a schema-valid definition's transport."""
     endpoint = value.get("api_endpoint", "")
-    raw = value.get("transport", {})
+    raw = {"tool": tool, **value.get("transport", {})}
+    raw["endpoint"] = raw.get("url", endpoint)
+    raw["contained"] = raw.get("contained", False) or bool(raw.get("network"))
     default = "builtin" if tool in BUILTIN_TOOLS and not endpoint else "http"
-    env = raw.get("env", {})
-    headers = raw.get("headers", {})
-    hosts = tuple(raw.get("network", ()))
-    contained = raw.get("contained", False) or bool(hosts)
-    private = raw.get("allow_private", False)
-    idempotent = raw.get("idempotent", False)
-    url = raw.get("url", endpoint)
-    server_tool = raw.get("tool", tool)
     match raw.get("type", default):
         case "builtin":
             return Builtin(raw.get("name", tool))
         case "command":
-            return Command(tuple(raw["command"]), raw.get("stdin", "none"), env, contained, hosts)
+            return convert(raw, Command)
         case "python":  # a command that calls it, contained wherever its definition lies
-            return Command(function_argv("python3", raw["function"]), "json", env, True, hosts)
+            command = function_argv("python3", raw["function"])
+            return convert({**raw, "command": command, "stdin": "json", "contained": True}, Command)
         case "mcp-http":
-            return Mcp(url, headers=headers, tool=server_tool, allow_private=private)
+            return convert(raw, Mcp)
         case "mcp-stdio":
             program = raw["command"]
-            words = (program,) if isinstance(program, str) else program
-            command = (*words, *raw.get("args", ()))
-            return Mcp("", command, env, tool=server_tool, contained=contained, network=hosts)
-    method = raw.get("method", "POST")
-    repeatable = idempotent or method in ("GET", "PUT", "DELETE")
-    return Http(url, method, headers, raw.get("endpoint_env", variable_name(tool)), repeatable, private)
+            words = [program] if isinstance(program, str) else program
+            return convert({**raw, "endpoint": "", "command": [*words, *raw.get("args", ())]}, Mcp)
+    repeatable = raw.get("idempotent", False) or raw.get("method") in ("GET", "PUT", "DELETE")
+    return convert({"endpoint_env": variable_name(tool), **raw, "idempotent": repeatable}, Http)
 
 
 def filled_texts(transport: Transport, value: Mapping[str, Any]) -> Iterator[tuple[JsonPlace, str, str]]:
@@ -82,8 +77,7 @@ def filled_texts(transport: Transport, value: Mapping[str, Any]) -> Iterator[tup
 
 def secret_texts(transport: Transport) -> Iterator[tuple[JsonPlace, str]]:
     """Yield texts that may have ``${NAME}`` secrets."""
-    headers: Mapping[str, str] = transport.headers if isinstance(transport, Http | Mcp) else {}
-    env: Mapping[str, str] = transport.env if isinstance(transport, Command | Mcp) else {}
-    for key, texts in (("headers", headers), ("env", env)):
+    for key in ("headers", "env"):
+        texts: Mapping[str, str] = getattr(transport, key, {})
         for name, text in texts.items():
             yield ("transport", key, name), text

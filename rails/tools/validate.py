@@ -89,13 +89,12 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
             rest = {name: value for name, value in parameters.items() if name != "rollbackOnFailure"}
             parameters = {**rest, "partial": True}
     resolved = aliases.resolve_aliases(parameters, definition.aliases)
-    found = [_conflict(place, name) for place, name in resolved.conflicts]
-    found += [_leftover(place, near) for place, near in resolved.leftovers]
+    found = resolved.faults
     found += [_blank(name) for name in _PATHS if str(resolved.parameters.get(name, "x")).isspace()]
     schema = definition.request_schema
     coercion = Coercion(schema, _read_text, forgiving=True, nulls_are_absent=nulls_are_absent)
     values = dict(cast("dict[str, Json]", coercion.value(resolved.parameters, schema)))
-    notes = [*resolved.converted, *map(_in_words, coercion.conversions)]
+    notes = [*resolved.notes, *map(_in_words, coercion.conversions)]
     if definition.drops_unknown:
         notes += _drop_unknown(values, schema)
     found += [_broken_text(place, broken) for place, broken in coercion.broken]
@@ -175,11 +174,6 @@ def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...], hidden: tuple[str
         )
 
 
-def _conflict(place: JsonPlace, name: str) -> SchemaFault:
-    detail = f"`{place_in_words(place)}` and `{name}` mean the same and have different values"
-    return SchemaFault(place, detail, f"Send `{name}` only.")
-
-
 def _broken_text(place: JsonPlace, broken: BrokenText) -> SchemaFault:
     hint = f"{broken.fix} Or send the value itself instead of a text."
     return SchemaFault(place, f"`{place_in_words(place)}` is a text that should hold JSON: {broken.message}", hint)
@@ -187,11 +181,6 @@ def _broken_text(place: JsonPlace, broken: BrokenText) -> SchemaFault:
 
 def _blank(name: str) -> SchemaFault:
     return SchemaFault((name,), f"`{name}` is blank", "Name the file, relative to the project folder.")
-
-
-def _leftover(place: JsonPlace, near: str) -> SchemaFault:
-    hint = f"Did you mean `{near}`?" if near else "Leave it out."
-    return SchemaFault(place, f"`{place_in_words(place)}` is not a parameter of this tool", hint)
 
 
 # -- before the schema ----------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def test_a_first_step_that_git_does_not_take_waits_and_says_which_command_failed
     monkeypatch.setattr(checkpoint_store, "run_git", lambda *_, **__: (128, b"", "fatal: no room\n"))
     done = step(tmp_path, change("a.txt", None, b"1"))
     assert done.step == 0
-    assert done.unrecorded.startswith("git for-each-ref failed on the history, .rails/history.git: fatal: no room. No ")
+    assert done.unrecorded.startswith("git log failed on the history, .rails/history.git: fatal: no room. No ")
     monkeypatch.undo()
     assert step(tmp_path, change("b.txt", None, b"1")).step == 2
     assert [one.step for one in History(tmp_path).steps()] == [1, 2]

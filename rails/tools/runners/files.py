@@ -28,7 +28,7 @@ from rails.core.paths import HIDDEN_FOLDERS, WorkspacePath, exact_path, hidden, 
 from rails.core.restrictions import Restrictions
 from rails.core.text import Decoded, counted, decode_text, one_line, sha256, why_not_text, with_unseen_escaped
 from rails.core.tool_request import Json, ToolRequest, ToolResult
-from rails.data_formats.regex import Regex, RegexError, compile_pattern
+from rails.data_formats.regex import RegexError, compile_pattern
 from rails.data_formats.source import Symbol, language_of, symbols
 from rails.json_schema.allowed import nearest_name
 from rails.tools.registry import Builtin, Definition
@@ -166,36 +166,40 @@ def _string(parameters: Mapping[str, Json], name: str) -> str:
 def _outline(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     walk = _Walk()
     lines = list[str]()
+    files = 0
+    for path, text in _texts(view, walk, _start(parameters, view), known=True):
+        if found := symbols(text, language_of(path)):
+            files += 1
+            lines.append(path)
+            lines += [f"{one.first:>6}-{one.last:<6} {'  ' * one.depth}{one_line(one.head, 160)}" for one in found]
+    head = f"{counted(files, 'file')} with symbols; lines first-last"
+    return ToolResult(True, _fit([head, *lines, *walk.notes()]))
+
+
+def _texts(
+    view: AgentView, walk: _Walk, start: str, glob: str = "", *, known: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Yield files' paths and texts, by name, up to 20 MB; ``known``: of a known language, as many as fit."""
     read = 0
-    for entry in walk.files(view, _start(parameters, view)):
-        if entry.size > _SEARCHED_BYTES - read or not language_of(entry.path):
+    for entry in walk.files(view, start, glob):
+        if known and (entry.size > _SEARCHED_BYTES - read or not language_of(entry.path)):
             continue
         read += entry.size
-        found = _symbols_of(view, entry)
-        lines += [entry.path] if found else []
-        lines += [f"{one.first:>6}-{one.last:<6} {'  ' * one.depth}{one_line(one.head, 160)}" for one in found]
-    head = counted(sum(not line.startswith(" ") for line in lines), "file")
-    return ToolResult(True, _fit([f"{head} with symbols; lines first-last", *lines, *walk.notes()]))
-
-
-def _symbols_of(view: AgentView, entry: _Entry) -> tuple[Symbol, ...]:
-    try:
-        text = _text(view.project, entry)
-    except _Unreadable:
-        return ()
-    return symbols(text, language_of(entry.path))
+        if read > _SEARCHED_BYTES:
+            walk.stopped = f"stopped after {_SEARCHED_BYTES // 1_000_000} MB; name a path or a glob"
+            return
+        try:
+            text = _text(view.project, entry)
+        except _Unreadable:
+            walk.unread += 1
+        else:
+            yield entry.path, text
 
 
 def project_texts(project: Path) -> Iterator[tuple[str, str]]:
     """Yield files' paths and texts (lines end in ``\\n``), by name, up to 20 MB."""
-    view = AgentView(project, lambda _: "")
-    read = 0
-    for entry in _Walk().files(view, ""):
-        read += entry.size
-        if read > _SEARCHED_BYTES:
-            return
-        with contextlib.suppress(_Unreadable):
-            yield entry.path, _text(project, entry).replace("\r\n", "\n")
+    for path, text in _texts(AgentView(project, lambda _: ""), _Walk(), ""):
+        yield path, text.replace("\r\n", "\n")
 
 
 def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | None = None) -> str:
@@ -212,7 +216,10 @@ def project_map(project: Path, room: int, keeps_back: Callable[[str], str] | Non
         if not language_of(entry.path) or read + entry.size > _MAP_BYTES:
             continue
         read += entry.size
-        names = [one.name for one in _symbols_of(view, entry) if not one.depth and one.name[0] != "_"]
+        names = list[str]()
+        with contextlib.suppress(_Unreadable):
+            found = symbols(_text(project, entry), language_of(entry.path))
+            names = [one.name for one in found if not one.depth and one.name[0] != "_"]
         line = one_line(f"{entry.path}: {', '.join(names)}", _LINE_CHARS)
         if names and len(line.encode()) < left:
             lines.append(line)
@@ -251,19 +258,16 @@ def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult
         raise _Unreadable(
             f"the pattern cannot be used: {error}. Write \\ before a character to take it literally."
         ) from None
-    glob = _string(parameters, "glob")
     walk = _Walk()
     found = list[str]()
-    total = budget = 0
-    for entry in walk.files(view, _start(parameters, view), glob):
-        budget += entry.size
-        if budget > _SEARCHED_BYTES:
-            walk.stopped = f"stopped after {_SEARCHED_BYTES // 1_000_000} MB; name a path or a glob"
-            break
-        for line in _matching_lines(view.project, entry, regex, walk):
+    total = 0
+    for path, text in _texts(view, walk, _start(parameters, view), _string(parameters, "glob")):
+        lines = text.split("\n")
+        for at in regex.lines(text):
             total += 1
             if len(found) < _MATCHES:
-                found.append(line)
+                shown = one_line(lines[at].removesuffix("\r"), 300)
+                found.append(f"{path}:{at + 1}: {shown}")
     return _listing(counted(total, "matching line"), total, found, walk, "matches")
 
 
@@ -271,18 +275,6 @@ def _listing(head: str, total: int, found: list[str], walk: _Walk, fact: str) ->
     if total > len(found):
         head += f", the first {len(found)} shown"
     return ToolResult(True, _fit([head, *found, *walk.notes()]), facts={fact: total})
-
-
-def _matching_lines(project: Path, entry: _Entry, regex: Regex, walk: _Walk) -> Iterator[str]:
-    try:
-        text = _text(project, entry)
-    except _Unreadable:
-        walk.unread += 1
-        return
-    lines = text.split("\n")
-    for at in regex.lines(text):
-        content = lines[at].removesuffix("\r")
-        yield f"{entry.path}:{at + 1}: {one_line(content, 300)}"
 
 
 def _fit(lines: list[str]) -> str:
