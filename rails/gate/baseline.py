@@ -160,11 +160,12 @@ def _touched(
     above = list(accumulate([*places, -1], max))
     upwards = (place if place >= 0 else end for place in reversed([*places, end]))
     below = list(accumulate(upwards, min))[::-1]
-    candidates = _grouped(sorted(gone.findings, key=_index), lambda found: nameless(found, gone.lines))
+    by_name = _grouped(sorted(gone.findings, key=_index), lambda found: nameless(found, gone.lines))
+    candidates = {key: [*some] for key, some in by_name.items()}
     tries = _TRIES
     for index in pending:
         finding = new.findings[index]
-        some = candidates.get(nameless(finding, new.lines), ())
+        some = candidates.get(nameless(finding, new.lines), [])
         at = min(finding.line - 1, len(places))
         after = _line(new.lines, finding.line - 1).strip()[:_COMPARED]
         for place in range(bisect_right(some, above[at], key=_index), bisect_left(some, below[at], key=_index)):

@@ -105,11 +105,8 @@ class Gate:
             if change.after is not None
         ]
         gone = [change for change in changes.changes if change.after is None]
-        with self._turn:
-            self._context.fix = fix
-            self._context.final = final
-            with self._as_approved(base, [file.path for file in files]) as gate:
-                verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
+        with self._turn, self._as_approved(base, files, fix, final) as gate:
+            verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
             if not final and len(self._unfinished) < limits.FILES_PER_CHANGE:
                 unused = {finding.path for finding in verdict.findings if finding.rule in name_list("unfinished")}
@@ -198,11 +195,8 @@ class Gate:
             if before is None and data and is_compared:
                 before = moved_from(left, data)
             files.append(File(name, FileChange(path, data, data, mode), before, data, mode, is_compared, keep, was))
-        with self._turn:
-            self._context.fix = fix
-            self._context.final = True
-            with self._as_approved(base, names) as gate:
-                verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
+        with self._turn, self._as_approved(base, files, fix, True) as gate:
+            verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
@@ -221,13 +215,15 @@ class Gate:
         return replace(self.check_files(paths, missed=[*missed, *given_back]), fixed=tuple(fixed))
 
     @contextlib.contextmanager
-    def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
-        if base is None or not names:
+    def _as_approved(self, base: str | None, files: Sequence[File], fix: bool, final: bool) -> Iterator[Gate]:
+        self._context.fix = fix
+        self._context.final = final
+        if base is None or not files:
             yield self
             return
         from rails.gate.approved_state import approved_state
 
-        with approved_state(self.project, base, names) as state:
+        with approved_state(self.project, base, [file.path for file in files]) as state:
             if state is None:
                 yield self
                 return
