@@ -130,21 +130,9 @@ def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
     return moved
 
 
-def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
-    """Pair each change with its old bytes, or those of the deleted file it came from."""
-    gone = [change.before for change in changes.changes if change.after is None and change.before]
-    pairs = []
-    for change in changes.changes:
-        before = change.before
-        if before is None and change.after is not None:
-            before = moved_from(gone, change.after)
-        pairs.append((change, before))
-    return pairs
-
-
-def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
-    """Return the deleted content that a new file contains or is part of, or None."""
-    found = [(share, old) for old in gone if (share := _shared(old, data))]
+def moved_from(gone: Iterable[FileChange], data: bytes) -> bytes | None:
+    """Return the content of the deleted file that a new one contains or is part of, or None."""
+    found = [(share, change.before) for change in gone if change.before and (share := _shared(change.before, data))]
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 

@@ -24,7 +24,7 @@ from rails.core.text import one_line
 from rails.core.verdict import Author, CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.change_findings import of_the_change
 from rails.gate.enforcement import Modes
-from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, with_baselines
+from rails.gate.files import File, change_summaries, left_elsewhere, moved_from
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.advice import name_list
@@ -99,12 +99,12 @@ class Gate:
         configuration counts (default: the disk's). ``final``: no edit of the task follows; else unused code is only
         noted.
         """
-        files = [
-            File(str(change.path), change, before, change.after, change.mode)
-            for change, before in with_baselines(changes)
-            if change.after is not None
-        ]
         gone = [change for change in changes.changes if change.after is None]
+        files = []
+        for change in changes.changes:
+            if change.after is not None:
+                before = moved_from(gone, change.after) if change.before is None else change.before
+                files.append(File(str(change.path), change, before, change.after, change.mode))
         with self._turn, self._as_approved(base, files, fix, final) as gate:
             verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
@@ -174,7 +174,6 @@ class Gate:
             old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
             index = revisions.contents(self.project, revisions.INDEX, compared) if staged else {}
         gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
-        left = [change.before for change in gone if change.before]
         files = []
         not_checked = [*missed]
         for path, name in zip(paths, names, strict=True):
@@ -191,9 +190,8 @@ class Gate:
             data, mode = read
             was = old.get(name)
             is_compared = base is not None and path not in whole
-            before = was if is_compared else None
-            if before is None and data and is_compared:
-                before = moved_from(left, data)
+            before = moved_from(gone, data) if was is None else was
+            before = before if is_compared else None
             files.append(File(name, FileChange(path, data, data, mode), before, data, mode, is_compared, keep, was))
         with self._turn, self._as_approved(base, files, fix, True) as gate:
             verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
