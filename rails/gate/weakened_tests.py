@@ -132,7 +132,7 @@ def _moved(path: str, name: str, old: Tests, after: Mapping[str, Tests]) -> Test
 
 def _is_given(path: str, tests: Tests, author: Author) -> bool:
     names = {path.rpartition("/")[2].partition(".")[0], *map(_last, tests)}
-    return not names.isdisjoint(re.findall(r"[\w-]+", author.task))
+    return not names.isdisjoint(re.findall(r"\w+", author.task) + re.findall(r"[\w-]+", author.task))
 
 
 def _tests_of(text: str) -> Tests | None:
