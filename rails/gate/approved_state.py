@@ -11,15 +11,16 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError, UsageError
 from rails.core.scratch import scratch_folder
 from rails.gate.support.advice import name_list
 from rails.gate.support.config_files import folders_to, parse_toml, read_config_file
-from rails.gate.support.quoted_paths import named_by
+from rails.gate.support.quoted_paths import is_inside, named_by, path_from, reached
 from rails.git import listing, revisions
 
 _NAMES: Final = name_list("read_by_checks")
@@ -51,12 +52,10 @@ _ARGUMENTS: Final = re.compile(
 _WORD: Final = re.compile(r"(?<![./-])(?:[./-]*+\w++)++")
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
-_MOST: Final = 100_000
 _LINK: Final = "120000"
-#: Configuration whose words are no paths of more configuration.
-_NOT_EXTENDING: Final = (".gitignore", ".ignore", ".eslintignore", ".prettierignore", "package.json", "package.yaml")
-#: Data that may name the schema by which it is judged.
+#: Settings of ours whose paths are files that are judged.
 _JUDGED: Final = re.compile(rb"(?m)^[^\S\n]*+path\s*=.*$")
+#: Data that may name the schema by which it is judged.
 _DATA: Final = (".json", ".jsonc", ".yaml", ".yml", ".toml")
 
 
@@ -73,49 +72,36 @@ def approved_state(
 
     Yields None if nothing differs. The folder is removed afterwards; its links' targets stay.
     """
-    now, then = _both(project, base, paths)
-    changed = {name: then[name] for name in now if (then[name] or None) != now[name]}
+    then = _configured(project, base, paths)
+    changed = {name: data for name, data in then.items() if (data or None) != _on_disk(project, name)}
     if not changed:
         yield None
         return
     with scratch_folder("approved") as made:
-        folder = Path(made).resolve()
+        folder = Path(made).resolve() / "project"
         _mirror(project, folder, {name: data for name, data in then.items() if name in changed or data is not None})
         yield folder, changed
 
 
-def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
-    """Return what configures checks of ``paths``, as it is on the disk and as the base has it."""
+def _configured(project: Path, base: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+    """Return what configures checks of ``paths``, on the disk or in the base, as the base has it."""
     tree = listing.files_at(project, base)
     data = [path for path in paths if path.lower().endswith(_DATA) and not is_configuration(path)]
     places = {*_places(paths), *(name for path in data for name in _schemas(project, path) if name in tree)}
-    held = _held(project, base, [name for name in places if name in tree], tree)
+    held = revisions.contents(project, base, [name for name in places if name in tree])
 
     def then_of(name: str) -> bytes | None:
-        if name in tree and name not in held:
-            held.update(_held(project, base, [name], tree))
-        return held.get(name)
+        if name not in tree:
+            return None
+        if name not in held:
+            held.update(revisions.contents(project, base, [name]))
+        if tree[name].mode != _LINK:
+            return held[name]
+        target = path_from(name, held[name] or b"")
+        return revisions.contents(project, base, [target])[target] if target in tree else _on_disk(project, name)
 
-    reached = {
-        **_reached(places, then_of, _extended),
-        **_reached(places, lambda name: _on_disk(project, name), _extended),
-    }
-    names = [name for name in sorted(reached) if name in tree or os.path.lexists(project / name)]
-    return {name: _on_disk(project, name) for name in names}, {name: then_of(name) for name in names}
-
-
-def _reached(
-    places: Iterable[str], read: Callable[[str], bytes | None], named: Callable[[str, bytes], Iterable[str]]
-) -> dict[str, bytes | None]:
-    """Return the files of ``places``, and what they name, and so on, as ``read`` has them (``None``: none)."""
-    found: dict[str, bytes | None] = {}
-    waiting = [*places]
-    while waiting and len(found) < _MOST:
-        name = waiting.pop()
-        if name not in found:
-            data = found[name] = read(name)
-            waiting += () if data is None else named(name, data)
-    return found
+    names = {*reached(places, then_of, _extended), *reached(places, lambda name: _on_disk(project, name), _extended)}
+    return {name: then_of(name) for name in sorted(names) if name in tree or os.path.lexists(project / name)}
 
 
 def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[str]:
@@ -131,11 +117,14 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
         return (_on_disk(project, name) or b"") if os.path.lexists(home / name) else None
 
     def named(name: str, data: bytes) -> Iterator[str]:
-        yield from _data_named(name, data)
-        real = os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))
-        yield from () if real.startswith("..") else (real,)
+        if name.endswith("package.json"):
+            data = _of_package(data)
+        elif name == ".rails.toml":
+            data = _JUDGED.sub(b"", data)
+        yield from (path for path in _extended(name, data) if path.endswith(_DATA) or is_configuration(path))
+        yield from filter(is_inside, [os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))])
 
-    return set(_reached(places, read, named))
+    return set(reached(places, read, named))
 
 
 def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:
@@ -153,36 +142,11 @@ def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
     return {path for path in paths if path in words or path.removesuffix(".py").replace("/", ".") in words}
 
 
-def _data_named(name: str, data: bytes) -> Iterator[str]:
-    if name.endswith("package.json"):
-        data = _of_package(data)
-    elif name.rpartition("/")[2] in _NOT_EXTENDING:
-        return
-    elif name == ".rails.toml":  # its paths are files that are judged
-        data = _JUDGED.sub(b"", data)
-    else:
-        yield from (path for path in named_by(name, data) if path.endswith(_DATA))
-    yield from (path for path in _stated(name, data) if path.endswith(_DATA) or is_configuration(path))
-
-
 def _of_package(data: bytes) -> bytes:
     with contextlib.suppress(ValueError, RecursionError):
         if isinstance(package := json.loads(data), dict):
             return json.dumps({"eslint": package.get("eslintConfig"), "extends": package.get("prettier")}).encode()
     return b""
-
-
-def _held(
-    project: Path, base: str, names: Iterable[str], tree: Mapping[str, listing.Tracked]
-) -> dict[str, bytes | None]:
-    known = [name for name in names if name in tree]
-    held = revisions.contents(project, base, known)
-    for name in [name for name in known if tree[name].mode == _LINK]:
-        target = posixpath.normpath(
-            posixpath.join(posixpath.dirname(name), (held[name] or b"").decode("utf-8", "replace"))
-        )
-        held[name] = revisions.contents(project, base, [target])[target] if target in tree else _on_disk(project, name)
-    return held
 
 
 def _schemas(project: Path, path: str) -> Iterator[str]:
@@ -203,19 +167,9 @@ def _places(paths: Iterable[str]) -> Iterator[str]:
 
 def _extended(name: str, data: bytes) -> Iterator[str]:
     yield from named_by(name, data)
-    yield from _stated(name, data)
-
-
-def _stated(name: str, data: bytes) -> Iterator[str]:
-    data = _plain(name, data)
-    folder = name.rpartition("/")[0]
-    for found in _EXTENDS.finditer(data):
-        for quoted in _QUOTED.findall(found[1]):
-            text = quoted.decode("utf-8", "replace")
-            path = os.path.normpath(f"{folder}/{text}" if folder else text).replace(os.sep, "/")
-            if not path.startswith(("/", "../")) and path not in ("..", ".") and "\0" not in path and ":" not in path:
-                yield path
-                yield from (f"{path}{end}" for end in (".json", ".jsonc", ".toml") if not path.endswith(end))
+    for found in _EXTENDS.findall(_plain(name, data)):
+        for path in filter(is_inside, (path_from(name, quoted) for quoted in _QUOTED.findall(found))):
+            yield from (path, f"{path}.json", f"{path}.jsonc", f"{path}.toml")
 
 
 def _plain(name: str, data: bytes) -> bytes:
@@ -227,20 +181,20 @@ def _plain(name: str, data: bytes) -> bytes:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)).encode("utf-8", "replace"), data)
 
 
-def _mirror(project: Path, folder: Path, files: Mapping[str, bytes | None]) -> None:
-    """Make ``folder`` the project with these ``files``: real folders on the way to them, links for all else."""
-    on_the_way = {str(above) for name in files for above in PurePosixPath(name).parents} | {"."}
-    real = set[str]()
-    for inner in sorted(on_the_way, key=lambda one: (one != ".", one)):
-        if inner != "." and ((posixpath.dirname(inner) or ".") not in real or (project / inner).is_symlink()):
-            continue
-        real.add(inner)
-        (folder / inner).mkdir(exist_ok=True)
-        for entry in (project / inner).iterdir() if (project / inner).is_dir() else ():
-            path = posixpath.normpath(f"{inner}/{entry.name}")
-            is_folder = path in on_the_way and not entry.is_symlink()
-            if path not in files and not is_folder and entry.name != ".git":
-                (folder / path).symlink_to(entry)
+def _mirror(source: Path, folder: Path, files: Mapping[str, bytes | None]) -> None:
+    """Make ``folder`` as ``source`` with these ``files``: real folders on the way to them, links for all else."""
+    folder.mkdir()
+    below: defaultdict[str, dict[str, bytes | None]] = defaultdict(dict)
     for name, data in files.items():
-        if data is not None and (posixpath.dirname(name) or ".") in real:
+        first, _, rest = name.partition("/")
+        if rest:
+            below[first][rest] = data
+        elif data is not None:
             (folder / name).write_bytes(data)
+    for entry in source.iterdir() if source.is_dir() else ():
+        is_real = entry.name in below and not entry.is_symlink()
+        if not is_real and entry.name not in files and entry.name != ".git":
+            (folder / entry.name).symlink_to(entry)
+    for first, inner in below.items():
+        if not (source / first).is_symlink():
+            _mirror(source / first, folder / first, inner)

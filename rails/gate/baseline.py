@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
-from itertools import accumulate, compress, count
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, chain, compress, count
 from operator import ne
 from typing import Final, TypeVar
 
@@ -25,12 +25,14 @@ from rails.core.verdict import Finding
 #: Rule, masked message and text of a finding: what survives a move.
 Identity = tuple[str, str, str]
 _Key = TypeVar("_Key")
-#: 0-based lines in order, by rule and message.
-_Lines = dict[tuple[str, str], list[int]]
+#: Old findings by a key, in order.
+Known = dict[_Key, deque[Finding]]
 
 _LINE_END: Final = lazy(r"\r\n|\r|\n")
 #: A number, or a name between quotes: another name is another finding, whatever digits it has.
 _NUMBER: Final = lazy(r"(`[^`]*`|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)|\d+")
+#: Rules that count: how complex, how deep, how long, how many. More than before is worse than before.
+_COUNTED: Final = lazy(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|more-findings|noExcessive")
 _HELP_TAIL: Final = lazy(r"\bhelp: .*", re.S)
 #: What a line gives its name to; renaming it makes no other finding of one that speaks of it.
 _DEFINES: Final = lazy(r"\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:def|class|function)\s+(\w+)")
@@ -75,22 +77,28 @@ class TextFindings(Struct, frozen=True):
 
 
 def mark_new(
-    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[Identity] = ()
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Known[Identity] | None = None
 ) -> list[Finding]:
-    """Return the findings of ``new``, each with ``new`` set, as :func:`which_are_new` says."""
-    fresh = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
-    return [replace(finding, new=is_new) for finding, is_new in zip(new.findings, fresh, strict=True)]
+    """Return the findings of ``new``, each with ``new`` set; one that was there is new if its count grew.
 
-
-def which_are_new(
-    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Iterable[Identity] = ()
-) -> list[bool]:
-    """Return whether each finding of ``new`` is new, in order.
-
-    ``old_is_broken``: the old text did not parse; findings on unchanged lines are old. ``moved`` are identities from
-    other files; a Counter loses those that explain one.
+    ``old_is_broken``: the old text did not parse; findings on unchanged lines are old. ``moved`` are findings that left
+    other files; it loses those that explain one.
     """
-    return _Comparison(old, new, old_is_broken, moved).run()
+    explained = _explained(old, new, old_is_broken, {} if moved is None else moved)
+    return [_marked(finding, was) for finding, was in zip(new.findings, explained, strict=True)]
+
+
+def which_are_new(old: TextFindings, new: TextFindings, *, old_is_broken: bool = False) -> list[bool]:
+    """Return whether each finding of ``new`` is new, whatever its count was, in order."""
+    return [was is None for was in _explained(old, new, old_is_broken, {})]
+
+
+def _marked(finding: Finding, was: Finding | None) -> Finding:
+    if was is None or not _COUNTED.search(finding.rule) or count_in(finding.message) <= count_in(was.message):
+        return replace(finding, new=was is None)
+    before = count_in(was.message)
+    message = f"worse than before ({before}): {finding.message}"
+    return replace(finding, worse_than=before, message=message, remedy=f"Bring it back to {before} or below.")
 
 
 def identity(finding: Finding, lines: Sequence[str]) -> Identity:
@@ -109,91 +117,79 @@ def _line(lines: Sequence[str], index: int) -> str:
     return lines[index] if 0 <= index < len(lines) else ""
 
 
-class _Comparison:
-    """Each old finding explains at most one new finding."""
+def _explained(
+    old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Known[Identity]
+) -> list[Finding | None]:
+    """Return the old finding that explains each of ``new``; each explains at most one."""
+    from rails.core.diff import line_map
 
-    def __init__(self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Iterable[Identity]) -> None:
-        from rails.core.diff import line_map
+    places = line_map(old.lines, new.lines)
+    by_line = _grouped(old.findings, lambda found: _placed(found, max(found.line - 1, 0)))
+    explained: dict[int, Finding | None] = {}
+    for index, finding in enumerate(new.findings):
+        line = _old_line(finding, places)
+        if line >= 0:
+            explained[index] = finding if old_is_broken else _take(by_line, _placed(finding, line))
+    pending = {index: identity(found, new.lines) for index, found in enumerate(new.findings) if index not in explained}
+    left = _grouped(chain.from_iterable(by_line.values()), lambda found: identity(found, old.lines))
+    explained |= {index: _take(left, key) for index, key in pending.items()}
+    pending = {index: key for index, key in pending.items() if explained[index] is None}
+    if pending:
+        kept = frozenset(places)
+        gone = [found for found in chain.from_iterable(left.values()) if found.line - 1 not in kept]
+        explained |= _touched(TextFindings(old.lines, gone), new, places, pending)
+    for index, key in pending.items():
+        explained[index] = explained[index] or _take(moved, key)
+    return [explained[index] for index in range(len(new.findings))]
 
-        self.old = old
-        self.new = new
-        self.old_is_broken = old_is_broken
-        self.map = line_map(old.lines, new.lines)
-        self.kept = frozenset(self.map)
-        self.by_line: Counter[tuple[str, str, int]] = Counter(map(_placed, old.findings))
-        self.elsewhere = moved if isinstance(moved, Counter) else Counter(moved)
-        self.tries = _TRIES
 
-    def run(self) -> list[bool]:
-        fresh = set[int]()
-        pending: list[int] = []
-        for index, finding in enumerate(self.new.findings):
-            old_line = self._old_line(finding)
-            key = finding.rule, without_numbers(finding.message), old_line
-            if old_line < 0:
-                pending.append(index)
-            elif not (self.old_is_broken or _taken(self.by_line, key)):
-                fresh.add(index)
-        left = [found for found in self.old.findings if _taken(self.by_line, _placed(found))]
-        moved = Counter(identity(found, self.old.lines) for found in left)
-        pending = [index for index in pending if not _taken(moved, identity(self.new.findings[index], self.new.lines))]
-        lines = self._lines_by_rule(left, moved)
-        pending = [index for index in pending if not self._touched(self.new.findings[index], lines)]
-        for index in pending:
-            if not _taken(self.elsewhere, identity(self.new.findings[index], self.new.lines)):
-                fresh.add(index)
-        return [index in fresh for index in range(len(self.new.findings))]
+def _old_line(finding: Finding, places: Sequence[int]) -> int:
+    index = finding.line - 1
+    if index < 0 or (index == 0 and (finding.end_line, finding.end_column) == (1, finding.column)):
+        return 0  # what has no extent at the beginning is about the file
+    # A position after the last line (end of file) belongs to the last line.
+    return places[min(index, len(places) - 1)] if places else -1
 
-    def _old_line(self, finding: Finding) -> int:
-        index = finding.line - 1
-        if index < 0 or (index == 0 and (finding.end_line, finding.end_column) == (1, finding.column)):
-            return 0  # what has no extent at the beginning is about the file
-        # A position after the last line (end of file) belongs to the last line.
-        return self.map[min(index, len(self.map) - 1)] if self.map else -1
 
-    def _lines_by_rule(self, left: Iterable[Finding], moved: Counter[Identity]) -> _Lines:
-        """Of equal lines the last stay."""
-        lines: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        for found in reversed([*left]):
-            if _taken(moved, identity(found, self.old.lines)) and found.line - 1 not in self.kept:
-                lines[nameless(found, self.old.lines)].append(found.line - 1)
-        return {key: sorted(some) for key, some in lines.items()}
-
-    def _touched(self, finding: Finding, left: _Lines) -> bool:
-        """Return whether it is old, in the same changed block, on a similar line."""
-        candidates = left.get(nameless(finding, self.new.lines))
-        if candidates is None:
-            return False
-        above, below = self._block(finding.line - 1)
-        after = _line(self.new.lines, finding.line - 1).strip()[:_COMPARED]
-        for place in range(bisect_right(candidates, above), bisect_left(candidates, below)):
-            if self.tries == 0:
-                break
-            self.tries -= 1
-            before = _line(self.old.lines, candidates[place]).strip()[:_COMPARED]
+def _touched(
+    gone: TextFindings, new: TextFindings, places: Sequence[int], pending: Iterable[int]
+) -> Iterator[tuple[int, Finding]]:
+    """Yield which are explained by one that is gone from a similar line, in the same changed block."""
+    end = len(gone.lines)
+    # The nearest unchanged old lines, at or above and at or below, per new line and for the end.
+    above = list(accumulate([*places, -1], max))
+    upwards = (place if place >= 0 else end for place in reversed([*places, end]))
+    below = list(accumulate(upwards, min))[::-1]
+    by_name = _grouped(sorted(gone.findings, key=_index), lambda found: nameless(found, gone.lines))
+    candidates = {key: [*some] for key, some in by_name.items()}
+    tries = _TRIES
+    for index in pending:
+        finding = new.findings[index]
+        some = candidates.get(nameless(finding, new.lines), [])
+        at = min(finding.line - 1, len(places))
+        after = _line(new.lines, finding.line - 1).strip()[:_COMPARED]
+        for place in range(bisect_right(some, above[at], key=_index), bisect_left(some, below[at], key=_index)):
+            tries -= 1
+            if tries < 0:
+                return
+            before = _line(gone.lines, some[place].line - 1).strip()[:_COMPARED]
             if likeness(before, after) >= _TOUCHED or _is_part(before, after):
-                del candidates[place]
-                return True
-        return False
-
-    def _block(self, index: int) -> tuple[int, int]:
-        above, below = self._bounds
-        at = min(index, len(self.map))
-        return above[at], below[at]
-
-    @cached_property
-    def _bounds(self) -> tuple[list[int], list[int]]:
-        """Return the nearest unchanged old lines, at or above and at or below, per new line and for the end."""
-        end = len(self.old.lines)
-        upwards = (place if place >= 0 else end for place in reversed([*self.map, end]))
-        return list(accumulate([*self.map, -1], max)), list(accumulate(upwards, min))[::-1]
+                yield index, some[place]
+                del some[place]
+                break
 
 
-def _taken(counts: Counter[_Key], key: _Key) -> bool:
-    if counts[key] == 0:
-        return False
-    counts[key] -= 1
-    return True
+def _grouped(findings: Iterable[Finding], key: Callable[[Finding], _Key]) -> Known[_Key]:
+    """Return findings by their key, in order."""
+    found: Known[_Key] = defaultdict(deque)
+    for finding in findings:
+        found[key(finding)].append(finding)
+    return found
+
+
+def _take(known: Known[_Key], key: _Key) -> Finding | None:
+    """Return and remove the first finding of ``key``, or None."""
+    return known[key].popleft() if known.get(key) else None
 
 
 def _is_part(before: str, after: str) -> bool:
@@ -202,8 +198,12 @@ def _is_part(before: str, after: str) -> bool:
     return len(part) >= _PART and part in "".join(before.split())
 
 
-def _placed(finding: Finding) -> tuple[str, str, int]:
-    return finding.rule, without_numbers(finding.message), max(finding.line - 1, 0)
+def _placed(finding: Finding, index: int) -> tuple[str, str, int]:
+    return finding.rule, without_numbers(finding.message), index
+
+
+def _index(finding: Finding) -> int:
+    return finding.line - 1
 
 
 #: Texts whose lines are kept, and the bytes and lines of one: 22 MB of code, and 45 MB of whatever else.

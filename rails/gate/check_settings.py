@@ -5,12 +5,14 @@ It never counts for the change itself. Only ruff (``--show-settings``) proves th
 
 from __future__ import annotations
 
-import contextlib
 import json
+import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from rails.core.errors import CheckError
 from rails.core.lazy_pattern import lazy
@@ -53,11 +55,15 @@ _RUNS: Final = lazy(
     r"|\b(?:make|just|task|run|npm|pnpm|yarn|bun|cargo|go)\s+[\w:-]*(?:tests?|lint|check|vet)"
     r"|\|\|\s*(?:true|:|exit 0)|continue-on-error:\s*true|allow_failure:\s*true|--exit-zero\b|--no-verify\b"
 )
-#: Tables of pyproject.toml that build or release, and keys of package.json that check.
+_TOP: Final = {"pyproject.toml": "tool", ".rails.toml": "gate"}
+#: Tables of pyproject.toml that build, release or format; sections of setup.cfg; keys of package.json that check.
 _BUILDS: Final = frozenset(
-    ("poetry", "uv", "pdm", "flit", "hatch", "setuptools", "setuptools_scm", "maturin", "towncrier", "commitizen")
+    (
+        *("poetry", "uv", "pdm", "flit", "hatch", "setuptools", "setuptools_scm", "maturin", "towncrier", "commitizen"),
+        *("black", "isort", "yapf", "docformatter", "bumpversion", "semantic_release"),
+    )
 )
-_TASTE: Final = frozenset(("black", "isort", "yapf", "docformatter", "bumpversion", "semantic_release"))
+_PACKAGING: Final = ("metadata", "options", "bdist")
 _MANIFEST: Final = frozenset(
     (
         "eslintConfig",
@@ -85,6 +91,14 @@ _EXCLUDES: Final = re.compile(
     rb"ignore|exclude|omit|skip|deselect|advisory|retry|norecursedirs|python_files|collect-only|-[km]\s*[\"']?not\b"
 )
 _SCHEMA: Final = lazy(rb"(?:\$schema[\"']?\s*[:=]\s*|#:schema\s+)[\"']?([^\s\"',}]{1,300})")
+_REMEDY: Final = "Leave it as it was and correct the code, or ask the human. In CI: ai-rails gate --settings-agreed."
+#: Files that ruff reads, and of what it resolves in them: what checks nothing, what may grow, shrink or get shorter.
+RUFF_FILES: Final = ("pyproject.toml", "ruff.toml", ".ruff.toml")
+_KEY: Final = re.compile(r"[a-z_]+(?:\.\w+)*")
+_FREE: Final = ("formatter.", "cache_dir", "output_", "fix", "show_fixes", "unsafe_fixes", "linter.rules.should_fix")
+_MAY_GROW: Final = ("linter.rules.enabled", "file_resolver.include", "file_resolver.extend_include")
+_MAY_SHRINK: Final = ("file_resolver.exclude", "file_resolver.extend_exclude", "linter.exclude")
+_LENGTHS: Final = ("linter.line_length", "linter.pycodestyle.max_line_length")
 
 
 def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = ()) -> Iterator[Finding]:
@@ -92,94 +106,85 @@ def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = (
 
     ``configures`` are paths that configuration loads under other names.
     """
-    changed = [side for side in sides if _is_changed(side)]
-    proven = _proven(project, changed)
+    changed = {path: parts for path, before, after in sides if (parts := _changed_parts(path, before, after))}
+    of_ruff = {path: (before, after) for path, before, after in sides if _only_ruff(path, changed.get(path))}
+    proven = of_ruff if of_ruff and _ask_no_less(project, of_ruff) else {}
     also = set(configures)
     for path, before, after in sides:
-        if (path, before, after) in changed or path in also:
+        if path in changed or path in also:
             mild = path in proven or path.endswith(".py") or _is_first(project, path, before, after)
             yield _finding(path, before, after, mild=mild)
         elif _without_schema(path, before, after):
             yield _finding(path, before, after, mild=False)
 
 
-def _proven(project: Path, changed: Sequence[Side]) -> frozenset[str]:
-    files = [side for side in changed if side[0].rpartition("/")[2] in RUFF_FILES and _only_ruff(side)]
-    asked = {path: (before, after) for path, before, after in files}
-    return frozenset(asked) if asked and ask_no_less(project, asked) else frozenset()
+def _only_ruff(path: str, changed: set[str] | None) -> bool:
+    name = path.rpartition("/")[2]
+    return bool(changed) and name in RUFF_FILES and (name != "pyproject.toml" or changed == {"ruff"})
 
 
-def _only_ruff(side: Side) -> bool:
-    path, before, after = side
-    if not path.endswith("pyproject.toml"):
-        return True
-    with contextlib.suppress(CheckError):
-        old, new = (config_files.table(config_files.parse_toml(data or b"", path), "tool") for data in (before, after))
-        return {**old, "ruff": None} == {**new, "ruff": None}
-    return False
-
-
-def _is_changed(side: Side) -> bool:
-    path, before, after = side
+def _changed_parts(path: str, before: bytes | None, after: bytes | None) -> set[str]:
+    """Return the names of the parts that configure checks and differ; one of them if they cannot be read."""
     name = path.rpartition("/")[2].lower()
     try:
-        parts = [_part(path, name, data) for data in (before, after)]
+        was, now = (_parts(path, name, data) if data else {} for data in (before, after))
     except (CheckError, ValueError, RecursionError):
-        return True
-    if before is None and (name == "package.json" or _COMMANDS.fullmatch(path)):
-        # A first command is no change of how anything was checked.
-        return isinstance(parts[1], dict) and not _MANIFEST.isdisjoint(parts[1])
-    return parts[0] != parts[1]
+        return {name}
+    changed = {key for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
+    # A first command is no change of how anything was checked.
+    first = before is None and (name == "package.json" or _COMMANDS.fullmatch(path))
+    return changed & _MANIFEST if first else changed
 
 
-def _part(path: str, name: str, data: bytes | None) -> object:
-    if not data or name == ".gitignore":
-        return None
-    if name == "pyproject.toml":
-        return {
-            key: value
-            for key, value in config_files.table(config_files.parse_toml(data, name), "tool").items()
-            if key not in _BUILDS | _TASTE
-        } or None
-    if name == ".rails.toml":
-        return config_files.table(config_files.parse_toml(data, name), "gate") or None
+def _parts(path: str, name: str, data: bytes) -> Mapping[str, object]:
+    if name == ".gitignore":
+        return {}
+    if top := _TOP.get(name):
+        tools = config_files.table(config_files.parse_toml(data, name), top)
+        return {key: value for key, value in tools.items() if key not in _BUILDS}
     if name == "package.json":
         return _manifest(json.loads(data))
-    if name in _TABLES[:2]:
+    if name in ("setup.cfg", "tox.ini"):
         parser = config_files.parse_ini(data, name)
-        wanted = [one for one in parser.sections() if not one.startswith(("metadata", "options", "bdist"))]
-        return {one: parser.items(one) for one in wanted} or None
+        return {one: parser.items(one) for one in parser.sections() if not one.startswith(_PACKAGING)}
+    text = plain_text(data) or ""
     if name == "conftest.py":
-        return [one.split() for one in _CHOOSES.findall(plain_text(data) or "")] or None
-    if not (is_whole := _WHOLE.fullmatch(name)) and not _COMMANDS.fullmatch(path):
-        return None
-    lines = [_COMMENT.sub("", line).strip() for line in split_lines(plain_text(data) or "")]
+        return {"": [one.split() for one in _CHOOSES.findall(text)]}
+    is_whole = _WHOLE.fullmatch(name)
+    if not is_whole and not _COMMANDS.fullmatch(path):
+        return {}
+    lines = [_COMMENT.sub("", line).strip() for line in split_lines(text)]
     if not is_whole or name == ".pre-commit-config.yaml":
         lines = [_VERSION.sub("", line) for line in lines if is_whole or _RUNS.search(line)]
-    return [line for line in lines if line] or None
+    return {"": [line for line in lines if line]}
 
 
-def _manifest(value: Json) -> Mapping[str, Json] | None:
+def _manifest(value: Json) -> Mapping[str, Json]:
     package = value if isinstance(value, dict) else {}
     found = {key: one for key, one in package.items() if key in _MANIFEST}
-    scripts = config_files.table(package, "scripts")
-    found |= {key: one for key, one in scripts.items() if _CHECKING.search(f"{key} {one}")}
+    for name, command in config_files.table(package, "scripts").items():
+        if _CHECKING.search(f"{name} {command}"):
+            found[f"scripts {name}"] = command
     needed = {**config_files.table(package, "dependencies"), **config_files.table(package, "devDependencies")}
-    found |= {f"{name} is installed": True for name in needed if name in ("eslint", "prettier")}
-    return found or None
+    found.update((f"{name} is installed", True) for name in ("eslint", "prettier") if name in needed)
+    return found
 
 
 def _is_first(project: Path, path: str, before: bytes | None, after: bytes | None) -> bool:
     """Return whether nothing in its folder, or one above in the project, configures the same tool."""
     own = project / path
-    tool = re.search(_CHECKS, own.name)
     if before is not None or path.endswith("ignore") or _EXCLUDES.search(after or b""):
         return False
+    if not (tool := re.search(_CHECKS, own.name)):
+        return True
+    names = re.compile(rf"(?!\.coverage$)\.?{tool[0]}{_ENDING}")
+    table = re.compile(_TABLE.replace(b"TOOL", tool[0].encode()))
     above = [folder for folder in own.parents if folder.is_relative_to(project)]
-    names = "\n".join(file.name for folder in above for file in folder.glob("*") if file != own and file.is_file())
-    tables = b"\n".join(config_files.read_config_file(folder / name) for folder in above for name in _TABLES)
-    known = tool and re.search(rf"(?m)^(?!\.coverage$)\.?{tool[0]}{_ENDING}$", names)
-    return not tool or not (known or re.search(_TABLE.replace(b"TOOL", tool[0].encode()), tables))
+    files = (file for folder in above for file in folder.glob("*") if file != own and file.is_file())
+    return not any(
+        names.fullmatch(file.name) or (file.name in _TABLES and table.search(config_files.read_config_file(file)))
+        for file in files
+    )
 
 
 def _without_schema(path: str, before: bytes | None, after: bytes | None) -> bool:
@@ -194,85 +199,67 @@ def _finding(path: str, before: bytes | None, after: bytes | None, *, mild: bool
     lines = [split_lines(plain_text(side or b"") or "") for side in (before, after)]
     line = min(first_difference(*lines), len(lines[1]))
     verb = "brings" if before is None else "takes away" if after is None else "changes"
-    words = f"It {verb} how the project is checked"
-    if mild:
-        words = f"{words}; it counts from the next change on."
-        return Finding(path, line, 1, CONFIGURES, words, "gate", severity="warning", end_line=line)
-    remedy = "Leave it as it was and correct the code, or ask the human. In CI: ai-rails gate --settings-agreed."
-    return Finding(path, line, 1, CONFIGURES, f"{words}; a person has to agree.", "gate", end_line=line, remedy=remedy)
+    more = "it counts from the next change on" if mild else "a person has to agree"
+    words = f"It {verb} how the project is checked; {more}."
+    found = Finding(path, line, 1, CONFIGURES, words, "gate", end_line=line, remedy=_REMEDY)
+    return replace(found, severity="warning", remedy="") if mild else found
 
 
-#: Files that ruff reads.
-RUFF_FILES: Final = frozenset({"pyproject.toml", "ruff.toml", ".ruff.toml"})
-
-
-def ask_no_less(project: Path, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> bool:
+def _ask_no_less(project: Path, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> bool:
     """Return whether by ruff's account no file is checked less. ``files`` are the changed ones' sides."""
-    folders = {path.rpartition("/")[0] for path in files} | {""}
+    folders = sorted({posixpath.dirname(path) for path in files} | {""})
     try:
-        old = _settings(project, folders, {path: before for path, (before, _) in files.items()})
-        new = _settings(project, folders, {path: after for path, (_, after) in files.items()})
+        old, new = (
+            list(_resolved(project, folders, {path: sides[index] for path, sides in files.items()})) for index in (0, 1)
+        )
     except (CheckError, OSError):
         return False
-    return all(_no_less(old[folder], new[folder]) for folder in folders)
+    return not any(map(_less, old, new))
 
 
-def _settings(
-    project: Path, folders: Iterable[str], files: Mapping[str, bytes | None]
-) -> dict[str, dict[str, set[str]]]:
+def _resolved(
+    project: Path, folders: Sequence[str], files: Mapping[str, bytes | None]
+) -> Iterator[set[tuple[str, str]]]:
+    """Yield what ruff resolves for each folder: names and values, of a list each of its lines. Raises CheckError."""
     from rails.processes import programs
 
     tool = programs.find_ruff()
     if tool is None:
         raise CheckError("ruff is not installed")
-    found = {}
     with scratch_folder("settings") as scratch:
-        for folder in sorted(folders):
+        for folder in folders:
             place = Path(scratch, folder)
             place.mkdir(parents=True, exist_ok=True)
-            for name in sorted(RUFF_FILES):
-                path = f"{folder}/{name}" if folder else name
+            for name in RUFF_FILES:
+                path = posixpath.join(folder, name)
                 data = files[path] if path in files else config_files.read_config_file(project / path)
                 if data:
                     (place / name).write_bytes(data)
             (place / "x.py").touch()
-        for folder in folders:
-            asked = [*tool.argv, "check", "--no-cache", "--show-settings", str(Path(scratch, folder, "x.py"))]
-            ran = programs.run_tool(asked)
+            ran = programs.run_tool([*tool.argv, "check", "--no-cache", "--show-settings", str(place / "x.py")])
             if ran.code:
                 raise CheckError(ran.complaint)
-            found[folder] = _resolved(ran.out.decode(errors="replace").replace(scratch, ""))
-    return found
+            yield {*_settings(ran.out.decode(errors="replace").replace(scratch, ""))}
 
 
-def _resolved(text: str) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+def _settings(text: str) -> Iterator[tuple[str, str]]:
     key = ""
     for line in text.splitlines():
         name, sign, value = line.partition(" = ")
-        if sign and re.fullmatch(r"[a-z_]+(?:\.\w+)*", name):
+        if sign and _KEY.fullmatch(name):
             key = name
-            found[key] = {value}
-        elif key and line.strip(" \t,"):
-            found[key].add(line.strip(" \t,"))
-    return found
+        else:
+            value = line
+        value = value.strip(" \t,")
+        if key and value not in ("", "[", "[]", "]"):
+            yield key, value
 
 
-_LEFT: Final = ("formatter.", "cache_dir", "output_", "fix", "show_fixes", "unsafe_fixes", "linter.rules.should_fix")
-_MAY_GROW: Final = ("linter.rules.enabled", "file_resolver.include", "file_resolver.extend_include")
-_MAY_SHRINK: Final = ("file_resolver.exclude", "file_resolver.extend_exclude", "linter.exclude")
-#: Lines of a list with nothing in it.
-_EMPTY: Final = frozenset({"[", "[]", "]"})
-_LENGTHS: Final = ("linter.line_length", "linter.pycodestyle.max_line_length")
-
-
-def _no_less(old: Mapping[str, set[str]], new: Mapping[str, set[str]]) -> bool:
-    for key in old.keys() | new.keys():
-        was = old.get(key, set())
-        now = new.get(key, set())
-        grown = key in _MAY_GROW and was <= now | _EMPTY
-        shrunk = key in _MAY_SHRINK and now <= was | _EMPTY
-        shorter = key in _LENGTHS and int(min(now)) <= int(min(was))
-        if not (key.startswith(_LEFT) or was == now or grown or shrunk or shorter):
-            return False
-    return True
+def _less(old: set[tuple[str, str]], new: set[tuple[str, str]]) -> bool:
+    was = dict(old)
+    for key, value in old ^ new:
+        may_differ = _MAY_GROW if (key, value) in new else _MAY_SHRINK
+        is_shorter = key in _LENGTHS and int(value) <= int(was[key])
+        if not (is_shorter or key in may_differ or key.startswith(_FREE)):
+            return True
+    return False

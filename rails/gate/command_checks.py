@@ -107,24 +107,26 @@ def run_check_command(command: CheckCommand, project: Path, contents: _Contents)
         words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
         raise CheckError(f"{command.name} cannot be run: {words}.")
     label = probe.label()
+    settings = b"\n".join(read_config_file(project / name) for name in _CONFIGS) if command.measures else b""
+    argv = command.argv
+    report: tuple[str, ...] = ()
+    if threshold := re.search(rb"fail[_-]under", settings):
+        argv, report = _measured(command.argv, settings)
+        approved = {name: read_config_file(project / name) or None for name in _CONFIGS if name in contents}
+        contents = {**contents, **approved}
     with layer_for(project, label=label, restrictions=Restrictions.of(project)) as layer:
-        measures = command.measures and _is_measured(project)
-        approved = {name: _content(project, name, {}) or None for name in _CONFIGS if name in contents}
-        layer.put({**contents, **(approved if measures else {})})
+        layer.put(contents)
         view = SandboxView(project, layer, (*own_program(program, project), *command.needs), command.environment)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
-        argv, report = _measured(command.argv, project) if measures else (command.argv, ())
         paths = json.dumps([name for name, data in contents.items() if data is not None]).encode()
-        ran = run(argv, view, limits=bounds, label=label, stdin=(paths if command.takes_paths else b""), collect=False)
+        ran = run(argv, view, limits=bounds, label=label, stdin=paths if command.takes_paths else b"", collect=False)
         _must_have_ended(command, ran)
-        printed = ran.out + ran.err
-        low = _too_little(printed) if measures else ""
+        low = _too_little(ran) if threshold else ""
         found = list(_findings(command, ran, layer))
         if report and not any(finding.rule in (_NO_TESTS, _FAILED) for finding in found):
-            judged = run(report, view, limits=bounds, label=label, collect=False)
-            low = low or _too_little(judged.out + judged.err)
-        if low:
-            found.append(_finding(command, (".", 0, 0, _COVERAGE, low)))
+            low = low or _too_little(run(report, view, limits=bounds, label=label, collect=False))
+    if low:
+        found.append(_finding(command, (".", 0, 0, _COVERAGE, low)))
     if ran.exit_code != 0 and not found:
         raise CommandFailedError(
             f"{command.name} ended with code {ran.exit_code} and reported nothing that could be read."
@@ -208,29 +210,19 @@ def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
             yield path, int(case.get("line") or 0), 0, _FAILED, f"{name}: {problem.get('message') or problem.tag}"
 
 
-def _is_measured(project: Path) -> bool:
-    """Return whether the project sets a coverage threshold."""
-    return re.search(rb"fail[_-]under", _configuration(project)) is not None
-
-
-def _measured(argv: Sequence[str], project: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _measured(argv: tuple[str, ...], settings: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return pytest's command with coverage, and the report's."""
+    if b"--cov" in settings:  # pytest-cov measures, and judges
+        return argv, ()
     coverage = (argv[0], "-P", "-m", "coverage")
-    report = (*coverage, "report", _DATA)
-    found = _configuration(project)
-    if b"--cov" in found:  # pytest-cov measures, and judges
-        return tuple(argv), ()
-    source = () if re.search(rb"^[ \t]*source\b", found, re.M) else ("--source=.",)
-    return (*coverage, "run", _DATA, *source, *argv[argv.index("-m") :]), report
+    source = () if re.search(rb"^[ \t]*source\b", settings, re.M) else ("--source=.",)
+    return (*coverage, "run", _DATA, *source, *argv[argv.index("-m") :]), (*coverage, "report", _DATA)
 
 
-def _too_little(printed: str) -> str:
+def _too_little(ran: Result) -> str:
     """Return the message about a missed threshold, or "". Raises CheckError."""
+    printed = ran.out + ran.err
     if _ABSENT.search(printed):
         raise CheckError("coverage.py is not installed where the tests run; install it there: pip install coverage")
     found = _TOO_LITTLE.search(printed)
     return found[0].strip() if found else ""
-
-
-def _configuration(project: Path) -> bytes:
-    return b"\n".join(read_config_file(project / name) for name in _CONFIGS)

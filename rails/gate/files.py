@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -12,9 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.lazy_pattern import lazy
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import TextFindings, count_in, identity, lines_of, mark_new, nameless
+from rails.gate.baseline import Identity, Known, TextFindings, identity, lines_of, mark_new
 from rails.gate.registry import CHECKS
 from rails.gate.support.check import CheckJob, CheckResult
 
@@ -24,10 +23,6 @@ _MOVED: Final = 0.5
 _PART: Final = 10
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
-#: Rules that count: how complex, how deep, how long, how many. More than before is worse than before.
-_COUNTED: Final = lazy(r"C901|PLR09\d\d|PLR1702|complexity|^max-|sonarjs/cognitive|more-findings|noExcessive")
-
-
 #: A pointer of Git LFS (its specification, version 1; "hawser" before): lines of a key and a value.
 _POINTER: Final = re.compile(
     rb"version https://(?:git-lfs|hawser)\.github\.com/spec/v\d\n(?:[a-z\d.-]+ [^\n]{1,200}\n){2,9}"
@@ -92,8 +87,8 @@ class File(Struct):
         if self.before is not None or (self.compared and moved.findings):
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             now = TextFindings(lines, findings)
-            judged = mark_new(self.old, now, old_is_broken=broken, moved=moved.findings)
-            findings = [found for found in _grown(judged, lines, self.old, moved.counted) if found.new or keep_old]
+            findings = mark_new(self.old, now, old_is_broken=broken, moved=moved.findings)
+            findings = [found for found in findings if found.new or keep_old]
         if (keep := self.job.keep) and any(found.new and found.fixable for found in findings):
             self.not_checked.append(NotChecked(self.path, "fix", keep, required=False))
         if self.compared:
@@ -109,42 +104,16 @@ class File(Struct):
         return TextFindings(lines_of(self.before or b""), before)
 
 
-_Counts = defaultdict[tuple[str, str, str], deque[Finding]]
-
-
-def _grown(findings: Iterable[Finding], lines: Sequence[str], old: TextFindings, moved: _Counts) -> Iterator[Finding]:
-    """Yield findings, new where the count exceeds that of the same, moved or edited line."""
-    counts: _Counts = defaultdict(deque)
-    for found in old.findings:
-        if _COUNTED.search(found.rule):
-            counts[identity(found, old.lines)].append(found)
-    known = [(found, None if found.new else _popped(identity(found, lines), counts, moved)) for found in findings]
-    for found, same in known:
-        kind = nameless(found, lines) if not found.new and same is None and _COUNTED.search(found.rule) else None
-        edited = (count_in(one.message) for some in counts.values() for one in some if nameless(one, old.lines) == kind)
-        was = same if same is not None else max(edited, default=None)
-        if was is not None and count_in(found.message) > was:
-            words = f"worse than before ({was}): {found.message}"
-            yield replace(found, new=True, worse_than=was, message=words, remedy=f"Bring it back to {was} or below.")
-        else:
-            yield found
-
-
-def _popped(key: tuple[str, str, str], *places: _Counts) -> int | None:
-    return next((count_in(counts[key].popleft().message) for counts in places if counts.get(key)), None)
-
-
 class Moved(NamedTuple):
     """Findings and suppressions that left their file."""
 
-    findings: Counter[tuple[str, str, str]]
+    findings: Known[Identity]
     comments: Counter[tuple[str, str]]
-    counted: _Counts
 
 
 def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
     """Return the findings and suppressions whose lines left their file."""
-    moved = Moved(Counter(), Counter(), defaultdict(deque))
+    moved = Moved(defaultdict(deque), Counter())
     if len(files) + len(gone) < 2:
         return moved
     from rails.core.diff import line_map
@@ -157,27 +126,13 @@ def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
         old = file.old
         kept = set(line_map(old.lines, lines_of(file.after)))
         for found in (found for found in old.findings if found.line - 1 not in kept):
-            moved.findings[key := identity(found, old.lines)] += 1
-            if _COUNTED.search(found.rule):
-                moved.counted[key].append(found)
+            moved.findings[identity(found, old.lines)].append(found)
     return moved
 
 
-def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
-    """Pair each change with its old bytes, or those of the deleted file it came from."""
-    gone = [change.before for change in changes.changes if change.after is None and change.before]
-    pairs = []
-    for change in changes.changes:
-        before = change.before
-        if before is None and change.after is not None:
-            before = moved_from(gone, change.after)
-        pairs.append((change, before))
-    return pairs
-
-
-def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
-    """Return the deleted content that a new file contains or is part of, or None."""
-    found = [(share, old) for old in gone if (share := _shared(old, data))]
+def moved_from(gone: Iterable[FileChange], data: bytes) -> bytes | None:
+    """Return the content of the deleted file that a new one contains or is part of, or None."""
+    found = [(share, change.before) for change in gone if change.before and (share := _shared(change.before, data))]
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 

@@ -24,7 +24,7 @@ from rails.core.text import one_line
 from rails.core.verdict import Author, CheckRun, Evidence, Finding, Fixed, NotChecked, Verdict
 from rails.gate.change_findings import of_the_change
 from rails.gate.enforcement import Modes
-from rails.gate.files import File, change_summaries, left_elsewhere, moved_from, with_baselines
+from rails.gate.files import File, change_summaries, left_elsewhere, moved_from
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.advice import name_list
@@ -40,6 +40,7 @@ _IN_PART: Final = (
     "it is only partly staged, so it is not repaired: stage the rest with git add, "
     "or put it aside with git stash --keep-index, then try again"
 )
+_BARE: Final = "it is checked without its comments"
 _UNPARSED: Final = "a file does not parse"
 _GOES_BACK: Final = "it was not run, because the change goes back to the agent anyway"
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
@@ -98,17 +99,14 @@ class Gate:
         configuration counts (default: the disk's). ``final``: no edit of the task follows; else unused code is only
         noted.
         """
-        files = [
-            File(str(change.path), change, before, change.after, change.mode)
-            for change, before in with_baselines(changes)
-            if change.after is not None
-        ]
         gone = [change for change in changes.changes if change.after is None]
-        with self._turn:
-            self._context.fix = fix
-            self._context.final = final
-            with self._as_approved(base, [file.path for file in files]) as gate:
-                verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
+        files = []
+        for change in changes.changes:
+            if change.after is not None:
+                before = moved_from(gone, change.after) if change.before is None else change.before
+                files.append(File(str(change.path), change, before, change.after, change.mode))
+        with self._turn, self._as_approved(base, files, fix, final) as gate:
+            verdict = gate._verdict(files, gone, agent=agent, author=author, goes_back=not self._waits)
             verdict = self._modes.attempted(verdict, agent)
             if not final and len(self._unfinished) < limits.FILES_PER_CHANGE:
                 unused = {finding.path for finding in verdict.findings if finding.rule in name_list("unfinished")}
@@ -175,34 +173,28 @@ class Gate:
 
             old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
             index = revisions.contents(self.project, revisions.INDEX, compared) if staged else {}
-        left = [was for path in deleted if (was := old.get(str(path)))]
+        gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
         files = []
         not_checked = [*missed]
-        for path in paths:
+        for path, name in zip(paths, names, strict=True):
             read = read_from_disk(self.project, path)
             keep = ""
-            content = index.get(str(path))
+            content = index.get(name)
             if content is not None:
                 there, mode = (None, 0o644) if isinstance(read, str) else read
                 keep = "" if there == content else _IN_PART
                 read = (content, mode) if len(content) <= limits.FILE_BYTES else LARGE
             if isinstance(read, str):
                 not_checked.append(not_read(path, read))
-            else:
-                data, mode = read
-                change = FileChange(path, data, data, mode)
-                was = old.get(str(path))
-                is_compared = base is not None and path not in whole
-                before = was if is_compared else None
-                if before is None and data and is_compared:
-                    before = moved_from(left, data)
-                files.append(File(str(path), change, before, data, mode, is_compared, keep, was))
-        with self._turn:
-            self._context.fix = fix
-            self._context.final = True
-            gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
-            with self._as_approved(base, names) as gate:
-                verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
+                continue
+            data, mode = read
+            was = old.get(name)
+            is_compared = base is not None and path not in whole
+            before = moved_from(gone, data) if was is None else was
+            before = before if is_compared else None
+            files.append(File(name, FileChange(path, data, data, mode), before, data, mode, is_compared, keep, was))
+        with self._turn, self._as_approved(base, files, fix, True) as gate:
+            verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
@@ -221,13 +213,15 @@ class Gate:
         return replace(self.check_files(paths, missed=[*missed, *given_back]), fixed=tuple(fixed))
 
     @contextlib.contextmanager
-    def _as_approved(self, base: str | None, names: Sequence[str]) -> Iterator[Gate]:
-        if base is None or not names:
+    def _as_approved(self, base: str | None, files: Sequence[File], fix: bool, final: bool) -> Iterator[Gate]:
+        self._context.fix = fix
+        self._context.final = final
+        if base is None or not files:
             yield self
             return
         from rails.gate.approved_state import approved_state
 
-        with approved_state(self.project, base, names) as state:
+        with approved_state(self.project, base, [file.path for file in files]) as state:
             if state is None:
                 yield self
                 return
@@ -239,6 +233,10 @@ class Gate:
             )
             with contextlib.closing(gate):
                 yield gate
+
+    @property
+    def _home(self) -> Path:
+        return self._context.home or self.project
 
     def close(self) -> None:
         """Stop every tool; a judgement that hangs in one ends too."""
@@ -282,10 +280,8 @@ class Gate:
         runs = self._checked({file.path: file for file in files if not file.is_pointer()})
         left = left_elsewhere(files, gone)
         findings = [found for file in files for found in file.judged(left, keep_old=self.keep_old)]
-        findings += [
-            *of_the_change(self.project, self._context.home or self.project, files, gone, author),
-            *self._newly_hidden(files),
-        ]
+        findings += of_the_change(self.project, self._home, files, gone, author)
+        findings += self._newly_hidden(files)
         told_only = {CONFIGURES} if self._settings_agreed else set[str]()
         if not self._context.final:
             told_only.update(name_list("unfinished"))
@@ -293,11 +289,9 @@ class Gate:
         missed = list(dict.fromkeys((*unset, *not_checked, *(miss for file in files for miss in file.not_checked))))
         if executing:
             held = _UNPARSED if any(found.new and rank(found) == 0 for found in findings) else ""
-            if (
-                goes_back
-                and status_of(self._modes.applied(findings, (), self._context.options, agent)[0], ()) == "fail"
-            ):
-                held = held or _GOES_BACK
+            if goes_back and not held:
+                weighed, _ = self._modes.applied(findings, (), self._context.options, agent)
+                held = _GOES_BACK if status_of(weighed, ()) == "fail" else ""
             executed, unable, more = self._execute(files, gone, held)
             findings += executed
             missed += unable
@@ -320,25 +314,20 @@ class Gate:
     def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
         from rails.gate.support import suppressions
 
-        looks: dict[str, tuple[suppressions.Uncovered, suppressions.Uncovered]] = {}
         bare: dict[str, File] = {}
+        comments: dict[str, tuple[dict[int, str], dict[int, str]]] = {}
         for file in files:
             if file.before and file.before != file.after:
-                old = suppressions.uncovered(file.path, file.before)
-                new = suppressions.uncovered(file.path, file.after)
+                old, new = (suppressions.uncovered(file.path, data) for data in (file.before, file.after))
                 if old.excused and new.excused:
-                    looks[file.path] = old, new
-                    bare[file.path] = File(file.path, file.change, old.text, new.text, file.mode)
-        fix = self._context.fix
-        self._context.fix = False
-        try:
-            self._checked(bare)
-        finally:
-            self._context.fix = fix
-        for path, (old, new) in looks.items():
-            known = {(old.excused.get(found.line), found.rule) for one in bare[path].outcomes for found in one.before}
-            for found in (found for one in bare[path].outcomes for found in one.found if found.line in new.excused):
-                if (new.excused[found.line], found.rule) not in known and rank(found) < 3 and found.rule != "format":
+                    comments[file.path] = old.excused, new.excused
+                    bare[file.path] = File(file.path, file.change, old.text, new.text, file.mode, keep=_BARE)
+        self._checked(bare)
+        for path, file in bare.items():
+            was, now = comments[path]
+            known = {(was.get(found.line), found.rule) for one in file.outcomes for found in one.before}
+            for found in (found for one in file.outcomes for found in one.found if found.line in now):
+                if (now[found.line], found.rule) not in known and rank(found) < 3 and found.rule != "format":
                     yield replace(found, message=f"An existing comment hides it: {found.message}", fixable=False)
 
     def _settings(self) -> list[NotChecked]:
@@ -380,7 +369,7 @@ class Gate:
             try:
                 findings += findings_of_command(
                     command,
-                    self._context.home or self.project,
+                    self._home,
                     {**before, **self._approved},
                     {**after, **self._approved},
                     whole=None if len(whole) == len(after) else whole,
@@ -401,18 +390,20 @@ class Gate:
         return runs
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
+        why = "the check did not answer for this file"
         answered = set()
+        runs: Sequence[CheckRun] = ()
         try:
             report = load_check(name).run_check(jobs, self._context)
+            runs = report.runs
             for outcome in report.outcomes:
-                files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
+                files[outcome.path].take(outcome, [run.name for run in runs] or [name])
                 answered.add(outcome.path)
         except FAULT as error:
-            _all_missed(name, jobs, files, _why(error))
-            return ()
-        left = [job for job in jobs if job.path not in answered]
-        _all_missed(name, left, files, "the check did not answer for this file")
-        return report.runs
+            why = _why(error)
+        for path in (job.path for job in jobs if job.path not in answered):
+            files[path].not_checked.append(NotChecked(path, name, why))
+        return runs
 
 
 def not_read(path: WorkspacePath, why: str) -> NotChecked:
@@ -425,8 +416,3 @@ def _why(error: BaseException) -> str:
     if isinstance(error, CheckError):
         return str(error)
     return f"the check crashed: {type(error).__name__}: {one_line(str(error))}"
-
-
-def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> None:
-    for job in jobs:
-        files[job.path].not_checked.append(NotChecked(job.path, name, reason))

@@ -21,6 +21,7 @@ from rails.core.verdict import Author, Finding
 from rails.data_formats.python_code import parse_tree
 from rails.data_formats.source import language_of, symbols
 from rails.gate.support.advice import remedy_of
+from rails.gate.support.config_files import read_config_file
 
 TEST_FILE: Final = lazy(
     r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.pyw?$|^(?>(?:.*?/)?tests?/).*\.py$"
@@ -28,9 +29,9 @@ TEST_FILE: Final = lazy(
 )
 _SKIPS: Final = lazy(
     r"(?:pytest|unittest|mark|self|cls)\.(?:skip\w*|xfail|importorskip|SkipTest|expectedFailure)\b"
-    r"|^(?:skip\w*|xfail|SkipTest|importorskip)$|\b__test__$"
+    r"|^(?:skip\w*|xfail|SkipTest|importorskip)\($|\b__test__$"
 )
-_CONDITIONAL: Final = re.compile(r"skip(?:[iI]f|Unless)$|importorskip$")
+_CONDITIONAL: Final = re.compile(r"skip(?:[iI]f|Unless)\(?$|importorskip\(?$")
 _ASSERTS: Final = re.compile(r"(?:\w+\.)*(?:assert\w*|raises|warns|fail)")
 #: Of a script: what each rule counts, the words for more or fewer of it, and whether more or fewer are wrong.
 _COUNTED: Final = (
@@ -52,10 +53,11 @@ _BLOCK: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
 _BRANCH: Final = lazy(r"^[ \t]*(?:el)?if [^\n]*==[ \t]*+([^\n:=]++):\s*return\s++([\"'\[({\d-][^\n]*)$", re.M)
 _FUNCTION: Final = lazy(r"^[ \t]*(?:async )?def (\w+)", re.M)
 _DEFINED: Final = re.compile(r"\b(?:def|class)\s+(\w+)")
-#: Test files that are read to see which answers they expect, and the largest of them.
+#: Test files that are read to see which answers they expect.
 _FILES: Final = 200
-_BYTES: Final = 1_000_000
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PYTHON: Final = (".py", ".pyw")
+_NOT_GIVEN: Final = "This role changes only tests that its task names, and this file is none of them"
 
 #: A file of the change: its path, and its text before and after; empty where there is none.
 Sides = tuple[str, str, str]
@@ -78,34 +80,30 @@ def findings(project: Path, files: Iterable[tuple[str, bytes | None, bytes | Non
     sides = [(path, plain_text(old or b"") or "", plain_text(new or b"") or "") for path, old, new in files]
     tests = [one for one in sides if TEST_FILE.search(one[0])]
     code = [one for one in sides if one not in tests]
-    python = [one for one in tests if one[0].endswith((".py", ".pyw"))]
-    scripts = [one for one in tests if one not in python]
+    scripts = [one for one in tests if not one[0].endswith(_PYTHON)]
+    python = [one for one in tests if one not in scripts]
     return [*_scripts(scripts), *_python(python, code, author), *_hard_coded(project, code, tests)]
 
 
 def _python(sides: Sequence[Sides], code: Sequence[Sides], author: Author) -> Iterator[Finding]:
     old = {path: _tests_of(before) or {} for path, before, _ in sides}
-    after = dict(old)
-    for path, _, text in sides:
-        made = _tests_of(text)
-        if made is not None:  # what does not parse is a finding of its own, and takes no test away
-            after[path] = made
-    gone = _defined(before for _, before, _ in code) - _defined(now for _, _, now in code)
+    # What does not parse is a finding of its own, and takes no test away.
+    new = {path: old[path] if (made := _tests_of(after)) is None else made for path, _, after in sides}
+    was, now = (set(_DEFINED.findall("\n".join(texts[side] for texts in code))) for side in (1, 2))
     for path, known in old.items():
-        weaker = [*_weaker(path, known, after, gone), *_skipped(known, path, after[path])]
+        weaker = [*_weaker(path, known, new, was - now)]
         yield from weaker
-        kept = all(name in after[path] and _holds(one, after[path][name]) for name, one in known.items())
-        if author.given_tests_only and not (kept and not weaker) and not _is_given(path, known, author.task):
-            words = "This role changes only tests that its task names, and this file is none of them"
-            yield _finding(path, 1, "test-not-given", words)
+        if author.given_tests_only and (weaker or not _holds(known, new[path])) and not _is_given(path, known, author):
+            yield _finding(path, 1, "test-not-given", _NOT_GIVEN)
 
 
 def _weaker(path: str, old: Tests, after: Mapping[str, Tests], gone: set[str]) -> Iterator[Finding]:
+    """Yield what shows less; ``gone`` is the code that went, and its tests may."""
     for name, was in old.items():
         now = after[path].get(name) or _moved(path, name, old, after)
         shown = one_line(name, 80)
         if now is None:
-            if not gone & was.names:  # it went with the code that it tests
+            if not gone & was.names:
                 yield _finding(path, 1, "test-removed", f"The test {shown} is removed")
             continue
         if len(now.skips) > len(was.skips):
@@ -114,33 +112,27 @@ def _weaker(path: str, old: Tests, after: Mapping[str, Tests], gone: set[str]) -
         if less > 0:
             words = f"{shown} asserts less than before: {less} of {len(was.asserts)} gone"
             yield _finding(path, now.line, "assertion-removed", words)
-
-
-def _skipped(old: Tests, path: str, after: Tests) -> Iterator[Finding]:
-    for name, test in after.items():
+    for name, test in after[path].items():
         if name not in old and not all(map(_CONDITIONAL.search, test.skips)):
             yield _finding(path, test.line, "test-skipped", f"The new test {one_line(name, 80)} is skipped")
 
 
-def _holds(was: Test, now: Test) -> bool:
-    return was.asserts == now.asserts[: len(was.asserts)]
+def _holds(old: Tests, new: Tests) -> bool:
+    """Return whether each test asserts at least what it did, in the same words."""
+    return all(name in new and new[name].asserts[: len(was.asserts)] == was.asserts for name, was in old.items())
 
 
 def _moved(path: str, name: str, old: Tests, after: Mapping[str, Tests]) -> Test | None:
-    """Return a removed test under its new name, or as it stands in another file."""
-    renamed = (test for other, test in after[path].items() if other not in old and test.asserts == old[name].asserts)
-    elsewhere = (tests[name] for file, tests in after.items() if file != path and name in tests)
-    return next(chain(renamed, elsewhere), None)
+    """Return a removed test under its new name, or as it is in another file."""
+    for other, test in after[path].items():
+        if other not in old and test.asserts == old[name].asserts:
+            return test
+    return next((tests[name] for tests in after.values() if name in tests), None)
 
 
-def _defined(texts: Iterable[str]) -> set[str]:
-    return {name for text in texts for name in _DEFINED.findall(text)}
-
-
-def _is_given(path: str, tests: Tests, task: str) -> bool:
-    name = path.rpartition("/")[2]
-    names = (name, name.partition(".")[0], *(one.rpartition(".")[2] for one in tests))
-    return any(re.search(rf"(?<!\w){re.escape(one)}(?!\w)", task) for one in names)
+def _is_given(path: str, tests: Tests, author: Author) -> bool:
+    names = {path.rpartition("/")[2].partition(".")[0], *map(_last, tests)}
+    return not names.isdisjoint(re.findall(r"\w+", author.task) + re.findall(r"[\w-]+", author.task))
 
 
 def _tests_of(text: str) -> Tests | None:
@@ -149,17 +141,16 @@ def _tests_of(text: str) -> Tests | None:
         found = dict(_functions(parse_tree(text), "", ()))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    tests = {name: one for name, one in found.items() if name.rpartition(".")[2].startswith("test")}
-    helpers = {name.rpartition(".")[2]: one.asserts for name, one in found.items() if name not in tests}
+    tests = {name: one for name, one in found.items() if _last(name).startswith("test")}
+    helpers = {_last(name): one.asserts for name, one in found.items() if name not in tests}
     for name, test in tests.items():
-        helped = [one for word in sorted(test.names & helpers.keys()) for one in helpers[word]]
-        tests[name] = replace(test, asserts=(*test.asserts, *helped))
+        helped = [helpers[word] for word in sorted(test.names & helpers.keys())]
+        tests[name] = replace(test, asserts=(*test.asserts, *chain.from_iterable(helped)))
     return tests
 
 
 def _functions(node: ast.Module | ast.ClassDef, inside: str, skips: tuple[str, ...]) -> Iterator[tuple[str, Test]]:
-    left_out = (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)
-    skips += _skips(one for one in node.body if not isinstance(one, left_out))
+    skips += _skips(one for one in node.body if not isinstance(one, (*_FUNCTIONS, ast.ClassDef)))
     for one in node.body:
         if isinstance(one, ast.ClassDef):
             yield from _functions(one, f"{inside}{one.name}.", skips + _skips(one.decorator_list))
@@ -170,10 +161,10 @@ def _functions(node: ast.Module | ast.ClassDef, inside: str, skips: tuple[str, .
 
 
 def _skips(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
-    inner = [one for node in nodes for one in ast.walk(node)]
-    named = [one for one in inner if isinstance(one, ast.Attribute) or getattr(one, "id", "") == "__test__"]
-    called = [one.func for one in inner if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
-    return tuple(filter(_SKIPS.search, map(ast.unparse, (*named, *called))))
+    parts = [one for node in nodes for one in ast.walk(node)]
+    names = [ast.unparse(one) for one in parts if isinstance(one, ast.Attribute | ast.Name)]
+    called = [f"{one.func.id}(" for one in parts if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
+    return tuple(filter(_SKIPS.search, (*names, *called)))
 
 
 def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
@@ -183,7 +174,7 @@ def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
 
 
 def _asserted(node: ast.AST) -> Iterator[str]:
-    """Yield what can fail, without what stands after a return or raise."""
+    """Yield what can fail, without what comes after a return or raise."""
     if isinstance(node, ast.Assert) and not _is_vacuous(node.test):
         yield ast.unparse(node.test)
     if isinstance(node, ast.Call) and _ASSERTS.fullmatch(ast.unparse(node.func)):
@@ -207,8 +198,8 @@ def _is_vacuous(test: ast.expr) -> bool:
 def _scripts(sides: Sequence[Sides]) -> Iterator[Finding]:
     for rule, pattern, words, sign in _COUNTED:
         grown = {}
-        for path, before, after in sides:
-            was, now = (len(pattern.findall(_BLOCK.sub("", text))) for text in (before, after))
+        for path, *texts in sides:
+            was, now = (len(pattern.findall(_BLOCK.sub("", text))) for text in texts)
             grown[path] = (now - was) * sign
         if sum(grown.values()) > 0:
             path = max(grown, key=grown.__getitem__)
@@ -232,9 +223,10 @@ def _hard_coded(project: Path, code: Sequence[Sides], tests: Sequence[Sides]) ->
 def _expected(project: Path, changed: Sequence[Sides]) -> list[str]:
     """Return the lines of tests that assert something."""
     places = islice(chain(project.rglob("test_*.py"), project.rglob("*_test.py")), _FILES)
-    read = [one for one in places if one.is_file() and not one.is_symlink() and one.stat().st_size < _BYTES]
-    texts = [*(after for _, _, after in changed), *(one.read_text("utf-8", "replace") for one in read)]
-    return [line for text in texts for line in text.splitlines() if "assert" in line]
+    read = (read_config_file(place).decode("utf-8", "replace") for place in places)
+    return [
+        line for text in (*(after for _, _, after in changed), *read) for line in text.splitlines() if "assert" in line
+    ]
 
 
 def _finding(path: str, line: int, rule: str, words: str) -> Finding:
@@ -252,13 +244,13 @@ def dropped_definitions(files: Sequence[tuple[str, bytes | None, bytes | None]],
     if not author.rewritten:
         return
     sides = {path: (_names(path, old), _names(path, new)) for path, old, new in files}
-    moved = {_last(name) for was, now in sides.values() for name in now if name not in was}
-    named = set(re.findall(r"\w+", author.task))
+    may_go = {_last(name) for was, now in sides.values() for name in now if name not in was}
+    may_go.update(re.findall(r"\w+", author.task))
     for path, (was, now) in sides.items():
         if path not in author.rewritten or not now or TEST_FILE.search(path):
             continue
-        lost = [name for name in was if name not in now and _parent(name) in ("", *now)]
-        gone = [name for name in lost if _last(name) not in moved | named and not _last(name).startswith("_")]
+        lost = [name for name in was if name not in now and name.rpartition(".")[0] in ("", *now)]
+        gone = [name for name in lost if _last(name) not in may_go and not _last(name).startswith("_")]
         if gone:
             words = f"It takes away {', '.join(gone)}, which nobody asked for."
             yield Finding(path, 1, 1, "definition-dropped", words, "gate", remedy=_REMEDY)
@@ -271,7 +263,3 @@ def _names(path: str, data: bytes | None) -> list[str]:
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2]
-
-
-def _parent(name: str) -> str:
-    return name.rpartition(".")[0]

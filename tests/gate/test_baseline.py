@@ -1,13 +1,14 @@
 """What is new: lines followed through the diff, identities without numbers."""
 
 import random
+from collections import deque
 
 import pytest
 from msgspec.structs import replace
 
 from rails.core.verdict import Finding
 from rails.gate import baseline
-from rails.gate.baseline import TextFindings, split_lines, which_are_new, without_numbers
+from rails.gate.baseline import TextFindings, mark_new, split_lines, without_numbers
 
 
 def finding(line, rule="F401", message="`os` imported but unused"):
@@ -15,7 +16,8 @@ def finding(line, rule="F401", message="`os` imported but unused"):
 
 
 def new_of(old_lines, new_lines, old, new, **options):
-    return which_are_new(TextFindings(old_lines, old), TextFindings(new_lines, new), **options)
+    marked = mark_new(TextFindings(old_lines, old), TextFindings(new_lines, new), **options)
+    return [one.new for one in marked]
 
 
 def test_nothing_is_known_of_an_old_text_that_did_not_parse():
@@ -118,11 +120,10 @@ def test_verdicts_stand_in_the_order_of_the_findings_and_each_old_one_explains_o
 
 
 def test_a_finding_of_another_file_explains_one_only():
-    moved = [("F401", "`os` imported but unused", "importos")]
-    found = [finding(2), finding(3)]
-    assert new_of(["a"], ["a", "import os", "import os"], [], found, moved=moved) == [False, True]
-    assert new_of(["a"], ["a", "import os", "import os"], [], found, moved=moved * 2) == [False, False]
-    assert new_of(["a"], ["a", "import os", "import re"], [], [finding(3), finding(2)], moved=moved) == [True, False]
+    for second, lines, new in [("os", (2, 3), [0, 1]), ("re", (3, 2), [1, 0])]:
+        moved = {("F401", "`os` imported but unused", "importos"): deque([finding(1)])}
+        after = ["a", "import os", f"import {second}"]
+        assert new_of(["a"], after, [], [*map(finding, lines)], moved=moved) == new
 
 
 def test_first_and_last_lines_that_were_touched_keep_their_findings_once():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -86,14 +85,15 @@ def _result(finding: Finding, rule_index: int) -> Json:
 
 
 def _region(finding: Finding) -> Json:
-    region: dict[str, Json] = {"startLine": finding.line}
-    if finding.column > 0:
-        region["startColumn"] = finding.column
-    if finding.end_line > finding.line:
-        region["endLine"] = finding.end_line
-    if finding.end_column > 0 and (finding.end_line > finding.line or finding.end_column > finding.column):
-        region["endColumn"] = finding.end_column
-    return region
+    end_line = max(finding.end_line, finding.line)
+    has_end = (end_line, finding.end_column) > (finding.line, finding.column)
+    places = {
+        "startLine": finding.line,
+        "startColumn": finding.column,
+        "endLine": end_line if end_line > finding.line else 0,
+        "endColumn": finding.end_column if has_end else 0,
+    }
+    return {name: value for name, value in places.items() if value > 0}
 
 
 def github(verdict: Verdict) -> str:
@@ -106,12 +106,11 @@ def github(verdict: Verdict) -> str:
 
 
 def _annotation(finding: Finding) -> str:
-    properties = {"title": finding.rule, "file": finding.path}
     places = {"line": finding.line, "endLine": finding.end_line, "col": finding.column, "endColumn": finding.end_column}
-    words = [f"{name}={_property(value)}" for name, value in properties.items()]
-    words += [f"{name}={value}" for name, value in places.items() if value > 0]
+    known = "".join(f",{name}={value}" for name, value in places.items() if value > 0)
+    where = f"title={_property(finding.rule)},file={_property(finding.path)}{known}"
     kind = finding.severity.replace("info", "notice")
-    return f"::{kind} {','.join(words)}::{_data(f'{finding.rule} {finding.with_remedy}')}"
+    return f"::{kind} {where}::{_data(f'{finding.rule} {finding.with_remedy}')}"
 
 
 def _data(text: str) -> str:
@@ -124,32 +123,23 @@ def _property(text: str) -> str:
 
 def junit(verdict: Verdict) -> str:
     """Return JUnit XML: a test case per file with findings or misses, and the verdict's."""
-    cases = list(_cases(verdict))
-    failures = sum("<failure" in case for case in cases)
-    errors = sum("<error" in case for case in cases)
+    cases: dict[str, list[str]] = {}
+    for finding in verdict.blocking:
+        message = f"{finding.line}:{finding.column} {finding.rule} {finding.message}"
+        part = f'<failure type="{_xml(finding.rule)}" message="{_xml(message)}"/>'
+        cases.setdefault(finding.path, []).append(part)
+    for miss in verdict.not_checked:
+        if miss.required:
+            cases.setdefault(miss.path, []).append(f'<error type="not checked" message="{_xml(_why(miss))}"/>')
+    parts = {path: "".join(sorted(part)) for path, part in sorted(cases.items())}
+    lines = [f'    <testcase classname="gate" name="{_xml(path)}">{part}</testcase>' for path, part in parts.items()]
+    if not lines:
+        lines = ['    <testcase classname="gate" name="every required check ran and found nothing new"/>']
+    failures, errors = (sum(name in part for part in parts.values()) for name in ("<failure", "<error"))
     seconds = sum(run.duration_ms for run in verdict.checks) / 1000
-    counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}" time="{seconds:.3f}"'
-    head = (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}>\n  <testsuite name="ai-rails gate" {counts}>\n'
-    )
-    return head + "\n".join(cases) + "\n  </testsuite>\n</testsuites>"
-
-
-def _cases(verdict: Verdict) -> Iterator[str]:
-    parts: list[tuple[str, str]] = []
-    for finding in verdict.findings:
-        if finding.new and finding.severity == "error":
-            message = f"{finding.line}:{finding.column} {finding.rule} {finding.message}"
-            parts.append((finding.path, f'<failure type="{_xml(finding.rule)}" message="{_xml(message)}"/>'))
-    parts += [
-        (miss.path, f'<error type="not checked" message="{_xml(_why(miss))}"/>')
-        for miss in verdict.not_checked
-        if miss.required
-    ]
-    for path, group in groupby(sorted(parts), key=lambda part: part[0]):
-        yield f'    <testcase classname="gate" name="{_xml(path)}">' + "".join(xml for _, xml in group) + "</testcase>"
-    if not parts:
-        yield '    <testcase classname="gate" name="every required check ran and found nothing new"/>'
+    counts = f'tests="{len(lines)}" failures="{failures}" errors="{errors}" time="{seconds:.3f}"'
+    suite = f'<testsuites {counts}>\n  <testsuite name="ai-rails gate" {counts}>'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', suite, *lines, "  </testsuite>", "</testsuites>"])
 
 
 def _xml(text: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import asdict
 
 from rails.core.text import counted, printable
-from rails.core.verdict import Finding, NotChecked, Verdict
+from rails.core.verdict import Finding, Verdict
 from rails.gate.baseline import split_lines
 from rails.gate.verdicts import checked_nothing
 
@@ -136,22 +136,17 @@ def _quoted(finding: Finding) -> tuple[str, int, int]:
 
 
 def _not_checked(verdict: Verdict) -> Iterator[str]:
-    alike: dict[tuple[bool, str], list[NotChecked]] = {}
-    for miss in verdict.not_checked:
-        alike.setdefault((not miss.required, miss.reason), []).append(miss)
-    for (optional, reason), misses in sorted(alike.items(), key=lambda item: item[0][0]):
-        tail = f"{_shown(reason)}{' (not required)' if optional else ''}"
-        paths = list(dict.fromkeys(miss.path for miss in misses))
-        if len(paths) > _NAMED:
-            yield f"  {len(paths)} files: {_checks(misses)}: {tail}"
-            yield f"    {', '.join(map(_shown, paths[:_NAMED]))} and {len(paths) - _NAMED} more"
-            continue
-        for path in paths:
-            yield f"  {_shown(path)}: {_checks([miss for miss in misses if miss.path == path])}: {tail}"
-
-
-def _checks(misses: list[NotChecked]) -> str:
-    return ", ".join(dict.fromkeys(miss.check for miss in misses))
+    alike: dict[tuple[str, bool], dict[str, dict[str, None]]] = {}
+    for miss in sorted(verdict.not_checked, key=lambda miss: not miss.required):
+        alike.setdefault((miss.reason, miss.required), {}).setdefault(miss.path, {})[miss.check] = None
+    for (reason, required), paths in alike.items():
+        tail = f"{_shown(reason)}{'' if required else ' (not required)'}"
+        if len(paths) <= _NAMED:
+            yield from (f"  {_shown(path)}: {', '.join(checks)}: {tail}" for path, checks in paths.items())
+        else:
+            checks = ", ".join(dict.fromkeys(chain.from_iterable(paths.values())))
+            yield f"  {len(paths)} files: {checks}: {tail}"
+            yield f"    {', '.join(map(_shown, [*paths][:_NAMED]))} and {len(paths) - _NAMED} more"
 
 
 def _summary(verdict: Verdict) -> str:

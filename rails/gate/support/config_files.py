@@ -71,14 +71,11 @@ def folders_to(path: str) -> list[str]:
 
 def pattern_fits(path: str, pattern: str) -> bool:
     """Match a pattern with ``{a,b}``; any part of it fits several folders. Without a slash it is for names in any."""
-    choices = re.search(r"\{([^{}]*)\}", pattern)
-    if choices:
-        before = pattern[: choices.start()]
-        after = pattern[choices.end() :]
-        return any(pattern_fits(path, f"{before}{one}{after}") for one in choices[1].split(","))
-    if "/" not in pattern:
-        return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
-    return fnmatch.fnmatchcase(path, pattern.removeprefix("./").replace("**/", "*"))
+    if choices := re.search(r"\{([^{}]*)\}", pattern):
+        each = (pattern.replace(choices[0], one, 1) for one in choices[1].split(","))
+        return any(pattern_fits(path, one) for one in each)
+    name = path if "/" in pattern else path.rpartition("/")[2]
+    return fnmatch.fnmatchcase(name, pattern.removeprefix("./").replace("**/", "*"))
 
 
 def hooks_of(data: bytes) -> set[str]:

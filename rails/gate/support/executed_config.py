@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from rails.core.errors import CheckError, UsageError
 from rails.core.plain_file import read_ordinary
 from rails.core.tool_request import Json
 from rails.gate.support import config_files
-from rails.gate.support.quoted_paths import paths_named
+from rails.gate.support.quoted_paths import paths_named, reached
 from rails.sandbox.functions import module_file
 from rails.trust import consent
 
@@ -30,9 +31,22 @@ _PROGRAMS: Final = tuple(
 )
 
 
-def programs(project: Path) -> dict[str, bytes]:
-    """Return the top-level configuration programs with their content."""
-    return {name: data for name in _PROGRAMS if (data := config_files.read_config_file(project / name))}
+_SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+_COMPUTED: Final = re.compile(rb"""\b(?:require|import|createRequire\([^()\n]*\))\s*\(\s*(?!["'][^"'\n]+["']\s*[,)])""")
+_IMPORT: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([^\n#;]+)", re.M)
+_WORD: Final = re.compile(r"\.*[A-Za-z_][\w.]*|\.+")
+#: What npm, pnpm, Yarn and Bun write of all that they have installed.
+_INSTALLED: Final = (
+    "node_modules/.package-lock.json",
+    "node_modules/.modules.yaml",
+    "node_modules/.pnpm/lock.yaml",
+    "node_modules/.yarn-integrity",
+    "node_modules/.yarn-state.yml",
+    ".pnp.cjs",
+    "bun.lock",
+)
+#: More than this nobody agrees to.
+_FILES: Final = 50_000
 
 
 def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> bool:
@@ -69,8 +83,6 @@ def nested(project: Path) -> list[Path]:
 
 def digest_of(project: Path, own: bytes = b"") -> str:
     """Return the digest of the commands and every executed file. Raises CheckError."""
-    import hashlib
-
     seen = hashlib.sha256(json.dumps(_commands(own), sort_keys=True, default=str).encode())
     seen.update(json.dumps(executed(project, own), sort_keys=True).encode())
     return seen.hexdigest()
@@ -82,7 +94,10 @@ def _commands(own: bytes) -> list[dict[str, Json]]:
 
 
 def executed(project: Path, own: bytes = b"") -> dict[str, str]:
-    """Return each executed file, with imports and packages, and its digest. Raises CheckError."""
+    """Return each executed file, with imports and packages, and its digest.
+
+    Raises CheckError for too many files or an unreadable one.
+    """
     from rails.sandbox.probe import label
     from rails.sandbox.values import NONE
 
@@ -92,52 +107,31 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
         words += map(str, run if isinstance(run, list) else [run])
         if "function" in command:
             words.append(module_file(str(command["function"])))
-    scripts = programs(project)
-    installed = bool(scripts) or label().level == NONE
-    return digests_of(project, (*scripts, *words), installed=installed)
+    scripts = [name for name in _PROGRAMS if config_files.read_config_file(project / name)]
 
+    files: dict[str, str] = {}
 
-_SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
-_COMPUTED: Final = re.compile(rb"""\b(?:require|import|createRequire\([^()\n]*\))\s*\(\s*(?!["'][^"'\n]+["']\s*[,)])""")
-_IMPORT: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([^\n#;]+)", re.M)
-_WORD: Final = re.compile(r"\.*[A-Za-z_][\w.]*|\.+")
-#: What npm, pnpm, Yarn and Bun write of all that they have installed.
-_INSTALLED: Final = (
-    "node_modules/.package-lock.json",
-    "node_modules/.modules.yaml",
-    "node_modules/.pnpm/lock.yaml",
-    "node_modules/.yarn-integrity",
-    "node_modules/.yarn-state.yml",
-    ".pnp.cjs",
-    "bun.lock",
-)
-#: More than this nobody agrees to.
-_FILES: Final = 50_000
-
-
-def digests_of(project: Path, programs: Iterable[str], *, installed: bool = True) -> dict[str, str]:
-    """Return the SHA-256 of each file that runs with ``programs`` (project paths).
-
-    ``installed`` adds packages of the project and parent folders. Raises CheckError for too many files or an unreadable
-    one.
-    """
-    found: dict[str, str] = {}
-    waiting = [os.path.normpath(name) for name in programs]
-    while waiting:
-        name = waiting.pop()
-        if name in found or not (project / name).is_file():
-            continue
-        data = _read(project / name)
-        found[name] = hashlib.sha256(data).hexdigest()
-        if len(found) > _FILES:
+    def read(name: str) -> bytes | None:
+        if not (project / name).is_file():
+            return None
+        if len(files) == _FILES:
             raise CheckError(f"what this project would execute has more than {_FILES} files")
-        if name.endswith(_SCRIPTS) and _COMPUTED.search(data):
-            waiting += _scripts(project)
-        waiting += [*paths_named(name, data), *(_modules_named(name, data) if name.endswith(".py") else ())]
-    for folder in (project, *project.parents) if installed else ():
-        records = [folder / name for name in _INSTALLED if (folder / name).is_file()]
-        found |= {os.path.realpath(record): hashlib.sha256(_read(record)).hexdigest() for record in records}
-    return found
+        data = _read(project / name)
+        files[name] = hashlib.sha256(data).hexdigest()
+        return data
+
+    def named(name: str, data: bytes) -> Iterator[str]:
+        yield from paths_named(name, data)
+        if name.endswith(".py"):
+            yield from _modules_named(name, data)
+        elif name.endswith(_SCRIPTS) and _COMPUTED.search(data):
+            yield from _scripts(project)
+
+    reached(map(os.path.normpath, (*scripts, *words)), read, named, most=sys.maxsize)
+    if scripts or label().level == NONE:
+        records = (folder / name for folder in (project, *project.parents) for name in _INSTALLED)
+        files |= {os.path.realpath(one): hashlib.sha256(_read(one)).hexdigest() for one in records if one.is_file()}
+    return files
 
 
 def _modules_named(name: str, data: bytes) -> Iterator[str]:
@@ -145,10 +139,11 @@ def _modules_named(name: str, data: bytes) -> Iterator[str]:
     here = Path(name).parent
     for line in _IMPORT.findall(data):
         first, *more = (word.lstrip(".") for word in _WORD.findall(line.decode(errors="replace")))
-        above = [here, *here.parents]
         for word in (first, *more, *(f"{first}.{one}" for one in more)):
             path = word.replace(".", "/").strip("/")
-            yield from (str(folder / f"{path}{end}") for folder in above for end in (".py", "/__init__.py"))
+            yield from (
+                str(folder / f"{path}{end}") for folder in (here, *here.parents) for end in (".py", "/__init__.py")
+            )
 
 
 def _scripts(project: Path) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
@@ -21,16 +21,40 @@ _ENDINGS: Final = (
 
 def named_by(name: str, data: bytes) -> Iterator[str]:
     """Yield project paths that a program's quotes may mean, from its folder."""
-    return (path for path in paths_named(name, data) if not path.startswith(("/", "../")))
+    return filter(is_inside, paths_named(name, data))
 
 
 def paths_named(name: str, data: bytes) -> Iterator[str]:
     """Yield all such paths, outside the project too."""
-    quoted = _QUOTED.findall(data) if name.endswith(_PROGRAMS) else []
-    for found in quoted:
-        text = found.decode("utf-8", "replace")
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(name), text))
-        if path not in ("..", ".") and "\0" not in path:
-            # TypeScript is imported by the name that it is compiled to.
-            for base in dict.fromkeys((path, re.sub(r"\.[cm]?js$", "", path))):
-                yield from (f"{base}{end}" for end in _ENDINGS)
+    for found in _QUOTED.findall(data) if name.endswith(_PROGRAMS) else ():
+        path = path_from(name, found)
+        # TypeScript is imported by the name that it is compiled to.
+        for base in (path, re.sub(r"\.[cm]?js$", "", path)):
+            yield from (f"{base}{end}" for end in _ENDINGS)
+
+
+def path_from(name: str, text: bytes) -> str:
+    """Return the path that ``text`` means in the file ``name``."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), text.decode("utf-8", "replace")))
+
+
+def is_inside(path: str) -> bool:
+    """Return whether a normal path may be a file of the project."""
+    return path not in (".", "..") and not path.startswith(("/", "../")) and "\0" not in path
+
+
+def reached(
+    places: Iterable[str],
+    read: Callable[[str], bytes | None],
+    named: Callable[[str, bytes], Iterable[str]],
+    most: int = 100_000,
+) -> dict[str, bytes | None]:
+    """Return the files of ``places``, what they name, and so on, as ``read`` has them; about ``most`` at most."""
+    found: dict[str, bytes | None] = {}
+    waiting = [*places]
+    while waiting and len(found) < most:
+        name = waiting.pop()
+        if name not in found:
+            data = found[name] = read(name)
+            waiting += () if data is None else named(name, data)
+    return found
