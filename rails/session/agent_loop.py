@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from msgspec.structs import replace
 
-from rails.agents.prompt import first_message
+from rails.agents.prompt import Protocol, first_message
 from rails.config.prices import Price
 from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
@@ -67,7 +67,7 @@ class SessionState(OpenSession):
     overseer: Model | None = None
     prices: Mapping[str, Price] = {}
     talk: Callable[[Ending], str] | None = None
-    loop: AgentLoop = cast("AgentLoop", None)
+    loop: AgentLoop | None = None
     turns: int = 0
 
     def __post_init__(self) -> None:
@@ -107,12 +107,13 @@ class SessionState(OpenSession):
 
 @dataclass
 class AgentLoop:
-    """One agent at work on task ``step``, from 0. ``told``: about claims without evidence."""
+    """One agent at work on task ``step``, from 0, with what it was ``handed``. ``told``: about claims without evidence."""
 
     state: SessionState
     context: TurnContext
     task: str
     step: int
+    handed: str = ""
     messages: list[Message] = field(default_factory=list)
     attempts: Attempts = field(init=False)
     rung: str = ""
@@ -126,23 +127,24 @@ class AgentLoop:
         self.attempts = Attempts(self._most)
         self.context = replace(self.context, talks=self.state.talk is not None)
 
-    def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
+    def begin(self, again: str = "", advice: str = "") -> None:
         """Run the agent; ``again``: why a human wants another run."""
-        stands_for = self._answers()
         context = self.context
-        facts, shown = self._facts(self.task, self.state.job.files)
-        files = "\n\n".join(shown.texts)
-        handed = context.mask(previous_tool_output)
-        first = first_message(self.task, facts, handed, protocol=context.protocol, files=files)
-        original = None
+        first, shown = self._first("native" if again else context.protocol)
         if again:
-            tried = self.state.tried
-            first = escalation.page(tried, again, self.context.protocol, advice)
-            original = tried.first_message
+            first = escalation.page(context.mask(first), self.state.tried, again, context.protocol, advice)
         tools = tuple(spec.name for spec in context.tools)
-        context.publish(AgentEngage(context.agent.name, self.task, first, context.system, tools, stands_for, original))
+        stands_for = self._answers()
+        context.publish(AgentEngage(context.agent.name, self.task, first, context.system, tools, stands_for))
         shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
+
+    def _first(self, protocol: Protocol) -> tuple[str, ShownFiles]:
+        """Return the task as an agent that has seen nothing is given it, and its files, which are not yet logged."""
+        facts, shown = self._facts(self.task, self.state.job.files)
+        handed = self.context.mask(self.handed)
+        files = "\n\n".join(shown.texts)
+        return first_message(self.task, facts, handed, protocol=protocol, files=files), shown
 
     def _facts(self, words: str, named: Sequence[str] = ()) -> tuple[dict[str, str], ShownFiles]:
         facts = facts_of(self.context.project, partial(unmapped, self.context))
@@ -387,26 +389,17 @@ class AgentLoop:
         context = self.context
         if self.rung not in ("", "again"):
             return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else ()
-        if rungs and self._outgrown:
-            return ("squash", *rungs[2:])
         alone = not context.denied and not self.state.tried.said  # nothing of a person's would be lost
         small = context.model.local and context.protocol in IN_TEXT and alone
-        if small and self.state.tried.rungs.count("again") < AGAIN:
+        stuck = self.attempts.repeated and len(rungs) > 1  # asked another way it has a chance
+        if small and not stuck and self.state.tried.rungs.count("again") < AGAIN:
             return rungs
         return rungs[1:]
 
     def _not_told(self) -> Sequence[str]:
         """Return the failures of which one is enough: another answer is better than one more line to the model."""
         rungs = self._escalations_left() if self.context.protocol == "whole" else ()
-        if self._outgrown:
-            return ("cut",) if rungs else ()
         return REPEATED if "again" in rungs else ()
-
-    @property
-    def _outgrown(self) -> bool:
-        """Whether a whole file was longer than an answer may be: the next one would end at the same place."""
-        last = self.state.tried.last
-        return self.context.protocol == "whole" and last is not None and last.stop_reason == "max_tokens"
 
     def _answers(self) -> int:
         return self.state.answers.get((self.context.agent.name, self.context.model.name), 0)
@@ -429,27 +422,27 @@ class AgentLoop:
         return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
-        tried = self.state.tried
         search = escalation.search_tool(self.context.tools)
-        first = tried.first_message
-        how = "is asked the task again" if rung == "again" else f"continues with {self.context.model.name}"
+        how = f"continues with {self.context.model.name}"
         if rung == "again":
+            how = "is asked the task again"
             self.context = replace(self.context, model=self.context.model.at(WARM))
-        if rung == "squash" and search:
+        elif rung == "squash" and search:
             how = f"restarts with a summary, and searches first with {search}"
         elif rung == "squash":
             self.context = self.state.asked_otherwise(self.context)
             how = f"restarts with a summary, in the protocol {self.context.protocol}"
+        context = self.context
         stands_for = self._answers()
-        self.context.given.clear()
+        context.given.clear()
+        first, shown = self._first(context.protocol if rung == "again" else "native")
+        first = context.mask(first)
         if rung != "again":
-            _, shown = self._facts(self.task, self.state.job.files)
-            shown.publish()
-            news = (text for text in shown.texts if text not in first)
-            first = "\n\n".join((*news, escalation.page(tried, why, self.context.protocol, search=search)))
-        self.context.publish(
-            Escalation(f"{self.context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
+            first = escalation.page(first, self.state.tried, why, context.protocol, search=search)
+        context.publish(
+            Escalation(f"{context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
         )
+        shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
         self.rung = rung
         self.attempts = Attempts(1, self.attempts.most_spent) if rung == "again" else Attempts(self._most)

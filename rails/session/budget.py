@@ -19,7 +19,8 @@ _MORE: Final = "; to continue, use --resume with a larger "
 
 
 class Attempts(Struct):
-    """Failed turns in a row by kind, reset by a turn without failure; a repeated failing answer ends the loop.
+    """Failed turns in a row by kind, reset by a turn without failure; a failing answer that is ``repeated`` ends the
+    loop.
 
     ``before``: those on the pages before, where the same task is asked again.
     """
@@ -28,6 +29,7 @@ class Attempts(Struct):
     before: int = 0
     counts: dict[str, int] = {}
     last: str = ""
+    repeated: bool = False
 
     def spend(self, codes: Sequence[str], words: str, once: Sequence[str] = ()) -> str | None:
         """Count a turn's failures; return why to stop, or ``None``. Those of ``once`` are enough the first time."""
@@ -37,7 +39,8 @@ class Attempts(Struct):
             return None
         for code in set(codes):
             self.counts[code] = self.counts.get(code, 0) + 1
-        if words and words == self.last:
+        self.repeated = bool(words) and words == self.last
+        if self.repeated:
             return f"the same failure ({', '.join(sorted(set(codes)))}) was repeated"
         self.last = words
         spent = [code for code, count in self.counts.items() if code in once or count >= _MOST.get(code, self.most)]

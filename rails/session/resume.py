@@ -53,7 +53,7 @@ class ResumeState(Struct, frozen=True):
     failure, oldest first; ``words``, the last if failed; ``rung``, the escalation step; ``taken``, all turns on the
     task.
 
-    ``handed`` is the next agent's input; ``offered`` the last hand-off file, ``agreed`` whether it may go on.
+    ``handed`` is the agent's input; ``offered`` the last hand-off file, ``agreed`` whether it may go on.
     ``stopped`` and ``why``: the last agent's end when not done; ``again``: a human wants a retry. ``answers`` count by
     agent and model, ``seconds`` is time worked. ``talking``: a person speaks next. ``measured`` and ``asked_tokens``:
     the last answered and asked prompt's tokens.
@@ -128,7 +128,7 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
     match record.event:
         case AgentEngage(first_message=first, stands_for=stands_for):
             fresh = _restarted(state, first, stands_for)
-            return replace(fresh, seen={}, taken=0, rung="", again=False, advice="", handed="")
+            return replace(fresh, seen={}, taken=0, rung="", again=False, advice="")
         case Escalation(rung=rung, first_message=None):
             return replace(state, rung=rung)
         case Escalation(rung=rung, first_message=first, stands_for=stands_for):
@@ -154,7 +154,7 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
 def _around(state: ResumeState, record: Record) -> ResumeState:
     match record.event:
         case AgentFinished(outcome=outcome):
-            over = replace(state, pending=None, done={}, messages=(), offered="", agreed=False, handed="")
+            over = replace(state, pending=None, done={}, messages=(), offered="", agreed=False)
             if outcome and not is_good(outcome):
                 return replace(over, stopped=outcome, why=record.message)
             return replace(over, finished=state.finished + 1)
@@ -227,7 +227,7 @@ def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
 
 def answer_words(answer: Message) -> str:
     """Return an answer's words, to detect repeats."""
-    return "\n".join((answer.text, *(call.arguments for call in answer.calls)))
+    return "\n".join((answer.text, *(call.arguments for call in answer.calls))).strip()
 
 
 def _restarted(state: ResumeState, first_message: str, stands_for: int) -> ResumeState:

@@ -123,13 +123,13 @@ class Session(SessionState):
         ``previous_tool_output`` is a plan or hand-off, ``step`` the task's place in the job.
         """
         context = self.context(agent_role)
-        work = AgentLoop(self, context, task, step)
+        work = AgentLoop(self, context, task, step, previous_tool_output)
         if resumed and resumed.messages:
             work.restore(resumed)
         elif resumed and resumed.again:
-            work.begin(previous_tool_output, resumed.why, resumed.advice)
+            work.begin(resumed.why, resumed.advice)
         else:
-            work.begin(previous_tool_output)
+            work.begin()
         ending = work.work()
         if is_good(ending.outcome) and verdict_of(context.agent, ending.message) in VERDICTS[:2]:
             ending = replace(ending, outcome="rejected")
