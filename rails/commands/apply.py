@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from rails.commands.live import ProgressScreen
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
-    from rails.session.apply import DryRunApprover, Proposals
+    from rails.session.apply import SAVED, DryRunApprover, Proposals
     from rails.session.job import SessionJob
 
     project = common.project_of(options)
@@ -88,10 +88,10 @@ def run(options: argparse.Namespace) -> int:
             correction=options.correction,
             dialects=tuple(options.dialect),
         )
-        proposals = Proposals(job, log, registry, agents, approver, gate)
+        proposals = Proposals(job, log, registry, agents, SAVED.for_agent, approver, gate=gate)
         if not quiet:
             proposals.watch = screen
-        common.listen(approver, log, proposals.session.publish)
+        common.listen(approver, log, proposals.publish)
         with proposals.open():
             worst = _each(answers, proposals, screen, options)
     if denied and not options.dry_run and {"applied", "denied"}.issuperset(proposals.became):
@@ -109,7 +109,7 @@ def _each(
     worst = EXIT_OK
     values = []
     for name, item_id, text in answers:
-        proposals.job = replace(proposals.job, tasks=((name, ""),))
+        proposals.job = replace(proposals.job, tasks=((name, proposals.job.tasks[0][1]),))
         try:
             result = proposals.apply(text)
         except RailsError as error:

@@ -6,6 +6,7 @@ Each escalation step counts attempts again; other bounds hold for all steps toge
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +21,7 @@ from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Ref
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
-from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmError, OutputRefused
+from rails.core.events.turn import ContextReduced, FeedbackSent, LlmError, LlmResponse, OutputRefused
 from rails.core.messages import say
 from rails.core.outcomes import MEANINGS, is_good
 from rails.core.text import counted, one_line
@@ -44,7 +45,7 @@ from rails.session.monitor import Monitor, Steer
 from rails.session.open_session import OpenSession
 from rails.session.outcome import judged
 from rails.session.proposal import attended
-from rails.session.resume import ResumeState, answer_words, where
+from rails.session.resume import ResumeState, answer_words, steps_after, where
 from rails.session.text_answers import IN_TEXT, ShownFiles, task_files, unmapped, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
@@ -56,9 +57,9 @@ MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 class SessionState(OpenSession):
     """An open session that its agents share. ``human`` is ``None`` where the approver stands for the person.
 
-    ``stronger_for`` gives a role's escalation model, ``overseer`` looks at every turn. ``talk`` gets how an agent's
-    part ended and returns the person's words. ``records`` are those since the last turn began; ``tried`` and ``deeds``
-    fold all, so memory does not grow.
+    ``at`` says whose turn it is; ``stronger_for`` gives a role's escalation model, ``overseer`` looks at every turn.
+    ``talk`` gets how an agent's part ended and returns the person's words. ``records`` are those since the last turn
+    began; ``tried`` and ``deeds`` fold all, so memory does not grow.
     """
 
     wait: Callable[[float], object] = time.sleep
@@ -68,29 +69,28 @@ class SessionState(OpenSession):
     prices: Mapping[str, Price] = {}
     talk: Callable[[Ending], str] | None = None
     loop: AgentLoop | None = None
-    turns: int = 0
 
     def __post_init__(self) -> None:
         job = self.job
         watched = job.approve != "policy" or attended(self.approver)
         self.contained.human = self.human
-        self.answers: dict[tuple[str, str], int] = {}
+        self.answers = Counter[tuple[str, str]]()
+        self.at = ResumeState(job.tasks, handed=job.handed)
         self.deeds = Deeds()
         self.tried = Tried()
         self.handoffs = Handoffs(self.log.path.parents[2], self.log.session_id)
         self.modes = CheckModes(job.project)
         self.budget = SessionBudget(job.max_tokens, job.max_seconds, job.max_cost, self.prices)
-        self.monitor = Monitor(self.human, watched, model=self.overseer, use=self.budget.use, modes=self.modes)
+        self.monitor = Monitor(self.human, watched, model=self.overseer, modes=self.modes)
 
     def restore(self, resumed: ResumeState) -> None:
         """Take over an interrupted run of the session."""
-        self.turns = resumed.turns
         self.records[:0] = resumed.records
-        self.answers = dict(resumed.answers)
-        self.budget.restore(resumed.used, resumed.seconds)
+        self.budget.started -= resumed.seconds
         self.monitor.restore(self.records)
         for record in self.records:
             self._fold(record)
+        self.at = resumed
 
     def _note(self, record: Record) -> None:
         self.records.append(record)
@@ -98,8 +98,12 @@ class SessionState(OpenSession):
         self._fold(record)
 
     def _fold(self, record: Record) -> None:
+        self.at = steps_after(self.at, record)
         self.deeds.take(record)
         self.tried = self.tried.after(record)
+        self.budget.take(record)
+        if isinstance(record.event, LlmResponse):
+            self.answers[record.agent_role, record.llm_model_used] += 1
 
     def _time_left(self) -> float:
         return self.budget.time_left()
@@ -107,7 +111,10 @@ class SessionState(OpenSession):
 
 @dataclass
 class AgentLoop:
-    """One agent at work on task ``step``, from 0, with what it was ``handed``. ``told``: about claims without evidence."""
+    """One agent at work on task ``step``, from 0, with what it was ``handed``.
+
+    ``told``: about claims without evidence.
+    """
 
     state: SessionState
     context: TurnContext
@@ -116,8 +123,6 @@ class AgentLoop:
     handed: str = ""
     messages: list[Message] = field(default_factory=list)
     attempts: Attempts = field(init=False)
-    rung: str = ""
-    taken: int = 0
     pending: ResumeState | None = None
     final: Message | None = None
     told: str = ""
@@ -132,7 +137,7 @@ class AgentLoop:
         context = self.context
         first, shown = self._first("native" if again else context.protocol)
         if again:
-            first = escalation.page(context.mask(first), self.state.tried, again, context.protocol, advice)
+            first = escalation.page(context.mask(first), self.state.tried, again, context.protocol, advice=advice)
         tools = tuple(spec.name for spec in context.tools)
         stands_for = self._answers()
         context.publish(AgentEngage(context.agent.name, self.task, first, context.system, tools, stands_for))
@@ -153,8 +158,6 @@ class AgentLoop:
     def restore(self, standing: ResumeState) -> None:
         """Continue an interrupted run."""
         self.messages = list(standing.messages)
-        self.rung = standing.rung
-        self.taken = standing.taken - (standing.pending is not None)
         self.context.seen.update(standing.seen)
         for record in self.state.records:
             if isinstance(event := record.event, ToolExecutionResult) and event.tool:
@@ -166,9 +169,9 @@ class AgentLoop:
         self.pending = standing if standing.pending else None
         if "again" in self.state.tried.rungs:
             self.context = replace(self.context, model=self.context.model.at(WARM))
-        if self.rung not in ("", "again") and not escalation.search_tool(self.context.tools):
+        if standing.rung not in ("", "again") and not escalation.search_tool(self.context.tools):
             self.context = self.state.asked_otherwise(self.context)
-        if self.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
+        if standing.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
             self.context = replace(self.context, model=stronger)
 
     def work(self) -> Ending:
@@ -202,8 +205,6 @@ class AgentLoop:
         reply = _with_words(reply, text)
         context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
         self.messages.append(reply)
-        self.taken = 0
-        self.rung = ""
         self.pending = None
         self.attempts = Attempts(self._most)
 
@@ -224,7 +225,7 @@ class AgentLoop:
 
     def _work(self) -> Ending:
         most = self.state.job.max_turns or self.context.agent.max_turns
-        while self.taken < most:
+        while self.pending or self.state.at.taken < most:
             if why := self.state.budget.spent():
                 return self._give_up(why)
             try:
@@ -294,29 +295,17 @@ class AgentLoop:
     # -- one turn ----------------------------------------------------------------------------------
 
     def _next_turn(self) -> Turn:
-        self.taken += 1
         self.state.records.clear()
-        standing = self.pending
-        self.pending = None
-        if standing:
-            turn = _settle_pending(self.context, standing)
-        else:
-            key = self.context.agent.name, self.context.model.name
-            turn = self._ask_model()
-            self.state.answers[key] = self.state.answers.get(key, 0) + 1
-            self.state.budget.use(turn.answer.usage, self.context.model.name)
-        for record in self.state.records:
-            if isinstance(record.event, CorrectionEvent | ContextReduced):
-                self.state.budget.use(record.event.usage, record.llm_model_used)
-        return turn
+        standing, self.pending = self.pending, None
+        return _settle_pending(self.context, standing) if standing else self._ask_model()
 
     def _ask_model(self) -> Turn:
-        self.state.turns += 1
+        number = self.state.at.turns + 1
         for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
             try:
                 self._fit()
                 thought = self.window.thought(self.context, self.messages)
-                turn = take_turn(self.context, self.state.turns, self.messages, thought, self.window.tokens)
+                turn = take_turn(self.context, number, self.messages, thought, self.window.tokens)
                 self.window.measured = Measured(thought, turn.answer.usage.prompt_tokens)
                 return turn
             except ModelTooLongError as error:
@@ -351,7 +340,6 @@ class AgentLoop:
         if step is None:
             return "There is nothing to leave out yet."
         self._reduce(step)
-        self.state.budget.use(step.usage, self.context.model.name)
         return ""
 
     def _reduce(self, step: ContextReduced) -> None:
@@ -387,8 +375,9 @@ class AgentLoop:
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
         rungs = RUNGS[self.state.job.escalate]
         context = self.context
-        if self.rung not in ("", "again"):
-            return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else ()
+        rung = self.state.at.rung
+        if rung not in ("", "again"):
+            return rungs[rungs.index(rung) + 1 :] if rung in rungs else ()
         alone = not context.denied and not self.state.tried.said  # nothing of a person's would be lost
         small = context.model.local and context.protocol in IN_TEXT and alone
         stuck = self.attempts.repeated and len(rungs) > 1  # asked another way it has a chance
@@ -402,7 +391,7 @@ class AgentLoop:
         return REPEATED if "again" in rungs else ()
 
     def _answers(self) -> int:
-        return self.state.answers.get((self.context.agent.name, self.context.model.name), 0)
+        return self.state.answers[self.context.agent.name, self.context.model.name]
 
     def _agreed(self, why: str) -> Model | None:
         stronger = self.state.stronger_for(self.context.agent.name)
@@ -444,7 +433,6 @@ class AgentLoop:
         )
         shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
-        self.rung = rung
         self.attempts = Attempts(1, self.attempts.most_spent) if rung == "again" else Attempts(self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:

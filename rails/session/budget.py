@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from rails.config.prices import Price, price_of
 from rails.core.conversation import Usage
+from rails.core.events.record import Record
 from rails.core.text import counted
 
 #: Attempts of kinds that have a bound of their own: a review without a verdict is asked for one once.
@@ -67,7 +68,7 @@ class SessionBudget(Struct):
     started: float = field(default_factory=time.monotonic)
     unpriced: str = ""
 
-    def use(self, usage: Usage, model: str = "") -> None:
+    def use(self, usage: Usage, model: str) -> None:
         """Count the usage of an answer of ``model``."""
         self.tokens += usage.prompt_tokens + usage.output_tokens
         price = price_of(model, self.prices)
@@ -76,11 +77,11 @@ class SessionBudget(Struct):
         else:
             self.cost += price.of(usage)
 
-    def restore(self, used: Sequence[tuple[str, Usage]], seconds: float) -> None:
-        """Count in an earlier run: each answer's model and usage, and the time."""
-        for model, usage in used:
-            self.use(usage, model)
-        self.started -= seconds
+    def take(self, record: Record) -> None:
+        """Count what a record says that a model was asked."""
+        usage = getattr(record.event, "usage", None)
+        if isinstance(usage, Usage):
+            self.use(usage, record.llm_model_used)
 
     def time_left(self) -> float:
         """Return the seconds left; infinity without a bound."""

@@ -112,7 +112,7 @@ def search_tool(tools: Sequence[ToolSpec]) -> str:
     return next((one.name for one in tools if "search" in one.name.casefold() and one.name not in BUILTIN_TOOLS), "")
 
 
-def page(task: str, tried: Tried, why: str, protocol: Protocol, advice: str = "", search: str = "") -> str:
+def page(task: str, tried: Tried, why: str, protocol: Protocol, *, advice: str = "", search: str = "") -> str:
     """Return a restarted conversation's first message in ``protocol``: at most ``limits.PAGE_CHARS`` below the task.
 
     ``advice`` is a human's, ``search`` a tool.

@@ -6,7 +6,7 @@ back to the agent or are only shown (``rails.gate.enforcement``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct, field
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from rails.agents.monitor_rules.alert import alert_in_words
 from rails.agents.monitor_rules.rules import Watch
-from rails.core.conversation import Usage
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, AgentFinished, Escalation, OverseerAlert
 from rails.core.events.turn import FeedbackSent, LlmCall
@@ -47,7 +46,6 @@ class Monitor(Struct):
     watch: Watch = field(default_factory=Watch)
     fresh: list[OverseerAlert] = []
     model: Model | None = None
-    use: Callable[[Usage, str], object] = lambda _usage, _model: None
     turn: list[Record] = []
     modes: CheckModes | None = None
 
@@ -93,7 +91,6 @@ class Monitor(Struct):
 
         said = self._weighed(model_alert(model, context, tuple(self.turn)), context)
         context.publish_as(said, context.agent.name, model.name)
-        self.use(said.usage or Usage(), model.name)
         return said
 
     def _steered(self, context: TurnContext, alerts: Sequence[OverseerAlert]) -> Steer:

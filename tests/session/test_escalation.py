@@ -158,7 +158,7 @@ def test_a_page_is_bounded_whatever_was_tried(started):
         records.append(Record(2, "", "s", "coder", "m", "CHANGE_REFUSED", "", {"refusals": refusals}, "", ""))
         answer = {"text": f"answer {number} " + "x" * 50_000, "stop_reason": "end_turn"}
         records.append(Record(3, "", "s", "coder", "m", "LLM_RESPONSE", "", answer, "", ""))
-    text = page("the task\n", reduce(Tried.after, records, Tried()), "because " * 500, "json", "advice " * 5_000)
+    text = page("the task\n", reduce(Tried.after, records, Tried()), "because " * 500, "json", advice="advice " * 5_000)
     assert len(text) < limits.PAGE_CHARS + 1_000
     assert "edit: 299 long words" in text, "the newest failure is there"
 
