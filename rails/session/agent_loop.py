@@ -53,6 +53,8 @@ from rails.session.turn_context import TurnContext
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 
+_STOPPED: Final = "the person stopped you and says something else."
+
 
 class SessionState(OpenSession):
     """An open session that its agents share. ``human`` is ``None`` where the approver stands for the person.
@@ -81,7 +83,7 @@ class SessionState(OpenSession):
         self.handoffs = Handoffs(self.log.path.parents[2], self.log.session_id)
         self.modes = CheckModes(job.project)
         self.budget = SessionBudget(job.max_tokens, job.max_seconds, job.max_cost, self.prices)
-        self.monitor = Monitor(self.human, watched, model=self.overseer, modes=self.modes)
+        self.monitor = Monitor(self.modes, self.human, watched, model=self.overseer)
 
     def restore(self, resumed: ResumeState) -> None:
         """Take over an interrupted run of the session."""
@@ -218,7 +220,7 @@ class AgentLoop:
             done = tuple(dict.fromkeys((standing.done or {}).values()))
             told = {request_id for outcome in done for request_id in outcome.ids}
             left = tuple(request_id for request_id in native if request_id not in told)
-            stopped = (feedback.skipped(left, "the person stopped you and says something else."),) if left else ()
+            stopped = (feedback.not_done("skipped", left, why=_STOPPED),) if left else ()
             reply = feedback.compose(answer, (*done, *stopped), native)
             self.messages.append(answer.message)
         return reply
@@ -479,7 +481,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
         return carry_out(context, answer, found, resumed.messages, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
     native = native_ids(answer, found)
-    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
+    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.not_done("masked", tuple(native)))
     told = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
     return Turn(answer, outcomes, feedback.compose(answer, told, native))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -54,7 +53,7 @@ from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
 from rails.session.session_sandbox import ran_contained
 from rails.session.turn import Turn, carry_out
-from rails.session.turn_context import Correction, TurnContext, ms_since
+from rails.session.turn_context import Correction, TurnContext, judged
 from rails.tools.validate import validate
 
 if TYPE_CHECKING:
@@ -319,10 +318,7 @@ class Proposals(OpenSession):
         raw = RawRequest(f"t{next(self._numbers)}.1", name, given, dialect="mcp")
         answer = ModelAnswer(Message("assistant", (_native(raw),)), "tool_use", model=self.author)
         self._publish(LlmResponse.of(self.author, answer), McpRequestFormulated(raw))
-        started = time.monotonic()
-        verdict = judge()
-        self._publish(GateVerdict((raw.id,), ms_since(started), verdict.proposal.diff(), verdict))
-        return verdict
+        return judged(self._publish, (raw.id,), judge)
 
     def undo(self) -> str:
         """Undo this session's last step. Raises RailsError."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,7 @@ from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import FAULT
-from rails.core.events.changes import ChangePlanned, GateVerdict
+from rails.core.events.changes import ChangePlanned
 from rails.core.events.session import ErrorEvent, WorkflowEnd
 from rails.core.events.turn import FeedbackSent
 from rails.core.text import one_line, sha256
@@ -31,7 +32,7 @@ from rails.log.files import SESSION_ID
 from rails.session.hook_log import HostedLog
 from rails.session.project import state_of
 from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
-from rails.session.turn_context import ms_since
+from rails.session.turn_context import judged
 
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
@@ -233,10 +234,8 @@ class HostedSession:
         fix: bool = True,
         final: bool = False,
     ) -> Verdict:
-        started = time.monotonic()
-        verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix, final=final)
-        self._log.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
-        return verdict
+        judge = partial(self.gate.judge, changes, agent=self.host, base=base, fix=fix, final=final)
+        return judged(self._log.publish, ids, judge)
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
         """Judge by the last commit's configuration: no change excuses itself."""

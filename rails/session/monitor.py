@@ -41,13 +41,13 @@ class Monitor(Struct):
     ``attended``: that approver may ask somebody. ``fresh`` alerts are unpublished.
     """
 
+    modes: CheckModes
     human: Person | None = None
     attended: bool = True
     watch: Watch = field(default_factory=Watch)
     fresh: list[OverseerAlert] = []
     model: Model | None = None
     turn: list[Record] = []
-    modes: CheckModes | None = None
 
     def restore(self, records: Sequence[Record]) -> None:
         """Look at earlier records; an alert without consequence returns."""
@@ -80,7 +80,7 @@ class Monitor(Struct):
         return steer if steer.stop else Steer(words="\n".join(filter(None, (steer.words, *back))))
 
     def _weighed(self, alert: OverseerAlert, context: TurnContext) -> OverseerAlert:
-        if self.modes is None or alert.severity == "INFO":
+        if alert.severity == "INFO":
             return alert
         usual: Enforcement = "blocking" if alert.severity == "CRITICAL" else "advisory"
         mode = self.modes.of("turn", alert.agent or context.agent.name, alert.rule, usual)

@@ -232,7 +232,7 @@ def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestR
     ids = begun.ids
     changes = begun.changes
     if not changes:
-        return dict.fromkeys(ids, feedback.in_doubt(ids, begun.tool))
+        return dict.fromkeys(ids, feedback.not_done("in_doubt", ids, tool=begun.tool))
     if all(hash_of(change.path) == change.after_sha256 for change in changes):
         paths = ", ".join(change.path for change in changes)
         return dict.fromkeys(ids, RequestResult(ids, "result", f"Written before an interruption: {paths}"))

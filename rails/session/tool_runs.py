@@ -71,7 +71,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
         context.publish(ToolExecutionResult(ids=ids, ok=False, text=said, tool=tool, duration_ms=0))
         raise
     if isinstance(result, RequestResult):
-        in_doubt = feedback.in_doubt(ids, tool).text if request.effect == "run" else ""
+        in_doubt = feedback.not_done("in_doubt", ids, tool=tool).text if request.effect == "run" else ""
         result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
     facts = result.facts
     spent = result.duration_ms

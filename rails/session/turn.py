@@ -135,7 +135,7 @@ def _carried_out(
         if request.id in done:
             outcomes.append(done[request.id])
         elif request.effect != "read" and not all(outcome.ok for outcome in (*before, *outcomes)):
-            outcomes.append(feedback.skipped(ids, _UNIT if edits is unit else _EARLIER))
+            outcomes.append(feedback.not_done("skipped", ids, why=_UNIT if edits is unit else _EARLIER))
         else:
             names = ", ".join(dict.fromkeys(one.tool_name for one in unit))
             step = partial(_change_or_run, context, unit)

@@ -20,9 +20,10 @@ from rails.core.builtin_tools import BUILTIN_TOOLS, WRITE_FILE
 from rails.core.conversation import Message, ModelAnswer, TextDelta, ToolSpec, readable
 from rails.core.errors import ModelError, WorkspaceError
 from rails.core.events.base import Event
+from rails.core.events.changes import GateVerdict
 from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
-from rails.core.verdict import Author
+from rails.core.verdict import Author, Verdict
 from rails.edits.apply import read_file
 from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
@@ -175,6 +176,14 @@ def content_of(project: Path, name: str) -> bytes | None:
         return read_file(project, path) if isinstance(path, paths.WorkspacePath) else None
     except (WorkspaceError, OSError):
         return None
+
+
+def judged(publish: Callable[[Event], object], ids: tuple[str, ...], judge: Callable[[], Verdict]) -> Verdict:
+    """Return the gate's verdict, logged with the time that it took."""
+    started = time.monotonic()
+    verdict = judge()
+    publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
+    return verdict
 
 
 def ms_since(started: float) -> float:
