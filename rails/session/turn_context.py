@@ -21,6 +21,7 @@ from rails.core.conversation import Message, ModelAnswer, TextDelta, ToolSpec, r
 from rails.core.errors import ModelError, WorkspaceError
 from rails.core.events.base import Event
 from rails.core.events.changes import GateVerdict
+from rails.core.events.record import Record
 from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Author, Verdict
@@ -58,7 +59,7 @@ class TurnContext(Struct, frozen=True):
     model: Model
     gate: Gate
     approver: Approver
-    publish_as: Callable[[Event, str, str], object]
+    publish_as: Callable[[Event, str, str], Record]
     contained: ContainedRuns
     seen: dict[str, str] = {}
     contents: dict[str, bytes] = {}
@@ -80,7 +81,7 @@ class TurnContext(Struct, frozen=True):
     wrote: list[ToolRequest] = []
     returned: ReturnedTexts = field(default_factory=ReturnedTexts)
 
-    def publish(self, event: Event) -> object:
+    def publish(self, event: Event) -> Record:
         """Publish this agent's event; return its record."""
         return self.publish_as(event, self.agent.name, self.model.name)
 
