@@ -245,10 +245,11 @@ class AgentLoop:
     def _follow(self, turn: Turn) -> Ending | None:
         if turn.aborted:
             return Ending("stopped", say("aborted"))
-        if turn.reply is None or (turn.settled and self.state.deeds.wrote):
-            return self._end(turn)
-        codes = _codes(turn)
-        if turn.settled:
+        done = turn.reply is None or (turn.settled and self.state.deeds.wrote)
+        if done and turn.answer.stop_reason == "refusal":
+            return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
+        codes = [] if done else _codes(turn)
+        if turn.settled and not done:
             codes += {"unchanged"}.intersection(self._not_told())
         if why := self.attempts.spend(codes, answer_words(turn.answer.message), self._not_told()):
             stop = self._oversee().stop if self._escalations_left() else ""
@@ -256,18 +257,14 @@ class AgentLoop:
         steer = self._oversee()
         if steer.stop:
             return self._give_up(steer.stop)
-        self._send(turn, turn.reply, codes, steer.words)
+        words = steer.words or (self._end(turn) if done else "")
+        if isinstance(words, Ending):
+            return words
+        self._send(turn, turn.reply or Message("user", ()), codes, words)
         return None
 
-    def _end(self, turn: Turn) -> Ending | None:
-        if turn.answer.stop_reason == "refusal":
-            return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
-        steer = self._oversee()
-        if steer.stop:
-            return self._give_up(steer.stop)
-        if steer.words:
-            self._send(turn, Message("user", ()), [], steer.words)
-            return None
+    def _end(self, turn: Turn) -> Ending | str:
+        """Return how an agent ended that is done, or what it is told once of a claim."""
         text = turn.answer.message.text.strip()
         if turn.settled and (last := self.state.tried.last):
             text = (last.prose or "").strip()  # what it sent is no sentence about it
@@ -280,9 +277,8 @@ class AgentLoop:
         if came_to.told and not self.told:
             self.told = came_to.told
             self.context.publish(OutputRefused((Refusal("claim", self.told),)))
-            words = f"{feedback.HEADER}\nHuman/System Feedback: {self.told}"
-            self._send(turn, Message("user", ()), [], words)
-            return None
+            header = "" if turn.reply else f"{feedback.HEADER}\n"
+            return f"{header}Human/System Feedback: {self.told}"
         self.final = turn.answer.message
         return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])
 

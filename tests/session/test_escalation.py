@@ -7,6 +7,7 @@ import pytest
 
 from rails.core import limits
 from rails.core.conversation import NativeCall
+from rails.core.errors import ModelError
 from rails.core.events.record import Record, event_of
 from rails.core.outcomes import is_good
 from rails.session.escalation import Tried, answer_text, page
@@ -104,6 +105,13 @@ def test_squash_begins_the_conversation_afresh_with_one_page(started):
     assert "not there 2" in first.text, "its last answer is there"
     assert "not there 0" not in first.text, "its earlier ones are not"
     assert (done.project / "a.txt").read_text("utf-8") == "three\n"
+
+
+def test_the_page_holds_what_was_handed_on_also_of_a_session_that_was_resumed(started):
+    started(*THREE[:2], ModelError("no service"), escalate="squash", handed="Count from one.")
+    done = started.resume(THREE[2], "No.", escalate="squash")
+    assert rungs(done) == ["squash"]
+    assert done.model.asked[1].messages[0].text.count("Count from one.") == 1
 
 
 def test_after_a_fresh_start_attempts_count_anew_and_turns_do_not(started):
