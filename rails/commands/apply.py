@@ -7,8 +7,6 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from rails.approval.decision import NO_HUMAN
 from rails.commands import common
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
@@ -109,9 +107,8 @@ def _each(
     worst = EXIT_OK
     values = []
     for name, item_id, text in answers:
-        proposals.job = replace(proposals.job, tasks=((name, proposals.job.tasks[0][1]),))
         try:
-            result = proposals.apply(text)
+            result = proposals.apply(text, name)
         except RailsError as error:
             if not (options.jsonl or options.denied):
                 raise

@@ -164,7 +164,7 @@ class Talk:
     def status(self) -> str:
         """Return the status line: mode, free share of the context window, tokens, money."""
         mode = "plan: nothing is changed until you type go" if self.planning else ""
-        left = _context_left(self.session.loop) if self.session and self.session.loop else ""
+        left = _context_left(self.session.loop) if self.session else ""
         return " · ".join(filter(None, (mode, left, self.screen.usage() if self.screen else "")))
 
     def above(self, status: str) -> StyleAndTextTuples:
@@ -245,7 +245,7 @@ class Talk:
         from rails.core.app_dirs import config_folder
         from rails.session.compaction import ModelWindow
 
-        loop = _loop(session)
+        loop = session.loop
         chosen = argparse.Namespace(**{**vars(self._options), "model": self.rest, "model_for": []})
         players = _make_ready(chosen, self.project)
         check_models(players, [loop.context.agent.name], session.job, session.budget.prices, config_folder())
@@ -342,16 +342,11 @@ def _rewind(talk: Talk, session: Session) -> None:
                 say_moved(done, redo=False)
                 session.publish(undo_event(done, redo=False))
         session.publish(HumanSteered("rewind", str(start), "terminal"))
-    loop = _loop(session)
+    loop = session.loop
     loop.final = None
     loop.context.given.clear()
     loop.context.seen.clear()
     print(f"Files and conversation are as they were before turn {talk.rest}.")
-
-
-def _loop(session: Session) -> AgentLoop:
-    assert session.loop is not None, "an agent is at work"
-    return session.loop
 
 
 def _context_left(loop: AgentLoop) -> str:
@@ -363,7 +358,7 @@ def _context_left(loop: AgentLoop) -> str:
 
 
 def _compact(_talk: Talk, session: Session) -> None:
-    if said := _loop(session).compact():
+    if said := session.loop.compact():
         print(said)
 
 

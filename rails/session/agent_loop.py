@@ -70,7 +70,7 @@ class SessionState(OpenSession):
     overseer: Model | None = None
     prices: Mapping[str, Price] = {}
     talk: Callable[[Ending], str] | None = None
-    loop: AgentLoop | None = None
+    working: AgentLoop | None = None
 
     def __post_init__(self) -> None:
         job = self.job
@@ -84,6 +84,12 @@ class SessionState(OpenSession):
         self.modes = CheckModes(job.project)
         self.budget = SessionBudget(job.max_tokens, job.max_seconds, job.max_cost, self.prices)
         self.monitor = Monitor(self.modes, self.human, watched, model=self.overseer)
+
+    @property
+    def loop(self) -> AgentLoop:
+        """The agent at work, once one has begun."""
+        assert self.working is not None, "an agent has begun"
+        return self.working
 
     def restore(self, resumed: ResumeState) -> None:
         """Take over an interrupted run of the session."""
@@ -178,7 +184,7 @@ class AgentLoop:
 
     def work(self) -> Ending:
         """Take turns until the person says no more."""
-        self.state.loop = self
+        self.state.working = self
         while True:
             try:
                 ending = self._work()

@@ -234,6 +234,7 @@ class Collector(Struct):
     written: tuple[ChangedFile, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     verdict: Verdict | None = None
+    result: ToolExecutionResult | None = None
     denied: bool = False
     edits: tuple[EditResult, ...] = ()
 
@@ -250,8 +251,9 @@ class Collector(Struct):
                 self.verdict = verdict
             case ExecutionStarted(changes=started):
                 self.planned = started or self.planned
-            case ToolExecutionResult(ok=True, changes=changes):
-                self.written += changes or ()
+            case ToolExecutionResult() as result:
+                self.result = result
+                self.written += (result.changes or ()) if result.ok else ()
             case HumanDecision(answer=answer):
                 self.denied = self.denied or answer not in ("approve", "dry_run")
             case _:
@@ -301,10 +303,10 @@ class Proposals(OpenSession):
         self.records.append(record)
         self.collected.take(record)
 
-    def apply(self, text: str) -> AppliedAnswer:
-        """Carry out one answer. Raises RailsError."""
+    def apply(self, text: str, agent: str = "") -> AppliedAnswer:
+        """Carry out one answer, as ``agent``'s if not the first's. Raises RailsError."""
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=self.author)
-        return self._carried_out(answer)[1]
+        return self._carried_out(answer, agent=agent)[1]
 
     def call(self, calls: Sequence[tuple[str, Mapping[str, Json]]], why: str) -> tuple[Turn, AppliedAnswer]:
         """Carry out another model's calls as one answer. Raises RailsError."""
@@ -338,12 +340,14 @@ class Proposals(OpenSession):
         for event in events:
             self.publish(event, self.job.tasks[0][0], self.author)
 
-    def _begun(self) -> TurnContext:
+    def _begun(self, agent: str = "") -> TurnContext:
         self.collected = Collector()
-        return self.context(self.job.tasks[0][0])
+        return self.context(agent or self.job.tasks[0][0])
 
-    def _carried_out(self, answer: ModelAnswer, found: ParsedAnswer | None = None) -> tuple[Turn, AppliedAnswer]:
-        context = self._begun()
+    def _carried_out(
+        self, answer: ModelAnswer, found: ParsedAnswer | None = None, agent: str = ""
+    ) -> tuple[Turn, AppliedAnswer]:
+        context = self._begun(agent)
         self.publish(LlmResponse.of(self.author, answer))
         self.became.append("error")  # until it is known; an exception leaves it so
         turn = carry_out(context, answer, found or read_whole(context, next(self._numbers), answer))

@@ -128,8 +128,8 @@ class ProjectTools:
                 log = self._open.enter_context(SessionLog.create(state_of(self.project)))
                 job = SessionJob(self.project, ((self.role, f"calls of {self.client}"),))
                 agents = agents_of(self.project)
-                author = SavedAnswer(self.client).for_agent
-                made = Proposals(job, log, self.registry, agents, author, self.approver, gate=self.gate)
+                author = SavedAnswer(self.client)
+                made = Proposals(job, log, self.registry, agents, author.for_agent, self.approver, gate=self.gate)
                 self.listen(log, made)
                 self._open.enter_context(made.open())
                 self._proposals = made
@@ -139,10 +139,7 @@ class ProjectTools:
         session = self.session()
         with self._turn:
             turn, _ = session.call(calls, why)
-            given = next(
-                (one.event for one in reversed(session.records) if isinstance(one.event, ToolExecutionResult)),
-                None,
-            )
+            given = session.collected.result
         text = "\n\n".join(outcome.text for outcome in turn.outcomes)
         ok = all(one.ok for one in turn.outcomes)
         definition = self.registry.get(calls[0][0])
