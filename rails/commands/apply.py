@@ -7,8 +7,6 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from rails.approval.decision import NO_HUMAN
 from rails.commands import common
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
@@ -55,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from rails.commands.live import ProgressScreen
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
-    from rails.session.apply import DryRunApprover, Proposals
+    from rails.session.apply import SAVED, DryRunApprover, Proposals
     from rails.session.job import SessionJob
 
     project = common.project_of(options)
@@ -88,10 +86,10 @@ def run(options: argparse.Namespace) -> int:
             correction=options.correction,
             dialects=tuple(options.dialect),
         )
-        proposals = Proposals(job, log, registry, agents, approver, gate)
+        proposals = Proposals(job, log, registry, agents, SAVED.for_agent, approver, gate=gate)
         if not quiet:
             proposals.watch = screen
-        common.listen(approver, log, proposals.session.publish)
+        common.listen(approver, log, proposals.publish)
         with proposals.open():
             worst = _each(answers, proposals, screen, options)
     if denied and not options.dry_run and {"applied", "denied"}.issuperset(proposals.became):
@@ -109,9 +107,8 @@ def _each(
     worst = EXIT_OK
     values = []
     for name, item_id, text in answers:
-        proposals.job = replace(proposals.job, tasks=((name, ""),))
         try:
-            result = proposals.apply(text)
+            result = proposals.apply(text, name)
         except RailsError as error:
             if not (options.jsonl or options.denied):
                 raise

@@ -78,5 +78,5 @@ def _tools(options: argparse.Namespace) -> ProjectTools:
         agents[options.agent].name,
         approver,
         gate,
-        listen=lambda log, session: common.listen(approver, log, session.session.publish),
+        listen=lambda log, session: common.listen(approver, log, session.publish),
     )

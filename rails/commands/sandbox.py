@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
     from rails.log.writer import SessionLog
     from rails.sandbox.places import told_on_card
     from rails.sandbox.values import NONE
-    from rails.session.apply import DryRunApprover, Proposals
+    from rails.session.apply import SAVED, DryRunApprover, Proposals
     from rails.session.job import SessionJob
     from rails.session.project import agents_of, registry_of, state_of
 
@@ -60,11 +60,11 @@ def _run(options: argparse.Namespace) -> int:
     approver = DryRunApprover() if options.discard else common.approver_of(options, screen, project, registry, gate)
     with SessionLog.create(state_of(project)) as log:
         job = SessionJob(project, (("coder", f"sandbox {words}"),), approve=options.approve)
-        proposals = Proposals(job, log, registry, agents_of(project), approver, gate)
+        proposals = Proposals(job, log, registry, agents_of(project), SAVED.for_agent, approver, gate=gate)
         proposals.watch = lambda record: None if isinstance(record.event, ToolExecutionResult) else screen(record)
-        common.listen(approver, log, proposals.session.publish)
+        common.listen(approver, log, proposals.publish)
         with proposals.open():
-            label = proposals.session.contained.label
+            label = proposals.contained.label
             screen.line(f"sandbox  {label}", "green" if label.contained else "red")
             if label.level == NONE:
                 print("ai-rails: nothing was run.", file=sys.stderr)

@@ -6,15 +6,13 @@ written form.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Generic, Literal, TypeAlias, TypeVar, cast, get_args
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, TypeAlias, cast, get_args
 
 from msgspec import Struct
 
 from rails.core.tool_request import Json
 
-T = TypeVar("T")
 #: How the note of an answer begins whose call its provider could not read: it is stopped as "cut".
 BAD_CALL: Final = "the model's server could not read the call that it wrote"
 #: Why a model stopped. Only "end_turn" and "tool_use" let native tool calls run.
@@ -75,24 +73,6 @@ class Message(Struct, frozen=True):
     def calls(self) -> tuple[NativeCall, ...]:
         """The native tool calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, NativeCall))
-
-
-class EachOnce(Generic[T]):
-    """Converts each message of a growing conversation once."""
-
-    def __init__(self, make: Callable[[Message], T]) -> None:
-        self._make = make
-        self._kept: tuple[list[Message], list[T]] = [], []
-
-    def of(self, messages: Sequence[Message]) -> list[T]:
-        """Return the converted ``messages``: shared, not to be changed."""
-        known, made = self._kept
-        if len(messages) < len(known) or any(map(operator.is_not, known, messages)):
-            known = []
-            made = []
-        more = messages[len(known) :]
-        self._kept = [*known, *more], [*made, *map(self._make, more)]
-        return self._kept[1]
 
 
 class Usage(Struct, frozen=True):

@@ -6,21 +6,22 @@ Each escalation step counts attempts again; other bounds hold for all steps toge
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from msgspec.structs import replace
 
-from rails.agents.prompt import first_message
+from rails.agents.prompt import Protocol, first_message
 from rails.config.prices import Price
 from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
-from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmError, OutputRefused
+from rails.core.events.turn import ContextReduced, FeedbackSent, LlmError, LlmResponse, OutputRefused
 from rails.core.messages import say
 from rails.core.outcomes import MEANINGS, is_good
 from rails.core.text import counted, one_line
@@ -44,7 +45,7 @@ from rails.session.monitor import Monitor, Steer
 from rails.session.open_session import OpenSession
 from rails.session.outcome import judged
 from rails.session.proposal import attended
-from rails.session.resume import ResumeState, answer_words, where
+from rails.session.resume import ResumeState, answer_words, steps_after, where
 from rails.session.text_answers import IN_TEXT, ShownFiles, task_files, unmapped, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
@@ -52,13 +53,15 @@ from rails.session.turn_context import TurnContext
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 
+_STOPPED: Final = "the person stopped you and says something else."
+
 
 class SessionState(OpenSession):
     """An open session that its agents share. ``human`` is ``None`` where the approver stands for the person.
 
-    ``stronger_for`` gives a role's escalation model, ``overseer`` looks at every turn. ``talk`` gets how an agent's
-    part ended and returns the person's words. ``records`` are those since the last turn began; ``tried`` and ``deeds``
-    fold all, so memory does not grow.
+    ``at`` says whose turn it is; ``stronger_for`` gives a role's escalation model, ``overseer`` looks at every turn.
+    ``talk`` gets how an agent's part ended and returns the person's words. ``records`` are those since the last turn
+    began; ``tried`` and ``deeds`` fold all, so memory does not grow.
     """
 
     wait: Callable[[float], object] = time.sleep
@@ -67,30 +70,35 @@ class SessionState(OpenSession):
     overseer: Model | None = None
     prices: Mapping[str, Price] = {}
     talk: Callable[[Ending], str] | None = None
-    loop: AgentLoop = cast("AgentLoop", None)
-    turns: int = 0
+    working: AgentLoop | None = None
 
     def __post_init__(self) -> None:
         job = self.job
         watched = job.approve != "policy" or attended(self.approver)
         self.contained.human = self.human
-        self.answers: dict[tuple[str, str], int] = {}
+        self.answers = Counter[tuple[str, str]]()
+        self.at = ResumeState(job.tasks, handed=job.handed)
         self.deeds = Deeds()
         self.tried = Tried()
         self.handoffs = Handoffs(self.log.path.parents[2], self.log.session_id)
         self.modes = CheckModes(job.project)
         self.budget = SessionBudget(job.max_tokens, job.max_seconds, job.max_cost, self.prices)
-        self.monitor = Monitor(self.human, watched, model=self.overseer, use=self.budget.use, modes=self.modes)
+        self.monitor = Monitor(self.modes, self.human, watched, model=self.overseer)
+
+    @property
+    def loop(self) -> AgentLoop:
+        """The agent at work, once one has begun."""
+        assert self.working is not None, "an agent has begun"
+        return self.working
 
     def restore(self, resumed: ResumeState) -> None:
         """Take over an interrupted run of the session."""
-        self.turns = resumed.turns
         self.records[:0] = resumed.records
-        self.answers = dict(resumed.answers)
-        self.budget.restore(resumed.used, resumed.seconds)
+        self.budget.started -= resumed.seconds
         self.monitor.restore(self.records)
         for record in self.records:
             self._fold(record)
+        self.at = resumed
 
     def _note(self, record: Record) -> None:
         self.records.append(record)
@@ -98,8 +106,12 @@ class SessionState(OpenSession):
         self._fold(record)
 
     def _fold(self, record: Record) -> None:
+        self.at = steps_after(self.at, record)
         self.deeds.take(record)
         self.tried = self.tried.after(record)
+        self.budget.take(record)
+        if isinstance(record.event, LlmResponse):
+            self.answers[record.agent_role, record.llm_model_used] += 1
 
     def _time_left(self) -> float:
         return self.budget.time_left()
@@ -107,16 +119,18 @@ class SessionState(OpenSession):
 
 @dataclass
 class AgentLoop:
-    """One agent at work on task ``step``, from 0. ``told``: about claims without evidence."""
+    """One agent at work on task ``step``, from 0, with what it was ``handed``.
+
+    ``told``: about claims without evidence.
+    """
 
     state: SessionState
     context: TurnContext
     task: str
     step: int
+    handed: str = ""
     messages: list[Message] = field(default_factory=list)
     attempts: Attempts = field(init=False)
-    rung: str = ""
-    taken: int = 0
     pending: ResumeState | None = None
     final: Message | None = None
     told: str = ""
@@ -126,23 +140,24 @@ class AgentLoop:
         self.attempts = Attempts(self._most)
         self.context = replace(self.context, talks=self.state.talk is not None)
 
-    def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
+    def begin(self, again: str = "", advice: str = "") -> None:
         """Run the agent; ``again``: why a human wants another run."""
-        stands_for = self._answers()
         context = self.context
-        facts, shown = self._facts(self.task, self.state.job.files)
-        files = "\n\n".join(shown.texts)
-        handed = context.mask(previous_tool_output)
-        first = first_message(self.task, facts, handed, protocol=context.protocol, files=files)
-        original = None
+        first, shown = self._first("native" if again else context.protocol)
         if again:
-            tried = self.state.tried
-            first = escalation.page(tried, again, self.context.protocol, advice)
-            original = tried.first_message
+            first = escalation.page(context.mask(first), self.state.tried, again, context.protocol, advice=advice)
         tools = tuple(spec.name for spec in context.tools)
-        context.publish(AgentEngage(context.agent.name, self.task, first, context.system, tools, stands_for, original))
+        stands_for = self._answers()
+        context.publish(AgentEngage(context.agent.name, self.task, first, context.system, tools, stands_for))
         shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
+
+    def _first(self, protocol: Protocol) -> tuple[str, ShownFiles]:
+        """Return the task as an agent that has seen nothing is given it, and its files, which are not yet logged."""
+        facts, shown = self._facts(self.task, self.state.job.files)
+        handed = self.context.mask(self.handed)
+        files = "\n\n".join(shown.texts)
+        return first_message(self.task, facts, handed, protocol=protocol, files=files), shown
 
     def _facts(self, words: str, named: Sequence[str] = ()) -> tuple[dict[str, str], ShownFiles]:
         facts = facts_of(self.context.project, partial(unmapped, self.context))
@@ -151,8 +166,6 @@ class AgentLoop:
     def restore(self, standing: ResumeState) -> None:
         """Continue an interrupted run."""
         self.messages = list(standing.messages)
-        self.rung = standing.rung
-        self.taken = standing.taken - (standing.pending is not None)
         self.context.seen.update(standing.seen)
         for record in self.state.records:
             if isinstance(event := record.event, ToolExecutionResult) and event.tool:
@@ -164,14 +177,14 @@ class AgentLoop:
         self.pending = standing if standing.pending else None
         if "again" in self.state.tried.rungs:
             self.context = replace(self.context, model=self.context.model.at(WARM))
-        if self.rung not in ("", "again") and not escalation.search_tool(self.context.tools):
+        if standing.rung not in ("", "again") and not escalation.search_tool(self.context.tools):
             self.context = self.state.asked_otherwise(self.context)
-        if self.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
+        if standing.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
             self.context = replace(self.context, model=stronger)
 
     def work(self) -> Ending:
         """Take turns until the person says no more."""
-        self.state.loop = self
+        self.state.working = self
         while True:
             try:
                 ending = self._work()
@@ -200,8 +213,6 @@ class AgentLoop:
         reply = _with_words(reply, text)
         context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
         self.messages.append(reply)
-        self.taken = 0
-        self.rung = ""
         self.pending = None
         self.attempts = Attempts(self._most)
 
@@ -215,14 +226,14 @@ class AgentLoop:
             done = tuple(dict.fromkeys((standing.done or {}).values()))
             told = {request_id for outcome in done for request_id in outcome.ids}
             left = tuple(request_id for request_id in native if request_id not in told)
-            stopped = (feedback.skipped(left, "the person stopped you and says something else."),) if left else ()
+            stopped = (feedback.not_done("skipped", left, why=_STOPPED),) if left else ()
             reply = feedback.compose(answer, (*done, *stopped), native)
             self.messages.append(answer.message)
         return reply
 
     def _work(self) -> Ending:
         most = self.state.job.max_turns or self.context.agent.max_turns
-        while self.taken < most:
+        while self.pending or self.state.at.taken < most:
             if why := self.state.budget.spent():
                 return self._give_up(why)
             try:
@@ -240,10 +251,11 @@ class AgentLoop:
     def _follow(self, turn: Turn) -> Ending | None:
         if turn.aborted:
             return Ending("stopped", say("aborted"))
-        if turn.reply is None or (turn.settled and self.state.deeds.wrote):
-            return self._end(turn)
-        codes = _codes(turn)
-        if turn.settled:
+        done = turn.reply is None or (turn.settled and self.state.deeds.wrote)
+        if done and turn.answer.stop_reason == "refusal":
+            return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
+        codes = [] if done else _codes(turn)
+        if turn.settled and not done:
             codes += {"unchanged"}.intersection(self._not_told())
         if why := self.attempts.spend(codes, answer_words(turn.answer.message), self._not_told()):
             stop = self._oversee().stop if self._escalations_left() else ""
@@ -251,18 +263,14 @@ class AgentLoop:
         steer = self._oversee()
         if steer.stop:
             return self._give_up(steer.stop)
-        self._send(turn, turn.reply, codes, steer.words)
+        words = steer.words or (self._end(turn) if done else "")
+        if isinstance(words, Ending):
+            return words
+        self._send(turn, turn.reply or Message("user", ()), codes, words)
         return None
 
-    def _end(self, turn: Turn) -> Ending | None:
-        if turn.answer.stop_reason == "refusal":
-            return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
-        steer = self._oversee()
-        if steer.stop:
-            return self._give_up(steer.stop)
-        if steer.words:
-            self._send(turn, Message("user", ()), [], steer.words)
-            return None
+    def _end(self, turn: Turn) -> Ending | str:
+        """Return how an agent ended that is done, or what it is told once of a claim."""
         text = turn.answer.message.text.strip()
         if turn.settled and (last := self.state.tried.last):
             text = (last.prose or "").strip()  # what it sent is no sentence about it
@@ -275,9 +283,8 @@ class AgentLoop:
         if came_to.told and not self.told:
             self.told = came_to.told
             self.context.publish(OutputRefused((Refusal("claim", self.told),)))
-            words = f"{feedback.HEADER}\nHuman/System Feedback: {self.told}"
-            self._send(turn, Message("user", ()), [], words)
-            return None
+            header = "" if turn.reply else f"{feedback.HEADER}\n"
+            return f"{header}Human/System Feedback: {self.told}"
         self.final = turn.answer.message
         return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])
 
@@ -292,29 +299,17 @@ class AgentLoop:
     # -- one turn ----------------------------------------------------------------------------------
 
     def _next_turn(self) -> Turn:
-        self.taken += 1
         self.state.records.clear()
-        standing = self.pending
-        self.pending = None
-        if standing:
-            turn = _settle_pending(self.context, standing)
-        else:
-            key = self.context.agent.name, self.context.model.name
-            turn = self._ask_model()
-            self.state.answers[key] = self.state.answers.get(key, 0) + 1
-            self.state.budget.use(turn.answer.usage, self.context.model.name)
-        for record in self.state.records:
-            if isinstance(record.event, CorrectionEvent | ContextReduced):
-                self.state.budget.use(record.event.usage, record.llm_model_used)
-        return turn
+        standing, self.pending = self.pending, None
+        return _settle_pending(self.context, standing) if standing else self._ask_model()
 
     def _ask_model(self) -> Turn:
-        self.state.turns += 1
+        number = self.state.at.turns + 1
         for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
             try:
                 self._fit()
                 thought = self.window.thought(self.context, self.messages)
-                turn = take_turn(self.context, self.state.turns, self.messages, thought, self.window.tokens)
+                turn = take_turn(self.context, number, self.messages, thought, self.window.tokens)
                 self.window.measured = Measured(thought, turn.answer.usage.prompt_tokens)
                 return turn
             except ModelTooLongError as error:
@@ -349,7 +344,6 @@ class AgentLoop:
         if step is None:
             return "There is nothing to leave out yet."
         self._reduce(step)
-        self.state.budget.use(step.usage, self.context.model.name)
         return ""
 
     def _reduce(self, step: ContextReduced) -> None:
@@ -385,31 +379,23 @@ class AgentLoop:
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
         rungs = RUNGS[self.state.job.escalate]
         context = self.context
-        if self.rung not in ("", "again"):
-            return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else ()
-        if rungs and self._outgrown:
-            return ("squash", *rungs[2:])
+        rung = self.state.at.rung
+        if rung not in ("", "again"):
+            return rungs[rungs.index(rung) + 1 :] if rung in rungs else ()
         alone = not context.denied and not self.state.tried.said  # nothing of a person's would be lost
         small = context.model.local and context.protocol in IN_TEXT and alone
-        if small and self.state.tried.rungs.count("again") < AGAIN:
+        stuck = self.attempts.repeated and len(rungs) > 1  # asked another way it has a chance
+        if small and not stuck and self.state.tried.rungs.count("again") < AGAIN:
             return rungs
         return rungs[1:]
 
     def _not_told(self) -> Sequence[str]:
         """Return the failures of which one is enough: another answer is better than one more line to the model."""
         rungs = self._escalations_left() if self.context.protocol == "whole" else ()
-        if self._outgrown:
-            return ("cut",) if rungs else ()
         return REPEATED if "again" in rungs else ()
 
-    @property
-    def _outgrown(self) -> bool:
-        """Whether a whole file was longer than an answer may be: the next one would end at the same place."""
-        last = self.state.tried.last
-        return self.context.protocol == "whole" and last is not None and last.stop_reason == "max_tokens"
-
     def _answers(self) -> int:
-        return self.state.answers.get((self.context.agent.name, self.context.model.name), 0)
+        return self.state.answers[self.context.agent.name, self.context.model.name]
 
     def _agreed(self, why: str) -> Model | None:
         stronger = self.state.stronger_for(self.context.agent.name)
@@ -429,29 +415,28 @@ class AgentLoop:
         return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
-        tried = self.state.tried
         search = escalation.search_tool(self.context.tools)
-        first = tried.first_message
-        how = "is asked the task again" if rung == "again" else f"continues with {self.context.model.name}"
+        how = f"continues with {self.context.model.name}"
         if rung == "again":
+            how = "is asked the task again"
             self.context = replace(self.context, model=self.context.model.at(WARM))
-        if rung == "squash" and search:
+        elif rung == "squash" and search:
             how = f"restarts with a summary, and searches first with {search}"
         elif rung == "squash":
             self.context = self.state.asked_otherwise(self.context)
             how = f"restarts with a summary, in the protocol {self.context.protocol}"
+        context = self.context
         stands_for = self._answers()
-        self.context.given.clear()
+        context.given.clear()
+        first, shown = self._first(context.protocol if rung == "again" else "native")
+        first = context.mask(first)
         if rung != "again":
-            _, shown = self._facts(self.task, self.state.job.files)
-            shown.publish()
-            news = (text for text in shown.texts if text not in first)
-            first = "\n\n".join((*news, escalation.page(tried, why, self.context.protocol, search=search)))
-        self.context.publish(
-            Escalation(f"{self.context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
+            first = escalation.page(first, self.state.tried, why, context.protocol, search=search)
+        context.publish(
+            Escalation(f"{context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
         )
+        shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
-        self.rung = rung
         self.attempts = Attempts(1, self.attempts.most_spent) if rung == "again" else Attempts(self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
@@ -498,7 +483,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
         return carry_out(context, answer, found, resumed.messages, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
     native = native_ids(answer, found)
-    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
+    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.not_done("masked", tuple(native)))
     told = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
     return Turn(answer, outcomes, feedback.compose(answer, told, native))
 

@@ -12,7 +12,7 @@ from rails.parsing.call_formats.registry import dialects_of
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.values import ParsedAnswer, ParseEvent
-from rails.session.faults import attempted
+from rails.session.faults import T, attempted
 from rails.session.feedback import RequestResult
 from rails.session.tool_calls import announce
 from rails.session.turn_context import TurnContext
@@ -69,24 +69,25 @@ class AnswerReader:
         self.text += text
         if self._live:
             self._aside("the answer was shown", partial(self._context.on_text, text))
-        if self._fault is None:
-            self._read(lambda: self._pass_on(self._parser.feed(text)))
+        self._read(lambda: self._pass_on(self._parser.feed(text)))
 
     def finish(self, answer: ModelAnswer) -> ParsedAnswer | RequestResult:
         """Return ``answer``'s requests, or words for its author after an internal error."""
-        found: list[ParsedAnswer] = []
+        return self._read(partial(self._end, answer))
 
-        def end() -> None:
-            found.append(self._parser.flush(answer.stop_reason, answer.message.calls))
-            self._pass_on(found[0].late)
+    def _end(self, answer: ModelAnswer) -> ParsedAnswer:
+        found = self._parser.flush(answer.stop_reason, answer.message.calls)
+        self._pass_on(found.late)
+        return found
 
-        if self._fault is None:
-            self._read(end)
-        return self._fault or found[0]
-
-    def _read(self, step: Callable[[], None]) -> None:
-        outcome = attempted(self._context.publish, (), _DOING, step)
-        self._fault = outcome if isinstance(outcome, RequestResult) else None
+    def _read(self, step: Callable[[], T]) -> T | RequestResult:
+        """Return a step's result, or the first error's: nothing is read after it."""
+        if self._fault is not None:
+            return self._fault
+        read = attempted(self._context.publish, (), _DOING, step)
+        if isinstance(read, RequestResult):
+            self._fault = read
+        return read
 
     def _pass_on(self, found: Sequence[ParseEvent]) -> None:
         self._announced += len(found)

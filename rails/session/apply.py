@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rails.agents.template import Agent, named
+from rails.agents.template import named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile, EditResult
@@ -49,13 +48,12 @@ from rails.projections.live import Live
 from rails.session.answer_reader import read_whole
 from rails.session.feedback import RequestResult
 from rails.session.job import Ending, SessionJob, log_session_start
-from rails.session.open_session import OpenSession, Watcher, both
+from rails.session.open_session import OpenSession
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
 from rails.session.session_sandbox import ran_contained
 from rails.session.turn import Turn, carry_out
-from rails.session.turn_context import Correction, TurnContext, ms_since
-from rails.tools.registry import Registry
+from rails.session.turn_context import Correction, TurnContext, judged
 from rails.tools.validate import validate
 
 if TYPE_CHECKING:
@@ -67,6 +65,7 @@ ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
 
 #: Who is asked: an approver, or a function of the program that calls us.
 Approves = Approver | Callable[[ApprovalRequest], bool]
+S = TypeVar("S", bound=OpenSession)
 #: What the end of a session says, by its outcome.
 _ENDED: Final = {
     "changed": "applied a saved answer",
@@ -162,10 +161,10 @@ def apply_answer(
     ``approve`` is asked about every change and run; only ``True`` or "approve" is a yes, and its exception ends the
     call with nothing written. Raises RailsError when the project, its settings or the log cannot be used.
     """
-    with _called(project, agent, "apply an answer", approve, correction=correction, dialects=tuple(dialects)) as parts:
-        proposals = Proposals(*parts)
-        with proposals.open():
-            return proposals.apply(answer)
+    chosen = {"correction": correction, "dialects": tuple(dialects)}
+    called = _called(Proposals, project, agent, "apply an answer", approve, model=SAVED, **chosen)
+    with called as proposals, proposals.open():
+        return proposals.apply(answer)
 
 
 def run_task(
@@ -192,35 +191,31 @@ def run_task(
         for signal in live.add(record):
             on_event(signal.to_json())
 
-    with _called(project, agent, task, approve, handed=previous_tool_output) as (
-        job,
-        log,
-        registry,
-        agents,
-        approver,
-        gate,
-    ):
-        watch(log_session_start(job, log, opened.name))
-        session = Session(job, log, registry, agents, opened.for_agent, approver, watch, gate=gate, human=Unattended())
+    kind = partial(Session, watch=watch, human=Unattended())
+    with _called(kind, project, agent, task, approve, model=opened, handed=previous_tool_output) as session:
+        watch(log_session_start(session.job, session.log, opened.name))
         ending = session.run()
     return replace(ending, outcome=outcome_for(ending.outcome))
 
 
 @contextmanager
 def _called(
+    kind: Callable[..., S],
     project: Path | str,
     agent: str,
     task: str,
     approve: Approves,
+    *,
+    model: Model,
     **chosen: Any,  # noqa: ANN401 - fields of SessionJob
-) -> Iterator[Any]:
+) -> Iterator[S]:
     folder = _folder(project)
     agents = agents_of(folder, agent)
     named(agents, agent)
     job = SessionJob(folder, ((agent, task),), approve="program", **chosen)
     approver = approve if isinstance(approve, Approver) else AskFunction(approve)
     with SessionLog.create(state_of(folder)) as log:
-        yield job, log, registry_of(folder), agents, approver, Gate(folder)
+        yield kind(job, log, registry_of(folder), agents, model.for_agent, approver, gate=Gate(folder))
     if isinstance(approver, AskFunction) and approver.failed:
         raise approver.failed[0]
 
@@ -232,40 +227,86 @@ def _folder(project: Path | str) -> Path:
     return folder
 
 
-class Proposals(Struct, dict=True):
-    """Answers from outside in one session. ``watch`` gets every record after it is logged."""
+class Collector(Struct):
+    """Folds an answer's records into its result."""
 
-    job: SessionJob
-    log: SessionLog
-    registry: Registry
-    agents: dict[str, Agent]
-    approver: Approver
-    gate: Gate
-    watch: Watcher = lambda _: None
-    author: str = "saved answer"
-    became: list[ApplyStatus] = []
+    planned: tuple[ChangedFile, ...] = ()
+    written: tuple[ChangedFile, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    verdict: Verdict | None = None
+    result: ToolExecutionResult | None = None
+    denied: bool = False
+    edits: tuple[EditResult, ...] = ()
+
+    def take(self, record: Record) -> None:
+        """Take note of a record."""
+        match record.event:
+            case ToolRequestValidationFailed(refusals=refusals):
+                self.refusals += refusals
+            case ChangeRefused(refusals=refusals, edits=edits):
+                self.refusals, self.edits = (*self.refusals, *refusals), edits
+            case ChangePlanned(changes=changes, edits=edits):
+                self.planned, self.edits = changes, edits
+            case GateVerdict(verdict=verdict):
+                self.verdict = verdict
+            case ExecutionStarted(changes=started):
+                self.planned = started or self.planned
+            case ToolExecutionResult() as result:
+                self.result = result
+                self.written += (result.changes or ()) if result.ok else ()
+            case HumanDecision(answer=answer):
+                self.denied = self.denied or answer not in ("approve", "dry_run")
+            case _:
+                pass
+
+
+class SavedAnswer(Model, Struct, frozen=True):
+    """A model whose answer is already here; it is never asked."""
+
+    name: str
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Never called."""
+        del system, messages, tools
+        raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
+
+
+#: Who wrote what a person pastes or saved.
+SAVED: Final = SavedAnswer("saved answer")
+
+
+class Proposals(OpenSession):
+    """Answers from outside in one session; its model is their author, and is never asked. Its log begins at once."""
+
+    became: list[ApplyStatus] = field(default_factory=list)
     wrote: bool = False
+    collected: Collector = field(default_factory=Collector)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    @cached_property
-    def session(self) -> OpenSession:
-        """Its log begins with the first use."""
+    def __post_init__(self) -> None:
         log_session_start(self.job, self.log, self.author)
-        model_for = SavedAnswer(self.author).for_agent
-        return OpenSession(self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate)
+
+    @property
+    def author(self) -> str:
+        """Whose answers they are."""
+        return self.model_for(self.job.tasks[0][0]).name
 
     @contextmanager
     def open(self) -> Iterator[None]:
         """Recover an interruption; start the gate until exit."""
-        with self.session.open():
+        with OpenSession.open(self):
             yield
         outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover), wrote=self.wrote)
-        self.session.publish(WorkflowEnd(_ENDED[outcome], outcome_for(outcome)))
+        self.publish(WorkflowEnd(_ENDED[outcome], outcome_for(outcome)))
 
-    def apply(self, text: str) -> AppliedAnswer:
-        """Carry out one answer. Raises RailsError."""
+    def _note(self, record: Record) -> None:
+        self.records.append(record)
+        self.collected.take(record)
+
+    def apply(self, text: str, agent: str = "") -> AppliedAnswer:
+        """Carry out one answer, as ``agent``'s if not the first's. Raises RailsError."""
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=self.author)
-        return self._carried_out(answer)[1]
+        return self._carried_out(answer, agent=agent)[1]
 
     def call(self, calls: Sequence[tuple[str, Mapping[str, Json]]], why: str) -> tuple[Turn, AppliedAnswer]:
         """Carry out another model's calls as one answer. Raises RailsError."""
@@ -279,10 +320,7 @@ class Proposals(Struct, dict=True):
         raw = RawRequest(f"t{next(self._numbers)}.1", name, given, dialect="mcp")
         answer = ModelAnswer(Message("assistant", (_native(raw),)), "tool_use", model=self.author)
         self._publish(LlmResponse.of(self.author, answer), McpRequestFormulated(raw))
-        started = time.monotonic()
-        verdict = judge()
-        self._publish(GateVerdict((raw.id,), ms_since(started), verdict.proposal.diff(), verdict))
-        return verdict
+        return judged(self._publish, (raw.id,), judge)
 
     def undo(self) -> str:
         """Undo this session's last step. Raises RailsError."""
@@ -300,25 +338,25 @@ class Proposals(Struct, dict=True):
 
     def _publish(self, *events: Event) -> None:
         for event in events:
-            self.session.publish(event, self.job.tasks[0][0], self.author)
+            self.publish(event, self.job.tasks[0][0], self.author)
 
-    def _begun(self) -> tuple[Collector, TurnContext]:
-        collected = Collector()
-        self.session.watch = both(collected, self.watch)
-        return collected, self.session.context(self.job.tasks[0][0])
+    def _begun(self, agent: str = "") -> TurnContext:
+        self.collected = Collector()
+        return self.context(agent or self.job.tasks[0][0])
 
-    def _carried_out(self, answer: ModelAnswer, found: ParsedAnswer | None = None) -> tuple[Turn, AppliedAnswer]:
-        collected, context = self._begun()
-        self.session.publish(LlmResponse.of(self.author, answer))
+    def _carried_out(
+        self, answer: ModelAnswer, found: ParsedAnswer | None = None, agent: str = ""
+    ) -> tuple[Turn, AppliedAnswer]:
+        context = self._begun(agent)
+        self.publish(LlmResponse.of(self.author, answer))
         self.became.append("error")  # until it is known; an exception leaves it so
         turn = carry_out(context, answer, found or read_whole(context, next(self._numbers), answer))
         told = turn.reply.text if turn.reply else ""
-        return turn, self._applied(collected, turn.outcomes, told, answer.message.text)
+        return turn, self._applied(turn.outcomes, told, answer.message.text)
 
-    def _applied(
-        self, collected: Collector, outcomes: Sequence[RequestResult], told: str, answer: str = ""
-    ) -> AppliedAnswer:
+    def _applied(self, outcomes: Sequence[RequestResult], told: str, answer: str = "") -> AppliedAnswer:
         """Return the result of ``answer``; without outcomes, it asked for nothing."""
+        collected = self.collected
         dry = isinstance(self.approver, DryRunApprover) and self.approver.reached
         held_back = ("denied", "skipped") if dry else ()
         failed = any(not outcome.ok and outcome.kind not in held_back for outcome in outcomes)
@@ -344,7 +382,7 @@ class Proposals(Struct, dict=True):
         self, argv: Sequence[str], seconds: float, watched: Watched, folder: str
     ) -> tuple[Result, AppliedAnswer]:
         """Run a person's command in the sandbox, in a folder of the project; propose its changes. Raises RailsError."""
-        collected, context = self._begun()
+        context = self._begun()
         given = RawRequest(f"t{next(self._numbers)}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
         request = validate(given, context.registry, context.agent.name)
         if not isinstance(request, ToolRequest):
@@ -353,17 +391,17 @@ class Proposals(Struct, dict=True):
 
         before = WATCHED.set(watched)
         try:
-            result = self.session.contained.run((*_FOUND, *argv), seconds, folder, persons=True)
+            result = self.contained.run((*_FOUND, *argv), seconds, folder, persons=True)
         finally:
             WATCHED.reset(before)
-        self.session.publish(ran_contained((request.id,), argv, result))
+        self.publish(ran_contained((request.id,), argv, result))
         if not result.changes:
             return result, AppliedAnswer("applied", session_id=self.log.session_id)
         notes = (f"Written in the sandbox by: {one_line(' '.join(argv), 200)}", *result.left_out)
         planned = Plan(result.changes, notes=notes)
         self.became.append("error")
         outcome = carry_out_plan(context, (request,), planned, (), by_hand=True)
-        return result, self._applied(collected, (outcome,), outcome.text)
+        return result, self._applied((outcome,), outcome.text)
 
 
 def _native(raw: RawRequest) -> NativeCall:
@@ -377,37 +415,6 @@ def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str
     if "applied" in became or "partial" in became:
         return "partial"
     return next(status for status in ("error", "denied", "refused") if status in became)
-
-
-class Collector(Struct):
-    """Folds an answer's records into its result."""
-
-    planned: tuple[ChangedFile, ...] = ()
-    written: tuple[ChangedFile, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
-    verdict: Verdict | None = None
-    denied: bool = False
-    edits: tuple[EditResult, ...] = ()
-
-    def __call__(self, record: Record) -> None:
-        """Note a record."""
-        match record.event:
-            case ToolRequestValidationFailed(refusals=refusals):
-                self.refusals += refusals
-            case ChangeRefused(refusals=refusals, edits=edits):
-                self.refusals, self.edits = (*self.refusals, *refusals), edits
-            case ChangePlanned(changes=changes, edits=edits):
-                self.planned, self.edits = changes, edits
-            case GateVerdict(verdict=verdict):
-                self.verdict = verdict
-            case ExecutionStarted(changes=started):
-                self.planned = started or self.planned
-            case ToolExecutionResult(ok=True, changes=changes):
-                self.written += changes or ()
-            case HumanDecision(answer=answer):
-                self.denied = self.denied or answer not in ("approve", "dry_run")
-            case _:
-                pass
 
 
 class DryRunApprover(Struct):
@@ -442,17 +449,6 @@ class AskFunction(Struct, frozen=True):
         if agreed:
             return Decision("approve", "", "a program")
         return Decision("deny", "The program that was asked did not approve it.", "a program")
-
-
-class SavedAnswer(Model, Struct, frozen=True):
-    """A model whose answer is already here; it is never asked."""
-
-    name: str
-
-    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Never called."""
-        del system, messages, tools
-        raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
 
 
 def _unwritten(edit: EditResult) -> EditResult:

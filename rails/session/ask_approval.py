@@ -124,7 +124,8 @@ def ask_permit(
     approved = sign(final, decision)
     if not still_valid(approved, final):
         done, not_done = ("written", "nothing was written") if final.kind == "changes" else ("run", "it was not run")
-        return feedback.stale(ids, f"What was approved is not what would be {done}; {not_done}.")
+        message = f"What was approved is not what would be {done}; {not_done}."
+        return feedback.not_done("stale", ids, message=message)
     return Agreement(final, approved, _edited(asked, decision))
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from rails.config.prices import Price, price_of
 from rails.core.conversation import Usage
+from rails.core.events.record import Record
 from rails.core.text import counted
 
 #: Attempts of kinds that have a bound of their own: a review without a verdict is asked for one once.
@@ -19,7 +20,8 @@ _MORE: Final = "; to continue, use --resume with a larger "
 
 
 class Attempts(Struct):
-    """Failed turns in a row by kind, reset by a turn without failure; a repeated failing answer ends the loop.
+    """Failed turns in a row by kind, reset by a turn without failure; a failing answer that is ``repeated`` ends the
+    loop.
 
     ``before``: those on the pages before, where the same task is asked again.
     """
@@ -28,6 +30,7 @@ class Attempts(Struct):
     before: int = 0
     counts: dict[str, int] = {}
     last: str = ""
+    repeated: bool = False
 
     def spend(self, codes: Sequence[str], words: str, once: Sequence[str] = ()) -> str | None:
         """Count a turn's failures; return why to stop, or ``None``. Those of ``once`` are enough the first time."""
@@ -37,7 +40,8 @@ class Attempts(Struct):
             return None
         for code in set(codes):
             self.counts[code] = self.counts.get(code, 0) + 1
-        if words and words == self.last:
+        self.repeated = bool(words) and words == self.last
+        if self.repeated:
             return f"the same failure ({', '.join(sorted(set(codes)))}) was repeated"
         self.last = words
         spent = [code for code, count in self.counts.items() if code in once or count >= _MOST.get(code, self.most)]
@@ -64,7 +68,7 @@ class SessionBudget(Struct):
     started: float = field(default_factory=time.monotonic)
     unpriced: str = ""
 
-    def use(self, usage: Usage, model: str = "") -> None:
+    def use(self, usage: Usage, model: str) -> None:
         """Count the usage of an answer of ``model``."""
         self.tokens += usage.prompt_tokens + usage.output_tokens
         price = price_of(model, self.prices)
@@ -73,11 +77,11 @@ class SessionBudget(Struct):
         else:
             self.cost += price.of(usage)
 
-    def restore(self, used: Sequence[tuple[str, Usage]], seconds: float) -> None:
-        """Count in an earlier run: each answer's model and usage, and the time."""
-        for model, usage in used:
-            self.use(usage, model)
-        self.started -= seconds
+    def take(self, record: Record) -> None:
+        """Count what a record says that a model was asked."""
+        usage = getattr(record.event, "usage", None)
+        if isinstance(usage, Usage):
+            self.use(usage, record.llm_model_used)
 
     def time_left(self) -> float:
         """Return the seconds left; infinity without a bound."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.config.prices import Price, price_of
-from rails.core.conversation import EachOnce, TextPart, Usage
+from rails.core.conversation import TextPart, Usage
 from rails.core.errors import ModelError
 from rails.core.events.turn import ContextReduced
 from rails.core.text import head_and_tail, one_line
@@ -36,7 +36,6 @@ class ModelWindow(Struct):
     tokens: int = 0
     measured: Measured = Measured()
     said: dict[str, int] = {}
-    _sizes: EachOnce[int] = field(default_factory=lambda: EachOnce(window.size))
 
     def of(self, model: Model, prices: Mapping[str, Price]) -> None:
         """Set ``model``'s window: from the settings, its server, or its class."""
@@ -54,7 +53,7 @@ class ModelWindow(Struct):
         """Return a prompt's estimated tokens, uncorrected; 0 where the window is unknown."""
         if not self.tokens:
             return 0
-        return window.estimate(context.system, context.tools, ()) + sum(self._sizes.of(messages))
+        return window.estimate(context.system, context.tools, messages)
 
     def fitted(self, context: TurnContext, messages: Messages, tried: Tried) -> ContextReduced | None:
         """Return the step that is due, published, or ``None``. Raises ModelError where none is enough."""

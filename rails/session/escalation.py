@@ -62,7 +62,6 @@ class Tried(Struct):
 
     agent: str = ""
     task: str = ""
-    first_message: str = ""
     answers: int = 0
     failures: dict[str, int] = {}
     written: dict[str, str] = {}
@@ -79,7 +78,7 @@ class Tried(Struct):
         """Return this with a record; a new one where an agent begins."""
         match record.event:
             case AgentEngage() as begun:
-                return Tried(begun.agent, begun.task, begun.original or begun.first_message)
+                return Tried(begun.agent, begun.task)
             case LlmResponse() as answer:
                 self.answers = self.answers + 1
                 self.last = answer
@@ -113,16 +112,13 @@ def search_tool(tools: Sequence[ToolSpec]) -> str:
     return next((one.name for one in tools if "search" in one.name.casefold() and one.name not in BUILTIN_TOOLS), "")
 
 
-def page(tried: Tried, why: str, protocol: Protocol, advice: str = "", search: str = "") -> str:
-    """Return a restarted conversation's first message in ``protocol``, of at most ``limits.PAGE_CHARS``.
+def page(task: str, tried: Tried, why: str, protocol: Protocol, *, advice: str = "", search: str = "") -> str:
+    """Return a restarted conversation's first message in ``protocol``: at most ``limits.PAGE_CHARS`` below the task.
 
     ``advice`` is a human's, ``search`` a tool.
     """
-    begun = tried.first_message
-    for reminder in REMINDERS.values():  # of the protocol that failed, perhaps
-        begun = begun.replace(reminder, "")
     parts = [
-        begun.rstrip(),
+        task.rstrip(),
         HEADER,
         f"{counted(tried.answers, 'answer')} to this task did not get through. The last reason: {one_line(why, 300)}. "
         "That conversation is closed; this is what it came to. What you had read of the files is gone with it.",

@@ -50,9 +50,9 @@ def outcome_of(
         raise error
     if isinstance(error, RailsError):  # the operator's matter, told in its own words
         publish(ErrorEvent(f"Failed while {doing}.", one_line(str(error), 600)))
-        return feedback.hindered(ids, doing)
+        return feedback.not_done("hindered", ids, doing=doing)
     publish(fault_event(doing, error))
-    return feedback.internal(ids, doing)
+    return feedback.not_done("internal", ids, doing=doing)
 
 
 def fault_event(doing: str, error: BaseException) -> ErrorEvent:

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.changes import ChangeSet, EditResult, FileChange
-from rails.core.conversation import BAD_CALL, Message, MessagePart, ModelAnswer, NativeResult, StopReason, TextPart
+from rails.core.conversation import BAD_CALL, Message, MessagePart, ModelAnswer, NativeResult, TextPart
 from rails.core.diff import line_diff
 from rails.core.errors import Refusal
 from rails.core.messages import say
 from rails.core.paths import kept_file
 from rails.core.text import decode_text, head_and_tail, one_line, sha256
-from rails.core.tool_request import RawRequest, ToolResult
+from rails.core.tool_request import ToolResult
 from rails.core.verdict import Finding, Verdict
 from rails.gate.report.text import window
 
@@ -82,6 +82,75 @@ class RequestResult(Struct, frozen=True):
         return self.kind in ("result", "same")
 
 
+#: The result of what was not carried out: its kind, and the words, with names of what is filled in.
+_NOT_DONE: Final[Mapping[str, tuple[FeedbackKind, str]]] = {
+    # a call that may be only quoted
+    "unread": ("syntax", "Human/System Feedback: No request was read from your answer. {refusal}"),
+    "not_looked_at": (
+        "syntax",
+        "Human/System Feedback: {count} more blocks of your answer were refused and are not told one by one. "
+        f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests.",
+    ),
+    "held_back": (
+        "failed",
+        "Human/System Feedback: Your answer ended with '{stop}', so nothing of it was run, not even its whole "
+        "requests ({names}): more may belong to them. Send them again in a shorter answer.",
+    ),
+    "tests_failed": (
+        "tests",
+        "Human/System Feedback: The project's tests fail with your change. {nothing} {summary}\n"
+        "~~~~\n{output}\n~~~~\nCorrect your change, not the tests, and send all of it again.",
+    ),
+    "skipped": ("skipped", "Not run: {why} Send it again when that is solved."),
+    "stale": ("edit", "Human/System Feedback: {message} Read the file again and send the edit again."),
+    "unwritable": ("failed", "Human/System Feedback: The change could not be written. {message}"),
+    # an obstacle that only the operator can remove, and an internal error
+    "hindered": (
+        "failed",
+        "Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told. "
+        "Look at the state of the files before you go on.",
+    ),
+    "internal": (
+        "internal",
+        "Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason. "
+        "Look at the state of the files, then send it again or another way.",
+    ),
+    # never run again by itself
+    "in_doubt": (
+        "failed",
+        "{tool} was started and then AI-Rails was interrupted; nobody knows whether it finished. "
+        "It was not run again. Look at the state of the project before you ask for it again.",
+    ),
+    # an interrupted answer whose secret the log does not keep
+    "masked": (
+        "skipped",
+        "AI-Rails was interrupted before your answer was executed, and it held a secret, which the log does "
+        "not keep. What is listed above was done, the rest was not. Send the rest again.",
+    ),
+    "empty": (
+        "output",
+        "Human/System Feedback: Your answer was empty: it has neither words nor a request. Nothing was done. "
+        "Send a request, or say why there is nothing to do.",
+    ),
+    # answers that should go on, by why they stopped
+    "tool_use": (
+        "output",
+        "Human/System Feedback: Your answer ended in order to call a tool, and no call arrived. Send it again; "
+        "if there is nothing to call, say so. Nothing was done.",
+    ),
+    "pause_turn": (
+        "output",
+        "Human/System Feedback: You paused in the middle of your turn. Go on from there. Nothing was done.",
+    ),
+}
+
+
+def not_done(name: str, ids: Ids = (), **words: object) -> RequestResult:
+    """Return the result ``name`` of requests that were not carried out."""
+    kind, text = _NOT_DONE[name]
+    return RequestResult(ids, kind, text.format(nothing=say("nothing_written", "en"), **words))
+
+
 def syntax(refusal: Refusal, raw: str) -> RequestResult:
     """An unreadable request."""
     words = f"{refusal.message} {refusal.hint}".strip()
@@ -90,12 +159,6 @@ def syntax(refusal: Refusal, raw: str) -> RequestResult:
     if refusal.code == "patch":
         text = f"Human/System Feedback: {words} {say('nothing_written', 'en')}\n{shown}"
     return RequestResult((refusal.request_id,), "syntax", text)
-
-
-def unread(refusal: Refusal) -> RequestResult:
-    """A call that may be only quoted."""
-    words = f"Human/System Feedback: No request was read from your answer. {refusal}"
-    return RequestResult((refusal.request_id,), "syntax", words)
 
 
 def schema(request_id: str, refusals: Sequence[Refusal]) -> RequestResult:
@@ -162,15 +225,6 @@ def gate(ids: Ids, verdict: Verdict, closed: Collection[str] = ()) -> RequestRes
     return RequestResult(ids, "gate", "\n".join(lines))
 
 
-def tests_failed(ids: Ids, summary: str, output: str) -> RequestResult:
-    """A change, not written, that fails the project's tests."""
-    text = (
-        f"Human/System Feedback: The project's tests fail with your change. {say('nothing_written', 'en')} {summary}\n"
-        f"~~~~\n{output}\n~~~~\nCorrect your change, not the tests, and send all of it again."
-    )
-    return RequestResult(ids, "tests", text)
-
-
 def denied(ids: Ids, reason: str, *, stop: bool = False, again: bool = False) -> RequestResult:
     """A human's no; ``stop``: the session ends; ``again``: to the same as before."""
     text = reason.strip() or "Denied without a reason. Ask what is wanted, or propose something else."
@@ -184,41 +238,6 @@ def kept_back(ids: Ids, tool_name: str, reason: str, *, stop: bool = False) -> R
     """A tool's result kept from the agent."""
     text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. "
     return RequestResult(ids, "aborted" if stop else "denied", text + (reason.strip() or "No reason was given."))
-
-
-def skipped(ids: Ids, why: str) -> RequestResult:
-    """A sound request after an earlier failure."""
-    return RequestResult(ids, "skipped", f"Not run: {why} Send it again when that is solved.")
-
-
-def stale(ids: Ids, message: str) -> RequestResult:
-    """The file changed between look and write."""
-    return RequestResult(ids, "edit", f"Human/System Feedback: {message} Read the file again and send the edit again.")
-
-
-def unwritable(ids: Ids, message: str) -> RequestResult:
-    """The disk or folder refused the change."""
-    return RequestResult(ids, "failed", f"Human/System Feedback: The change could not be written. {message}")
-
-
-def hindered(ids: Ids, doing: str) -> RequestResult:
-    """An obstacle that only the operator can remove."""
-    return RequestResult(
-        ids,
-        "failed",
-        f"Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told. "
-        "Look at the state of the files before you go on.",
-    )
-
-
-def internal(ids: Ids, doing: str) -> RequestResult:
-    """An internal error, without details."""
-    return RequestResult(
-        ids,
-        "internal",
-        f"Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason. "
-        "Look at the state of the files, then send it again or another way.",
-    )
 
 
 def applied(
@@ -259,71 +278,12 @@ def known(ids: Ids, tool_name: str, times: int) -> RequestResult:
     return RequestResult(ids, "result", text)
 
 
-def in_doubt(ids: Ids, tool_name: str) -> RequestResult:
-    """An interrupted tool, never run again by itself."""
-    return RequestResult(
-        ids,
-        "failed",
-        f"{tool_name} was started and then AI-Rails was interrupted; nobody knows whether it finished. "
-        "It was not run again. Look at the state of the project before you ask for it again.",
-    )
-
-
-def empty() -> RequestResult:
-    """An empty answer where nothing was done."""
-    return RequestResult(
-        (),
-        "output",
-        "Human/System Feedback: Your answer was empty: it has neither words nor a request. Nothing was done. "
-        "Send a request, or say why there is nothing to do.",
-    )
-
-
-def not_ended(stop: StopReason) -> RequestResult | None:
-    """An answer that should go on but asked for nothing; ``None`` for others."""
-    told = {
-        "tool_use": "Your answer ended in order to call a tool, and no call arrived. Send it again; "
-        "if there is nothing to call, say so.",
-        "pause_turn": "You paused in the middle of your turn. Go on from there.",
-    }.get(stop)
-    return RequestResult((), "output", f"Human/System Feedback: {told} Nothing was done.") if told else None
-
-
 def output(refusals: Sequence[Refusal]) -> RequestResult:
     """A final answer that breaks its role's contract."""
     lines = ["Human/System Feedback: Your final answer is not in the form that your role must give it."]
     lines += [f"- {refusal}" for refusal in refusals]
     kind: FeedbackKind = "verdict" if all(refusal.path == "verdict" for refusal in refusals) else "output"
     return RequestResult((), kind, "\n".join([*lines, "Send the whole answer again in that form."]))
-
-
-def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult:
-    """Requests of a truncated answer, not run."""
-    names = ", ".join(dict.fromkeys(request.tool_name for request in requests))
-    text = (
-        f"Human/System Feedback: Your answer ended with '{stop}', so nothing of it was run, not even its whole "
-        f"requests ({one_line(names, 300)}): more may belong to them. Send them again in a shorter answer."
-    )
-    return RequestResult(tuple(request.id for request in requests), "failed", text)
-
-
-def not_looked_at(ids: Ids) -> RequestResult:
-    """Further refused blocks."""
-    return RequestResult(
-        ids,
-        "syntax",
-        f"Human/System Feedback: {len(ids)} more blocks of your answer were refused and are not told one by one. "
-        f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests.",
-    )
-
-
-def masked(ids: Ids) -> RequestResult:
-    """An interrupted answer whose secret the log does not keep."""
-    text = (
-        "AI-Rails was interrupted before your answer was executed, and it held a secret, which the log does "
-        "not keep. What is listed above was done, the rest was not. Send the rest again."
-    )
-    return RequestResult(ids, "skipped", text)
 
 
 _MASKED: Final = (

@@ -29,36 +29,41 @@ from rails.session.project import state_of
 _LOG_SECONDS: Final = 5.0
 
 
-class HostedLog(Struct):
+class HostCall(Struct, frozen=True):
+    """A tool call of the host's model."""
+
+    id: str
+    tool: str
+    input: Mapping[str, Json]
+
+
+class HostedLog:
     """The log of one hosted session, begun with the first event.
 
     Every method raises RailsError where the log cannot be opened or written.
     """
 
-    project: Path
-    name: str
-    host: str
-    model: str
-    task: str = ""
-    _log: SessionLog | None = None
+    def __init__(self, project: Path, name: str, host: str, model: str) -> None:
+        self.project = project
+        self.name = name
+        self.host = host
+        self.model = model
+        self._task = f"what {host} was asked to do"
+        self._log: SessionLog | None = None
 
-    def __post_init__(self) -> None:
-        self.task = f"what {self.host} was asked to do"
+    def engage(self, prompt: str) -> None:
+        """Log a person's prompt to the host."""
+        self._task = one_line(prompt, 1_000) or self._task
+        self.publish(AgentEngage(self.host, self._task, prompt, "", ()))
 
-    def engaged(self, prompt: str) -> None:
-        """A person's prompt to the host."""
-        self.task = one_line(prompt, 1_000) or self.task
-        self.publish(AgentEngage(self.host, self.task, prompt, "", ()))
-
-    def turn(self, number: int, call_id: str, tool: str, given: Mapping[str, Json]) -> None:
-        """Begin a turn: one call of the host's model."""
-        host = self.host
-        name = one_line(tool, 60)
-        native = NativeCall(call_id, tool, json.dumps(dict(given), ensure_ascii=False))
+    def begin_turn(self, number: int, call: HostCall) -> None:
+        """Log a turn's begin: one call of the host's model."""
+        name = one_line(call.tool, 60)
+        native = NativeCall(call.id, call.tool, json.dumps(dict(call.input), ensure_ascii=False))
         answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self.model)
-        self.publish(LlmCall(f"{host} asks for {name}", 0, number))
-        self.publish(LlmResponse.of(f"{host}: {name}", answer))
-        self.publish(McpRequestFormulated(RawRequest(call_id, tool, dict(given), dialect="native")))
+        self.publish(LlmCall(f"{self.host} asks for {name}", 0, number))
+        self.publish(LlmResponse.of(f"{self.host}: {name}", answer))
+        self.publish(McpRequestFormulated(RawRequest(call.id, call.tool, dict(call.input), dialect="native")))
 
     def written(self, part: ChangeSet) -> bool:
         """Log the host's write; return whether it is now an undoable step."""
@@ -92,7 +97,7 @@ class HostedLog(Struct):
         if self._log is None:
             self._log = self._open()
             if self._log.is_new:
-                job = SessionJob(self.project, ((self.host, self.task),), approve="host")
+                job = SessionJob(self.project, ((self.host, self._task),), approve="host")
                 log_session_start(job, self._log, self.model)
         self._log.append(event, self.host, self.model)
 

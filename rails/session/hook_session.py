@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,32 +20,23 @@ from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import FAULT
-from rails.core.events.changes import ChangePlanned, GateVerdict
+from rails.core.events.changes import ChangePlanned
 from rails.core.events.session import ErrorEvent, WorkflowEnd
 from rails.core.events.turn import FeedbackSent
 from rails.core.text import one_line, sha256
-from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 from rails.gate.gate import Gate
 from rails.git.revisions import EMPTY_TREE
 from rails.log.files import SESSION_ID
-from rails.session.hook_log import HostedLog
+from rails.session.hook_log import HostCall, HostedLog
 from rails.session.project import state_of
 from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
-from rails.session.turn_context import ms_since
+from rails.session.turn_context import judged
 
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
 #: How many of the sentences that are said once are remembered.
 _MOST_ONCE: Final = 200
-
-
-class HostCall(msgspec.Struct, frozen=True):
-    """A tool call of the host's model."""
-
-    id: str
-    tool: str
-    input: Mapping[str, Json]
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -78,7 +70,7 @@ class _State(msgspec.Struct):
     once: list[str] = []
 
 
-class HostedSession:
+class HostedSession(HostedLog):
     """An open session of ``host``, an agent's name; close it in the end.
 
     ``status`` is git's fresh answer. Raises RailsError when the log cannot be opened or written.
@@ -94,30 +86,24 @@ class HostedSession:
         model: str = "",
         status: GitStatus | None = None,
     ) -> None:
-        self.project = project
-        self.gate = gate
-        self.host = host
-        self.model = model
         name = f"{host}-{session}"
-        self.name = name if SESSION_ID.fullmatch(name) else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
+        if not SESSION_ID.fullmatch(name):
+            name = f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
+        super().__init__(project, name, host, model)
+        self.gate = gate
         self._folder = state_of(project) / FOLDER / self.name
         self._disk = ProjectChanges(project, self._folder / "contents")
-        self._log = HostedLog(project, self.name, host, model)
         self._judged_last: tuple[str, Verdict] | None = None
         known = _read_state(self._folder / "state.json")
         self._state = known or _State(start=self._disk.take(status))
         if known is None:
             self._save()
 
-    def engage(self, prompt: str) -> None:
-        """Log a person's prompt to the host."""
-        self._log.engaged(prompt)
-
     def propose(self, call: HostCall, changes: ChangeSet) -> Judged:
         """Judge what a call would write."""
         self._turn(call)
         ids = (call.id,)
-        self._log.publish(ChangePlanned(ids, changes.files(), ()))
+        self.publish(ChangePlanned(ids, changes.files(), ()))
         verdict = self._judged(ids, changes)
         denied = self._denied(call.id, verdict)
         if verdict.status == "pass" and not denied:
@@ -156,7 +142,7 @@ class HostedSession:
             return False
         self._state.told = digest
         self._save()
-        self._log.publish(FeedbackSent(f"Told {self.host}", text, None, 0, 0, tuple(codes)))
+        self.publish(FeedbackSent(f"Told {self.host}", text, None, 0, 0, tuple(codes)))
         return True
 
     def is_first(self, text: str) -> bool:
@@ -168,7 +154,7 @@ class HostedSession:
 
     def failed(self, error: str) -> None:
         """Note an internal error; the next :meth:`look` judges what was missed."""
-        self._log.publish(ErrorEvent(f"Not judged: {one_line(error, 300)}", error))
+        self.publish(ErrorEvent(f"Not judged: {one_line(error, 300)}", error))
 
     def look(self, call: HostCall | None = None) -> FoundOnDisk:
         """Record writes since the last look, and judge what differs from the session's start.
@@ -209,20 +195,16 @@ class HostedSession:
 
     def end(self, why: str) -> None:
         """Forget contents; the log stays."""
-        self._log.publish(WorkflowEnd(f"{self.host} ended: {one_line(why, 100)}", "done"))
+        self.publish(WorkflowEnd(f"{self.host} ended: {one_line(why, 100)}", "done"))
         from shutil import rmtree  # which the first verdict does without
 
         rmtree(self._folder, ignore_errors=True)
-
-    def close(self) -> None:
-        """Close the log; the next event opens it."""
-        self._log.close()
 
     # -- the log ---------------------------------------------------------------------------------
 
     def _turn(self, call: HostCall) -> None:
         self._state.turns += 1
-        self._log.turn(self._state.turns, call.id, call.tool, call.input)
+        self.begin_turn(self._state.turns, call)
 
     def _judged(
         self,
@@ -233,10 +215,8 @@ class HostedSession:
         fix: bool = True,
         final: bool = False,
     ) -> Verdict:
-        started = time.monotonic()
-        verdict = self.gate.judge(changes, agent=self.host, base=base, fix=fix, final=final)
-        self._log.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
-        return verdict
+        judge = partial(self.gate.judge, changes, agent=self.host, base=base, fix=fix, final=final)
+        return judged(self.publish, ids, judge)
 
     def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
         """Judge by the last commit's configuration: no change excuses itself."""
@@ -257,7 +237,7 @@ class HostedSession:
             self._turn(call or HostCall("", "something else than an edit", {}))
         for start in range(0, len(steps), limits.FILES_PER_CHANGE):
             part = ChangeSet(tuple(steps[start : start + limits.FILES_PER_CHANGE]))
-            if not self._log.written(part):
+            if not self.written(part):
                 continue
             for change in part.changes:
                 self._state.seen[str(change.path)] = None if change.after is None else self._disk.keep(change.after)

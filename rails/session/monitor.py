@@ -6,7 +6,7 @@ back to the agent or are only shown (``rails.gate.enforcement``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct, field
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from rails.agents.monitor_rules.alert import alert_in_words
 from rails.agents.monitor_rules.rules import Watch
-from rails.core.conversation import Usage
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, AgentFinished, Escalation, OverseerAlert
 from rails.core.events.turn import FeedbackSent, LlmCall
@@ -42,14 +41,13 @@ class Monitor(Struct):
     ``attended``: that approver may ask somebody. ``fresh`` alerts are unpublished.
     """
 
+    modes: CheckModes
     human: Person | None = None
     attended: bool = True
     watch: Watch = field(default_factory=Watch)
     fresh: list[OverseerAlert] = []
     model: Model | None = None
-    use: Callable[[Usage, str], object] = lambda _usage, _model: None
     turn: list[Record] = []
-    modes: CheckModes | None = None
 
     def restore(self, records: Sequence[Record]) -> None:
         """Look at earlier records; an alert without consequence returns."""
@@ -82,7 +80,7 @@ class Monitor(Struct):
         return steer if steer.stop else Steer(words="\n".join(filter(None, (steer.words, *back))))
 
     def _weighed(self, alert: OverseerAlert, context: TurnContext) -> OverseerAlert:
-        if self.modes is None or alert.severity == "INFO":
+        if alert.severity == "INFO":
             return alert
         usual: Enforcement = "blocking" if alert.severity == "CRITICAL" else "advisory"
         mode = self.modes.of("turn", alert.agent or context.agent.name, alert.rule, usual)
@@ -93,7 +91,6 @@ class Monitor(Struct):
 
         said = self._weighed(model_alert(model, context, tuple(self.turn)), context)
         context.publish_as(said, context.agent.name, model.name)
-        self.use(said.usage or Usage(), model.name)
         return said
 
     def _steered(self, context: TurnContext, alerts: Sequence[OverseerAlert]) -> Steer:

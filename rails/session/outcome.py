@@ -157,8 +157,9 @@ def lacking_in(context: TurnContext, answer: ModelAnswer, messages: Sequence[Mes
     if answer.stop_reason == "refusal":
         return None
     if (begins or answer.stop_reason == "tool_use") and _is_empty(answer.message):
-        return feedback.empty()
-    unfinished = feedback.not_ended(answer.stop_reason)
+        return feedback.not_done("empty")
+    stop = answer.stop_reason
+    unfinished = feedback.not_done(stop) if stop in ("tool_use", "pause_turn") else None
     told = unfinished and messages and unfinished.text in messages[-1].text  # some servers say so of every answer
     if unfinished and (answer.stop_reason == "pause_turn" or not told):
         return unfinished

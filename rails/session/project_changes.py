@@ -92,14 +92,14 @@ class ProjectChanges(Struct, frozen=True):
         for name in (*dirty, *self._special()) if head else self._walk():
             if name.startswith(".rails/"):
                 continue
-            data = self._read(name)
-            if data is None:
+            read = self._read(name)
+            if read is None:
                 kept[name] = None
-            elif isinstance(data, str) or len(data) > min(_FILE_BYTES, room):
+            elif isinstance(read, str) or len(read[0]) > min(_FILE_BYTES, room):
                 kept[name] = ""
             else:
-                room -= len(data)
-                kept[name] = self.keep(data)
+                room -= len(read[0])
+                kept[name] = self.keep(read[0])
         own = listing.own_ignore_files(self.project) if head else ()
         return ProjectSnapshot(head, kept, {str(file): self.keep(file.read_bytes()) for file in own if file.is_file()})
 
@@ -111,22 +111,21 @@ class ProjectChanges(Struct, frozen=True):
         unknown: dict[str, str] = {}
         for name in names:
             path = exact_path(name)
-            now = self._read(name)
+            read = self._read(name)
             old = before.get(name)
-            if isinstance(path, Refusal):
-                unknown[name] = "its name is none that AI-Rails works with"
-            elif isinstance(now, str):
-                unknown[name] = now
+            now, mode = read if isinstance(read, tuple) else (None, 0o644)
+            if isinstance(read, str):
+                unknown[name] = read
             elif isinstance(old, str):
                 unknown[name] = old
-            elif old != now:
-                changes.append(FileChange(path, old, now, self._mode(path)))
+            elif old != now and isinstance(path, WorkspacePath):
+                changes.append(FileChange(path, old, now, mode & 0o777))
         return Changed(tuple(changes), unknown)
 
     def now(self, path: WorkspacePath) -> bytes | None:
         """Return a file's bytes, ``None`` if unreadable."""
-        data = self._read(str(path))
-        return data if isinstance(data, bytes) else None
+        read = self._read(str(path))
+        return read[0] if isinstance(read, tuple) else None
 
     def keep(self, data: bytes) -> str:
         """Keep a content and return its digest."""
@@ -190,21 +189,15 @@ class ProjectChanges(Struct, frozen=True):
             found |= contents(self.project, snapshot.head, committed)
         return found
 
-    def _read(self, name: str) -> Content:
+    def _read(self, name: str) -> tuple[bytes, int] | str | None:
+        """Return a file's bytes and permissions, why they cannot be read, or ``None`` where there is no file."""
         path = exact_path(name)
         if isinstance(path, Refusal):
             return "its name is none that AI-Rails works with"
         place = self.project.joinpath(*path.parts)
         if not os.path.lexists(place):
             return None
-        read = read_from_disk(self.project, path)
-        return read if isinstance(read, str) else read[0]
-
-    def _mode(self, path: WorkspacePath) -> int:
-        try:
-            return os.lstat(self.project.joinpath(*path.parts)).st_mode & 0o777
-        except OSError:
-            return 0o644
+        return read_from_disk(self.project, path)
 
     def _special(self) -> Iterator[str]:
         folders = [str(self.project)]

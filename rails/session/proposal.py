@@ -23,7 +23,6 @@ from rails.core.events.changes import (
     ChangeRefused,
     CheckpointEvent,
     ExecutionStarted,
-    GateVerdict,
     ToolExecutionResult,
     changes_in_words,
 )
@@ -40,7 +39,7 @@ from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
 from rails.session.feedback import RequestResult
 from rails.session.text_answers import never_seen, shown_instead
-from rails.session.turn_context import TurnContext, ms_since
+from rails.session.turn_context import TurnContext, judged, ms_since
 
 if TYPE_CHECKING:
     from rails.session.proposed_tests import ProposedTests
@@ -127,7 +126,7 @@ def carry_out_plan(
         context.sent_back["tests"] += 1
         if context.sent_back["tests"] <= _TRIES or not attended(context.approver):
             context.publish(tested.event())
-            return feedback.tests_failed(ids, tested.summary, tested.output)
+            return feedback.not_done("tests_failed", ids, summary=tested.summary, output=tested.output)
     asked = request_for_changes(
         ids[0],
         context.agent.name,
@@ -193,15 +192,13 @@ def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
 
 def _judged(context: TurnContext, ids: tuple[str, ...], requests: Sequence[ToolRequest], changes: ChangeSet) -> Verdict:
     """What nothing uses as yet stays: an import may come first."""
-    started = time.monotonic()
     left = context.time_left()
     judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author(requests), final=False)
+    in_time = judge if math.isinf(left) else partial(run_within, left, judge, "the gate")
     try:
-        verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")
+        return judged(context.publish, ids, in_time)
     except TimeoutError:
         raise TimeUpError("The time of the session was used up while the checks ran. Nothing was written.") from None
-    context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
-    return verdict
 
 
 def _write(
@@ -209,25 +206,28 @@ def _write(
 ) -> RequestResult:
     started, asked = time.monotonic(), agreed.asked
     title = changes_in_words(agreed.approved.value.files()) + planned.label
+    on_disk = _ON_DISK.format(title=title, session=context.session_id)
     step, intent = StepFacts(context.session_id, title), ExecutionStarted(ids, asked.digest, asked.changes.files())
+    applied = Applied(ChangeSet())
     try:
         applied = apply(agreed.approved, context.project, step=step, on_intent=lambda: context.publish(intent))
     except WorkspaceError as error:
-        say = feedback.stale if isinstance(error, StaleError) else feedback.unwritable
-        outcome = say(ids, str(error))
-        context.publish(_result(outcome, ChangeSet(), started))
-        return outcome
+        why = "stale" if isinstance(error, StaleError) else "unwritable"
+        outcome = feedback.not_done(why, ids, message=str(error))
     except FAULT as error:
         outcome = faults.outcome_of(context.publish, ids, _WRITING, error)
         applied = _left_by_a_fault(context, asked.changes)
-        context.publish(_result(outcome, applied.changes, started))
-        return outcome
-    notes = (*planned.notes, agreed.account) if agreed.account else planned.notes
-    with faults.happened(_ON_DISK.format(title=title, session=context.session_id)):
-        outcome = faults.attempted(
-            context.publish, ids, "the result was put in words", lambda: _told(context, ids, applied, verdict, notes)
-        )
-        context.publish(_result(outcome, applied.changes, started))
+    else:
+        notes = (*planned.notes, agreed.account) if agreed.account else planned.notes
+        words = partial(_told, context, ids, applied, verdict, notes)
+        with faults.happened(on_disk):
+            outcome = faults.attempted(context.publish, ids, "the result was put in words", words)
+    ok = outcome.ok or bool(applied.changes)
+    result = ToolExecutionResult(
+        ids=ids, ok=ok, text=outcome.text, changes=applied.changes.files(), duration_ms=ms_since(started)
+    )
+    with faults.happened(on_disk if applied.changes else ""):
+        context.publish(result)
         _publish_step(context, applied, title)
     return outcome
 
@@ -262,8 +262,3 @@ def _publish_step(context: TurnContext, applied: Applied, title: str) -> None:
         )
     elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
         context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))
-
-
-def _result(outcome: RequestResult, written: ChangeSet, started: float) -> ToolExecutionResult:
-    ok, spent = outcome.ok or bool(written), ms_since(started)
-    return ToolExecutionResult(ids=outcome.ids, ok=ok, text=outcome.text, changes=written.files(), duration_ms=spent)

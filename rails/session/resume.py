@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
+from rails.core.conversation import Message, ModelAnswer, TextPart
 from rails.core.errors import UsageError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
@@ -20,13 +20,12 @@ from rails.core.events.session import (
     Escalation,
     Handoff,
     HumanSteered,
-    OverseerAlert,
     SessionLimits,
     SessionResumed,
     WorkflowEnd,
     WorkflowStart,
 )
-from rails.core.events.turn import ContextReduced, CorrectionEvent, FeedbackSent, LlmCall, LlmResponse
+from rails.core.events.turn import ContextReduced, FeedbackSent, LlmCall, LlmResponse
 from rails.core.outcomes import is_good
 from rails.core.text import sha256
 from rails.core.tool_request import ToolResult
@@ -53,10 +52,10 @@ class ResumeState(Struct, frozen=True):
     failure, oldest first; ``words``, the last if failed; ``rung``, the escalation step; ``taken``, all turns on the
     task.
 
-    ``handed`` is the next agent's input; ``offered`` the last hand-off file, ``agreed`` whether it may go on.
-    ``stopped`` and ``why``: the last agent's end when not done; ``again``: a human wants a retry. ``answers`` count by
-    agent and model, ``seconds`` is time worked. ``talking``: a person speaks next. ``measured`` and ``asked_tokens``:
-    the last answered and asked prompt's tokens.
+    ``handed`` is the agent's input; ``offered`` the last hand-off file, ``agreed`` whether it may go on.
+    ``stopped`` and ``why``: the last agent's end when not done; ``rejected``: how often a reviewer's was so;
+    ``again``: a human wants a retry. ``seconds`` is time worked. ``talking``: a person speaks next. ``measured`` and
+    ``asked_tokens``: the last answered and asked prompt's tokens.
     """
 
     tasks: tuple[tuple[str, str], ...]
@@ -75,11 +74,10 @@ class ResumeState(Struct, frozen=True):
     offered: str = ""
     agreed: bool = False
     stopped: str = ""
+    rejected: int = 0
     why: str = ""
     again: bool = False
     advice: str = ""
-    answers: Mapping[tuple[str, str], int] = {}
-    used: tuple[tuple[str, Usage], ...] = ()
     seconds: float = 0.0
     limits: SessionLimits = field(default_factory=lambda: SessionLimits(None, None))
     records: tuple[Record, ...] = ()
@@ -114,9 +112,7 @@ def _folded(records: Sequence[Record]) -> ResumeState:
             state = ResumeState(tasks, handed=event.handed, limits=event.limits)
         elif state is not None and isinstance(event, HumanSteered) and event.about == "rewind":
             before = _folded([one for one in records if one.seq < int(event.answer)])
-            used = state.used
-            answers = state.answers
-            state = replace(before, turns=state.turns, used=used, answers=answers, begun={}, taken=0)
+            state = replace(before, turns=state.turns, begun={}, taken=0)
         elif state is not None:
             state = _after(state, record)
     if state is None:
@@ -125,22 +121,18 @@ def _folded(records: Sequence[Record]) -> ResumeState:
 
 
 def _after(state: ResumeState, record: Record) -> ResumeState:
+    state = steps_after(state, record)
     match record.event:
         case AgentEngage(first_message=first, stands_for=stands_for):
-            fresh = _restarted(state, first, stands_for)
-            return replace(fresh, seen={}, taken=0, rung="", again=False, advice="", handed="")
-        case Escalation(rung=rung, first_message=None):
-            return replace(state, rung=rung)
-        case Escalation(rung=rung, first_message=first, stands_for=stands_for):
-            return replace(_restarted(state, first or "", stands_for or 0), rung=rung)
+            return replace(_restarted(state, first, stands_for), seen={})
+        case Escalation(first_message=str(first), stands_for=stands_for):
+            return _restarted(state, first, stands_for or 0)
         case LlmCall(tokens=tokens):
             return replace(state, asked_tokens=tokens)
         case ContextReduced() as step:
-            return _used(replace(state, messages=reduced(state.messages, step)), record, step.usage)
+            return replace(state, messages=reduced(state.messages, step))
         case LlmResponse() as event:
             return _answered(state, record, event)
-        case CorrectionEvent(usage=usage) | OverseerAlert(usage=Usage() as usage):
-            return _used(state, record, usage)
         case FeedbackSent() as event:
             return _replied(state, record, event)
         case ExecutionStarted() as event:
@@ -148,15 +140,23 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
         case ToolExecutionResult() as event:
             return _done(state, event)
         case _:
-            return _around(state, record)
+            return state
 
 
-def _around(state: ResumeState, record: Record) -> ResumeState:
+def steps_after(state: ResumeState, record: Record) -> ResumeState:
+    """Return a session's state with what a record says of its steps: whose turn it is, and with what."""
     match record.event:
+        case AgentEngage():
+            return replace(state, taken=0, rung="", again=False, why="", advice="")
+        case LlmResponse():
+            return replace(state, turns=state.turns + 1, taken=state.taken + 1)
+        case Escalation(rung=rung):
+            return replace(state, rung=rung)
         case AgentFinished(outcome=outcome):
-            over = replace(state, pending=None, done={}, messages=(), offered="", agreed=False, handed="")
+            over = replace(state, pending=None, done={}, messages=(), offered="", agreed=False)
             if outcome and not is_good(outcome):
-                return replace(over, stopped=outcome, why=record.message)
+                rejected = state.rejected + (outcome == "rejected")
+                return replace(over, stopped=outcome, why=record.message, rejected=rejected)
             return replace(over, finished=state.finished + 1)
         case Handoff(file=file):
             return replace(state, offered=file, agreed=False)
@@ -191,16 +191,8 @@ def _answered(state: ResumeState, record: Record, event: LlmResponse) -> ResumeS
             f"The answer in record {record.seq} cannot be read ({error}), so the session cannot be resumed. "
             "Nothing was changed."
         ) from error
-    key = (record.agent_role, record.llm_model_used)
-    count = state.turns + 1
-    answers = {**state.answers, key: state.answers.get(key, 0) + 1}
-    state = replace(state, pending=answer, done={}, begun={}, turns=count, taken=state.taken + 1, answers=answers)
-    state = replace(state, measured=Measured(state.asked_tokens, answer.usage.prompt_tokens))
-    return _used(state, record, answer.usage)
-
-
-def _used(state: ResumeState, record: Record, usage: Usage) -> ResumeState:
-    return replace(state, used=(*state.used, (record.llm_model_used, usage)))
+    measured = Measured(state.asked_tokens, answer.usage.prompt_tokens)
+    return replace(state, pending=answer, done={}, begun={}, measured=measured)
 
 
 def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeState:
@@ -227,7 +219,7 @@ def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
 
 def answer_words(answer: Message) -> str:
     """Return an answer's words, to detect repeats."""
-    return "\n".join((answer.text, *(call.arguments for call in answer.calls)))
+    return "\n".join((answer.text, *(call.arguments for call in answer.calls))).strip()
 
 
 def _restarted(state: ResumeState, first_message: str, stands_for: int) -> ResumeState:
@@ -240,7 +232,7 @@ def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestR
     ids = begun.ids
     changes = begun.changes
     if not changes:
-        return dict.fromkeys(ids, feedback.in_doubt(ids, begun.tool))
+        return dict.fromkeys(ids, feedback.not_done("in_doubt", ids, tool=begun.tool))
     if all(hash_of(change.path) == change.after_sha256 for change in changes):
         paths = ", ".join(change.path for change in changes)
         return dict.fromkeys(ids, RequestResult(ids, "result", f"Written before an interruption: {paths}"))

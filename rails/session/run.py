@@ -36,21 +36,17 @@ _SHOWN_LINES = 12
 
 
 class Session(SessionState):
-    """One run over one project. ``reviews``: how often a reviewer has sent the work back."""
-
-    reviews: int = 0
+    """One run over one project."""
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or its rest. Raises RailsError; the log then holds all that happened."""
         self.modes.check_rules((*RULES, "model"))
         if resumed:
             self.restore(resumed)
-            outcomes = [getattr(record.event, "outcome", "") for record in resumed.records]
-            self.reviews = outcomes.count("rejected")
         ending: Ending | None = None
         try:
             with self.open():
-                ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
+                ending = self._chain()
         except RailsError:
             raise
         except FAULT as error:
@@ -68,38 +64,27 @@ class Session(SessionState):
         on = f"Nothing is lost: ai-rails run --resume {self.log.session_id}"
         return Ending("internal_error", f"{fault.message} {fault.error} {on}")
 
-    def _chain(self, at: ResumeState) -> Ending:
-        if at.stopped:
-            return Ending(outcome_for(at.stopped), at.why)
-        ending, handed, step = self._before(), at.handed, at.finished
-        while step < len(self.job.tasks):
+    def _chain(self) -> Ending:
+        """Engage the agents in order; what is logged says who is next, also where a kill came in between."""
+        ending = self._before()
+        while not self.at.stopped and self.at.finished < len(self.job.tasks):
+            at = self.at
+            step = at.finished
             role, task = self.job.tasks[step]
-            resumed = at if step == at.finished else None
-            if step and not (resumed and (resumed.messages or resumed.agreed or resumed.again)):
-                text, back = self._hand_over(step - 1, self._result(), resumed.offered if resumed else "")
-                if text is None:
+            if step and not (at.messages or at.agreed or at.again):
+                if not self._hand_over(step - 1, at.offered):
                     return self._waiting(step)
-                handed = text
-                if back:
-                    step -= 1
-                    at = ResumeState(self.job.tasks, finished=step, agreed=True)
-                    continue
-            ending = self.engage_agent(role, task, previous_tool_output=handed, step=step, resumed=resumed)
-            if ending.outcome == "rejected" and step and self.reviews < self.job.max_reviews:
-                self.reviews += 1
-                author = self._author(step)
-                handed = self._revise(role, step, author)
-                step = author
-                at = ResumeState(self.job.tasks, finished=step, agreed=True)
                 continue
-            if not is_good(ending.outcome):
+            ending = self.engage_agent(role, task, previous_tool_output=at.handed)
+            if ending.outcome in PAUSED:
                 return ending
-            step += 1
+            if ending.outcome == "rejected" and step and self.at.rejected <= self.job.max_reviews:
+                self._revise(role, step)
+        if not is_good(ending.outcome):
+            return ending
         if len(self.job.tasks) > 1:
             self._hand_over_last()
-        if any(self.deeds.written_by.values()) and is_good(ending.outcome):
-            return replace(ending, outcome="changed")
-        return ending
+        return replace(ending, outcome="changed") if any(self.deeds.written_by.values()) else ending
 
     def _last(self, kind: type[_Event]) -> _Event | None:
         return next((one.event for one in reversed(self.records) if isinstance(one.event, kind)), None)
@@ -109,27 +94,18 @@ class Session(SessionState):
             return Ending(outcome_for(last.outcome), last.message)
         return Ending("unchanged", "Nothing was left to do.")
 
-    def engage_agent(
-        self,
-        agent_role: str,
-        task: str,
-        *,
-        previous_tool_output: str = "",
-        step: int = 0,
-        resumed: ResumeState | None = None,
-    ) -> Ending:
-        """Let one agent work until it is done, a budget is spent or it waits for a person.
+    def engage_agent(self, agent_role: str, task: str, *, previous_tool_output: str = "") -> Ending:
+        """Let an agent work, or go on, until it is done, a budget is spent or it waits for a person.
 
-        ``previous_tool_output`` is a plan or hand-off, ``step`` the task's place in the job.
+        ``previous_tool_output`` is a plan or hand-off.
         """
+        at = self.at
         context = self.context(agent_role)
-        work = AgentLoop(self, context, task, step)
-        if resumed and resumed.messages:
-            work.restore(resumed)
-        elif resumed and resumed.again:
-            work.begin(previous_tool_output, resumed.why, resumed.advice)
+        work = AgentLoop(self, context, task, at.finished, previous_tool_output)
+        if at.messages:
+            work.restore(at)
         else:
-            work.begin(previous_tool_output)
+            work.begin(at.why, at.advice)
         ending = work.work()
         if is_good(ending.outcome) and verdict_of(context.agent, ending.message) in VERDICTS[:2]:
             ending = replace(ending, outcome="rejected")
@@ -150,16 +126,13 @@ class Session(SessionState):
 
         return max(range(end), key=share)
 
-    def _revise(self, reviewer: str, step: int, author: int) -> str:
-        """Send the work back, one step at a time; return the author's input."""
+    def _revise(self, reviewer: str, step: int) -> None:
+        """Send the work back to its author, one step at a time."""
+        author = self._author(step)
         why = f"{reviewer} did not pass this work. Correct what it finds, and nothing else."
         text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(author))
-        steered = HumanSteered("handoff", "back", reviewer, text=text)
-        return [self._steered(steered) for _ in range(author, step)][-1]
-
-    def _steered(self, event: HumanSteered) -> str:
-        kept = self.publish(event).event
-        return kept.text or "" if isinstance(kept, HumanSteered) else ""
+        for _ in range(author, step):
+            self.publish(HumanSteered("handoff", "back", reviewer, text=text))
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
@@ -168,7 +141,9 @@ class Session(SessionState):
         last = self._last(AgentFinished)
         return (last.result if last else "") or ""
 
-    def _hand_over(self, step: int, result: str, offered: str) -> tuple[str | None, bool]:
+    def _hand_over(self, step: int, offered: str) -> bool:
+        """Offer a step's result to the next; return whether it was decided, or waits for a person."""
+        result = self._result()
         sender = named(self.agents, self.job.tasks[step][0])
         receiver = self.job.tasks[step + 1][0]
         files = self.handoffs
@@ -210,14 +185,14 @@ class Session(SessionState):
             if change.after is not None:
                 self.handoffs.keep(f"{2 * step + 2:02}_final_approved/{change.path}", change.after)
 
-    def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> tuple[str | None, bool]:
+    def _passed(self, step: int, sender: Agent, receiver: str, file: str) -> bool:
         files = self.handoffs
         by = ""
         if self.job.handoffs == "ask" and self.human is not None:
             said = self.human.answer(self._question(sender, receiver, file))
             if said.answer != "go":
                 self.publish(HumanSteered("handoff", "stop", said.by))
-                return None, False
+                return False
             by = said.by
         text = before = files.read(file)
         answer = "go"
@@ -236,8 +211,8 @@ class Session(SessionState):
                 text = handoffs.sent_back(why, "What it was", before, self._handed_to(step))
         written = self._last(Handoff)
         edited = written is not None and sha256(before.encode()) != written.sha256
-        steered = HumanSteered("handoff", answer, by, edited=edited, file=file, text=text)
-        return self._steered(steered), answer == "back"
+        self.publish(HumanSteered("handoff", answer, by, edited=edited, file=file, text=text))
+        return True
 
     def _told(self, sender: Agent, receiver: str, file: str, wrong: str, mode: Enforcement) -> None:
         made = alert(

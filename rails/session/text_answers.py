@@ -124,7 +124,7 @@ def task_files(context: TurnContext, task: str, named: Sequence[str], project_ma
     parts = {part for word in words for part in word.split(".")}
     mapped = _mapped(project_map)
     defining = [path for path, names in mapped.items() if not parts.isdisjoint(names)]
-    whole = mapped if len(mapped) <= _FEW and not context.shown else ()
+    whole = mapped if len(mapped) <= _FEW and not context.given else ()
     return ShownFiles(context, tuple(dict.fromkeys((*named, *words, *defining[:_FEW], *whole))))
 
 

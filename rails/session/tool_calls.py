@@ -27,6 +27,7 @@ from rails.core.events.turn import (
     ToolStatus,
 )
 from rails.core.paths import WorkspacePath, path_in
+from rails.core.text import one_line
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.log.actions import paths_of
 from rails.parsing.classify import NORMAL_STOPS
@@ -88,7 +89,8 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
     if found.requests and not whole:
         outcomes.append(_held_back(context, answer, found))
     if more := found.refusals[limits.BLOCKS_TOLD :]:
-        outcomes.append(feedback.not_looked_at(tuple(one.request_id for one in more)))
+        ids = tuple(one.request_id for one in more)
+        outcomes.append(feedback.not_done("not_looked_at", ids, count=len(more)))
     plain = tuple(_with_plain_paths(context.project, request) for request in requests)
     return CheckedCalls(plain, tuple(outcomes))
 
@@ -105,7 +107,9 @@ def _with_plain_paths(project: Path, request: ToolRequest) -> ToolRequest:
 def _refused(item: Item, refusals: Sequence[Refusal], quote: str) -> RequestResult:
     if isinstance(item, RawRequest):
         return feedback.schema(item.id, refusals)
-    return feedback.unread(item) if item.code == "unread" else feedback.syntax(item, quote)
+    if item.code == "unread":
+        return feedback.not_done("unread", (item.request_id,), refusal=item)
+    return feedback.syntax(item, quote)
 
 
 def _held_back(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> RequestResult:
@@ -114,7 +118,9 @@ def _held_back(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -
         message = f"The request of {one.tool_name!r} was not run: the answer stopped with '{answer.stop_reason}'."
         refusal = Refusal("unterminated", message, "Send it again.", one.start, one.end, request_id=one.id)
         context.publish(ToolRequestValidationFailed(one.id, (refusal,)))
-    return feedback.held_back(found.requests, answer.stop_reason)
+    names = one_line(", ".join(dict.fromkeys(one.tool_name for one in found.requests)), 300)
+    ids = tuple(one.id for one in found.requests)
+    return feedback.not_done("held_back", ids, stop=answer.stop_reason, names=names)
 
 
 def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:

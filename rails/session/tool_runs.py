@@ -12,7 +12,6 @@ from rails.approval.decision import sign_tool
 from rails.core.builtin_tools import ASK_USER
 from rails.core.errors import TimeUpError, UnansweredError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
-from rails.core.events.record import Record
 from rails.core.text import one_line, printable
 from rails.core.tool_request import ToolRequest, ToolResult
 from rails.log.actions import result_of_person
@@ -71,15 +70,14 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
         context.publish(ToolExecutionResult(ids=ids, ok=False, text=said, tool=tool, duration_ms=0))
         raise
     if isinstance(result, RequestResult):
-        in_doubt = feedback.in_doubt(ids, tool).text if request.effect == "run" else ""
+        in_doubt = feedback.not_done("in_doubt", ids, tool=tool).text if request.effect == "run" else ""
         result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
     facts = result.facts
     spent = result.duration_ms
     with happened(f"{tool} had run before that." if request.effect == "run" else ""):
-        record = context.publish(
+        logged = context.publish(
             ToolExecutionResult(ids=ids, ok=result.ok, text=result.text, tool=tool, facts=facts, duration_ms=spent)
         )
-    logged = record.event if isinstance(record, Record) else None
     decision = may_read(context, request, result.text)
     if decision is not None and decision.answer != "approve":
         return feedback.kept_back(ids, tool, decision.reason, stop=decision.answer == "abort")
@@ -96,7 +94,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
         parameters = repr(sorted(request.parameters.items()))
         if times := context.gave(tool, parameters, text):
             return feedback.known(ids, tool, times)
-    whole = logged.text if isinstance(logged, ToolExecutionResult) else ""
+    whole = getattr(logged.event, "text", "")
     told = replace(feedback.result(ids, tool, result, whole), shows_secrets=shows)
     return propose_what_ran(context, request, told, result.changes) if result.changes else told
 

@@ -9,8 +9,9 @@ All outcomes, failures too, go back as one message. The stages know neither the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Final
 
 from msgspec import Struct
 
@@ -27,6 +28,10 @@ from rails.session.proposal import propose_change, propose_last_fixes
 from rails.session.text_answers import wishes_granted, with_deletions
 from rails.session.tool_calls import validate_all
 from rails.session.turn_context import TurnContext, ms_since, whole_answer
+
+_ORDER: Final = ("read", "edit", "run")
+_UNIT: Final = "another part of your answer was refused, and its edits are one unit."
+_EARLIER: Final = "another part of your answer was refused or denied."
 
 
 class Turn(Struct, frozen=True):
@@ -119,14 +124,31 @@ def _carried_out(
     before: Sequence[RequestResult],
     done: Mapping[str, RequestResult],
 ) -> list[RequestResult]:
-    """After a failure, only requests that read are still carried out."""
-    read, edits, runs = ([r for r in requests if r.effect == effect] for effect in ("read", "edit", "run"))
-    outcomes = [done.get(r.id) or _guarded(context, (r,), partial(_carry_out_tool, context, r)) for r in read]
-    if edits:
-        failed = not _all_ok((*before, *outcomes))
-        outcomes.append(done.get(edits[0].id) or _change(context, edits, failed=failed))
-    outcomes += [done[r.id] for r in runs if r.id in done]
-    return outcomes + _run_in_order(context, [r for r in runs if r.id not in done], (*before, *outcomes))
+    """Carry out what reads, the edits as one unit, then what runs. After a failure, only requests that read."""
+    outcomes: list[RequestResult] = []
+    edits = [request for request in requests if request.effect == "edit"]
+    for request in sorted(requests, key=lambda request: _ORDER.index(request.effect)):
+        unit = edits if request.effect == "edit" else [request]
+        ids = tuple(one.id for one in unit)
+        if request is not unit[0]:
+            continue
+        if request.id in done:
+            outcomes.append(done[request.id])
+        elif request.effect != "read" and not all(outcome.ok for outcome in (*before, *outcomes)):
+            outcomes.append(feedback.not_done("skipped", ids, why=_UNIT if edits is unit else _EARLIER))
+        else:
+            names = ", ".join(dict.fromkeys(one.tool_name for one in unit))
+            step = partial(_change_or_run, context, unit)
+            outcomes.append(attempted(context.publish, ids, f"{names} was executed", step))
+    return outcomes
+
+
+def _change_or_run(context: TurnContext, unit: Sequence[ToolRequest]) -> RequestResult:
+    if unit[0].effect == "edit":
+        return propose_change(context, unit)
+    from rails.session.tool_runs import carry_out_tool  # which an answer of edits does without
+
+    return carry_out_tool(context, unit[0])
 
 
 def _reply(
@@ -134,37 +156,3 @@ def _reply(
 ) -> Message:
     reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
     return reply if isinstance(reply, Message) else feedback.after_fault(reply, native)
-
-
-def _change(context: TurnContext, edits: Sequence[ToolRequest], *, failed: bool) -> RequestResult:
-    if failed:
-        ids = tuple(request.id for request in edits)
-        return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
-    return _guarded(context, edits, partial(propose_change, context, edits))
-
-
-def _guarded(context: TurnContext, requests: Sequence[ToolRequest], step: Callable[[], RequestResult]) -> RequestResult:
-    names = ", ".join(dict.fromkeys(request.tool_name for request in requests))
-    return attempted(context.publish, tuple(request.id for request in requests), f"{names} was executed", step)
-
-
-def _run_in_order(
-    context: TurnContext, runs: Sequence[ToolRequest], before: Sequence[RequestResult]
-) -> list[RequestResult]:
-    outcomes: list[RequestResult] = []
-    for request in runs:
-        if not _all_ok((*before, *outcomes)):
-            outcomes.append(feedback.skipped((request.id,), "another part of your answer was refused or denied."))
-            continue
-        outcomes.append(_guarded(context, (request,), partial(_carry_out_tool, context, request)))
-    return outcomes
-
-
-def _carry_out_tool(context: TurnContext, request: ToolRequest) -> RequestResult:
-    from rails.session.tool_runs import carry_out_tool
-
-    return carry_out_tool(context, request)
-
-
-def _all_ok(outcomes: Sequence[RequestResult]) -> bool:
-    return all(outcome.ok for outcome in outcomes)

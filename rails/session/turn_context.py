@@ -20,9 +20,11 @@ from rails.core.builtin_tools import BUILTIN_TOOLS, WRITE_FILE
 from rails.core.conversation import Message, ModelAnswer, TextDelta, ToolSpec, readable
 from rails.core.errors import ModelError, WorkspaceError
 from rails.core.events.base import Event
+from rails.core.events.changes import GateVerdict
+from rails.core.events.record import Record
 from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
-from rails.core.verdict import Author
+from rails.core.verdict import Author, Verdict
 from rails.edits.apply import read_file
 from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
@@ -57,7 +59,7 @@ class TurnContext(Struct, frozen=True):
     model: Model
     gate: Gate
     approver: Approver
-    publish_as: Callable[[Event, str, str], object]
+    publish_as: Callable[[Event, str, str], Record]
     contained: ContainedRuns
     seen: dict[str, str] = {}
     contents: dict[str, bytes] = {}
@@ -79,7 +81,7 @@ class TurnContext(Struct, frozen=True):
     wrote: list[ToolRequest] = []
     returned: ReturnedTexts = field(default_factory=ReturnedTexts)
 
-    def publish(self, event: Event) -> object:
+    def publish(self, event: Event) -> Record:
         """Publish this agent's event; return its record."""
         return self.publish_as(event, self.agent.name, self.model.name)
 
@@ -175,6 +177,14 @@ def content_of(project: Path, name: str) -> bytes | None:
         return read_file(project, path) if isinstance(path, paths.WorkspacePath) else None
     except (WorkspaceError, OSError):
         return None
+
+
+def judged(publish: Callable[[Event], object], ids: tuple[str, ...], judge: Callable[[], Verdict]) -> Verdict:
+    """Return the gate's verdict, logged with the time that it took."""
+    started = time.monotonic()
+    verdict = judge()
+    publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
+    return verdict
 
 
 def ms_since(started: float) -> float:

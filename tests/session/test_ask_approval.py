@@ -225,7 +225,8 @@ def test_a_permit_for_something_else_is_stale_whoever_signed_it(kind):
     sign = sign_changes if kind == "changes" else sign_tool
     told = ask_approval.ask_permit(context, ("t1.r1",), asked, lambda *given: replace(sign(*given), value=value))
     words = {"changes": "would be written; nothing was written.", "tool": "would be run; it was not run."}
-    assert told == ask_approval.feedback.stale(("t1.r1",), f"What was approved is not what {words[kind]}")
+    message = f"What was approved is not what {words[kind]}"
+    assert told == ask_approval.feedback.not_done("stale", ("t1.r1",), message=message)
 
 
 def test_a_question_says_that_a_program_runs_unless_a_sandbox_holds_this_very_tool():

@@ -7,6 +7,7 @@ import pytest
 
 from rails.core import limits
 from rails.core.conversation import NativeCall
+from rails.core.errors import ModelError
 from rails.core.events.record import Record, event_of
 from rails.core.outcomes import is_good
 from rails.session.escalation import Tried, answer_text, page
@@ -106,6 +107,13 @@ def test_squash_begins_the_conversation_afresh_with_one_page(started):
     assert (done.project / "a.txt").read_text("utf-8") == "three\n"
 
 
+def test_the_page_holds_what_was_handed_on_also_of_a_session_that_was_resumed(started):
+    started(*THREE[:2], ModelError("no service"), escalate="squash", handed="Count from one.")
+    done = started.resume(THREE[2], "No.", escalate="squash")
+    assert rungs(done) == ["squash"]
+    assert done.model.asked[1].messages[0].text.count("Count from one.") == 1
+
+
 def test_after_a_fresh_start_attempts_count_anew_and_turns_do_not(started):
     done = started(*THREE, *(wrong(n) for n in range(3, 6)), "never asked", escalate="squash")
     assert len(done.model.asked) == 6
@@ -158,7 +166,7 @@ def test_a_page_is_bounded_whatever_was_tried(started):
         records.append(Record(2, "", "s", "coder", "m", "CHANGE_REFUSED", "", {"refusals": refusals}, "", ""))
         answer = {"text": f"answer {number} " + "x" * 50_000, "stop_reason": "end_turn"}
         records.append(Record(3, "", "s", "coder", "m", "LLM_RESPONSE", "", answer, "", ""))
-    text = page(reduce(Tried.after, records, Tried()), "because " * 500, "advice " * 5_000)
+    text = page("the task\n", reduce(Tried.after, records, Tried()), "because " * 500, "json", advice="advice " * 5_000)
     assert len(text) < limits.PAGE_CHARS + 1_000
     assert "edit: 299 long words" in text, "the newest failure is there"
 

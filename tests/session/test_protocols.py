@@ -354,16 +354,17 @@ def test_a_loop_that_stands_still_begins_afresh_in_another_protocol(leap):
     assert "tool_request" not in done.model.asked[2].system
 
 
-@pytest.mark.parametrize("escalate", ["again", "model"])
-def test_a_file_that_is_longer_than_an_answer_may_be_is_asked_for_in_edits(leap, small, escalate):
-    parts = (TextPart("leap.py\n```python\ndef leap(year):\n    return"),)
-    cut = ModelAnswer(Message("assistant", parts), "max_tokens", note="the answer was cut at the limit of its tokens")
+def test_a_file_that_is_longer_than_an_answer_may_be_comes_twice_and_is_then_asked_for_in_edits(leap, small):
+    cut, again = (
+        ModelAnswer(Message("assistant", (TextPart(f"{before}leap.py\n```python\ndef leap(year):"),)), "max_tokens")
+        for before in ("", " ")
+    )
     edit = "leap.py\n<<<<<<< SEARCH\n    pass\n=======\n    return year % 4 == 0\n>>>>>>> REPLACE\n"
-    done = leap(cut, edit, escalate=escalate)
+    done = leap(cut, again, edit, escalate="model")
     assert done.ending.outcome == "changed"
     assert [step["rung"] for step in done.events("ESCALATION")] == ["squash"]
-    assert "SEARCH" in done.model.asked[1].system
-    page = done.model.asked[1].messages[0].text
+    assert "SEARCH" in done.model.asked[2].system
+    page = done.model.asked[2].messages[0].text
     assert page.count(LEAP) == 1, "what it was shown comes once"
     assert page.rstrip().endswith(REMINDERS["edits"])
     assert REMINDERS["whole"] not in page

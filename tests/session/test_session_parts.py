@@ -121,17 +121,6 @@ def test_a_money_budget_over_an_unknown_price_stops_instead_of_guessing():
     assert free.spent() is None
 
 
-def test_a_resumed_session_goes_on_with_what_it_had_used():
-    totals = SessionBudget(max_tokens=10, max_seconds=100.0)
-    totals.restore([("m", Usage(4, 5))], seconds=99.0)
-    assert totals.spent() is None
-    totals.restore([("m", Usage(1, 0))], seconds=2.0)
-    assert "10 tokens" in totals.spent()
-    late = SessionBudget(max_seconds=100.0)
-    late.restore([], seconds=100.0)
-    assert "100 seconds" in late.spent()
-
-
 def test_usage_and_worked_time_are_read_from_the_log_and_a_pause_is_not_work():
     def at(n, second, kind, details, model="m"):
         return Record(n, f"2026-01-01T00:{second:02d}:00.000000Z", "s", "coder", model, kind, "", details, "", "")
@@ -145,10 +134,11 @@ def test_usage_and_worked_time_are_read_from_the_log_and_a_pause_is_not_work():
         at(5, 50, "SESSION_RESUMED", {}),
         at(6, 51, "LLM_RESPONSE", answer, "strong"),
     ]
-    state = resume_state(log, lambda _: None)
-    assert state.used == (("m", Usage(3, 4)), ("m", Usage(5, 0)), ("strong", Usage(3, 4)))
-    assert state.seconds == 4 * 60
-    assert state.answers == {("coder", "m"): 1, ("coder", "strong"): 1}
+    assert resume_state(log, lambda _: None).seconds == 4 * 60
+    totals = SessionBudget(max_tokens=20)
+    for record in log:
+        totals.take(record)
+    assert totals.tokens == 7 + 5 + 7
 
 
 @pytest.mark.parametrize(

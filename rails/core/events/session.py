@@ -120,9 +120,7 @@ class LogRecovered(EventWithWords, frozen=True):
 
 
 class AgentEngage(Event, frozen=True):
-    """An agent starts. ``stands_for`` counts answers that ``first_message`` replaces; ``original``: the first text, if
-    another.
-    """
+    """An agent starts. ``stands_for`` counts answers that ``first_message`` replaces."""
 
     TYPE: ClassVar[str] = "AGENT_ENGAGE"
 
@@ -132,7 +130,6 @@ class AgentEngage(Event, frozen=True):
     system: str
     tools: tuple[str, ...]
     stands_for: int = 0
-    original: str | None = None
 
     @property
     def message(self) -> str:

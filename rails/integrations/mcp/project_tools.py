@@ -35,7 +35,7 @@ from rails.log.scan import search
 from rails.log.writer import SessionLog
 from rails.review.reports.session_text import session_as_markdown
 from rails.review.session_list import SessionList
-from rails.session.apply import Proposals
+from rails.session.apply import Proposals, SavedAnswer
 from rails.session.job import SessionJob
 from rails.session.project import agents_of, state_of
 from rails.tools.registry import ANY_ROLE, Definition, Registry
@@ -128,7 +128,8 @@ class ProjectTools:
                 log = self._open.enter_context(SessionLog.create(state_of(self.project)))
                 job = SessionJob(self.project, ((self.role, f"calls of {self.client}"),))
                 agents = agents_of(self.project)
-                made = Proposals(job, log, self.registry, agents, self.approver, self.gate, author=self.client)
+                author = SavedAnswer(self.client)
+                made = Proposals(job, log, self.registry, agents, author.for_agent, self.approver, gate=self.gate)
                 self.listen(log, made)
                 self._open.enter_context(made.open())
                 self._proposals = made
@@ -138,10 +139,7 @@ class ProjectTools:
         session = self.session()
         with self._turn:
             turn, _ = session.call(calls, why)
-            given = next(
-                (one.event for one in reversed(session.session.records) if isinstance(one.event, ToolExecutionResult)),
-                None,
-            )
+            given = session.collected.result
         text = "\n\n".join(outcome.text for outcome in turn.outcomes)
         ok = all(one.ok for one in turn.outcomes)
         definition = self.registry.get(calls[0][0])
