@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import urllib.parse
@@ -137,7 +136,7 @@ class ServerModel(Model, Struct, frozen=True):
 
     def served_window(self) -> int:
         """Return the server's window in tokens, 0 if unknown."""
-        with suppress(OSError, http.client.HTTPException):
+        with suppress(ModelError):
             return self.find_window(self.server().document)
         return 0
 
