@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -230,10 +230,10 @@ def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading
 
 def _take_error(who: str, error: object, reading: Reading) -> None:
     facts = error if isinstance(error, Mapping) else {}
-    code = facts.get("code")
-    kind = facts.get("type")
-    status = code if isinstance(code, int) and 400 <= code < 600 else _EVENT_STATUS.get(str(kind), 500)
-    failure = status_error(who, status, error_text(json.dumps({"error": error}).encode()))
+    status = facts.get("code")
+    if not isinstance(status, int) or not 400 <= status < 600:
+        status = _EVENT_STATUS.get(str(facts.get("type")), 500)
+    failure = status_error(who, status, _message_in({"error": error}))
     if not isinstance(failure, ModelCallError):
         raise failure
     reading.stop = "malformed"
@@ -297,18 +297,20 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def error_text(data: bytes) -> str:
     """Return an error body's message from the usual places, or a page's title."""
     text = data.decode("utf-8", "replace")
-    try:
-        told = json.loads(text)
-        wrote = ""
-        for key in ("error", "message", "detail"):
-            if isinstance(told, dict):
-                wrote = told.get("failed_generation") or wrote
-                told = told.get(key) or told
-        said = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False) if told else ""
-        return f"{said} It wrote: {wrote}" if wrote else said
-    except (ValueError, RecursionError):
-        title = _TITLE.search(text)
-        return title[1] if title else text
+    with suppress(ValueError, RecursionError):
+        return _message_in(json.loads(text))
+    title = _TITLE.search(text)
+    return title[1] if title else text
+
+
+def _message_in(told: Any) -> str:  # noqa: ANN401 - any JSON value
+    wrote = ""
+    for key in ("error", "message", "detail"):
+        if isinstance(told, dict):
+            wrote = told.get("failed_generation") or wrote
+            told = told.get(key) or told
+    said = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False) if told else ""
+    return f"{said} It wrote: {wrote}" if wrote else said
 
 
 def status_error(

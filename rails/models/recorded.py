@@ -12,9 +12,9 @@ After n answers comes line n + 1 (a message counts the answers it replaces), so 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,9 @@ from rails.core.errors import ModelError, UsageError
 from rails.core.text import counted
 from rails.models.model import Model, ModelOptions
 
+#: How much of an answer comes at a time.
+_PIECE_CHARS: Final = 24
+
 
 class RecordedLine(Struct, frozen=True):
     """A recorded answer and its agent (``""``: any)."""
@@ -34,18 +37,16 @@ class RecordedLine(Struct, frozen=True):
 
 
 class RecordedModel(Model, Struct, frozen=True):
-    """Streams a file's answers in pieces of ``chunk_chars``, ``pause_s`` seconds apart."""
+    """Streams a file's answers."""
 
     source: str
     lines: tuple[RecordedLine, ...]
-    chunk_chars: int = 24
-    pause_s: float = 0.0
     role: str = ""
 
     @classmethod
-    def opened(cls, file: str, options: ModelOptions) -> RecordedModel:
+    def opened(cls, file: str, _options: ModelOptions) -> RecordedModel:
         """Read ``file``. Raises UsageError that names the line."""
-        return cls(file, _read(Path(file)), max(1, options.chunk_chars), options.pause_s)
+        return cls(file, _read(Path(file)))
 
     @property
     def provider(self) -> str:
@@ -69,14 +70,10 @@ class RecordedModel(Model, Struct, frozen=True):
         if answered >= len(self.lines):
             raise ModelError(self._exhausted(answered))
         answer = self.lines[answered].answer
-        yield from self._pieces(answer.message.text)
+        text = answer.message.text
+        for start in range(0, len(text), _PIECE_CHARS):
+            yield TextDelta(text[start : start + _PIECE_CHARS])
         yield answer if answer.model else replace(answer, model=self.name)
-
-    def _pieces(self, text: str) -> Iterator[TextDelta]:
-        for start in range(0, len(text), self.chunk_chars):
-            if start and self.pause_s:
-                time.sleep(self.pause_s)
-            yield TextDelta(text[start : start + self.chunk_chars])
 
     def _exhausted(self, answered: int) -> str:
         whose = f" for the agent {self.role!r}" if self.role else ""
