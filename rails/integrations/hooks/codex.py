@@ -95,9 +95,10 @@ def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange
     if not isinstance(read, tuple):
         return read or ()
     path, before, mode = read
-    if patch.kind == "add":
-        return (FileChange(path, before, codex_patch.added_text(patch).encode(), mode),)
-    if patch.kind == "delete" or before is None:
+    if patch.kind == "Add":
+        after = codex_patch.apply_hunks("", patch.hunks).encode()
+        return (FileChange(path, before, after, mode),)
+    if patch.kind == "Delete" or before is None:
         return (FileChange(path, before, None, mode),) if before is not None else Unjudged(f"{path} is not there")
     decoded = decode_text(before)
     if decoded is None:
