@@ -137,16 +137,13 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
 
     def hidden(self) -> Sequence[tuple[str, bool]]:
         """Return hidden paths, each with whether it is a folder. Raises CheckError."""
-        found = [(str(one.relative_to(self.project)), True) for one in own_states(self.project)]
         looked_at, until = 0, time.monotonic() + _LOOK_SECONDS
+        found = [(str(one.relative_to(self.project)), True) for one in own_states(self.project, until)]
         for base, folders, files in os.walk(self.project, onerror=_not_looked_at) if self.restrictions else ():
             looked_at += len(folders) + len(files)
-            if looked_at > _MOST_LOOKED_AT or time.monotonic() > until:
-                words = f"{_MOST_LOOKED_AT:,} files, or {_LOOK_SECONDS:.0f} s"
-                raise CheckError(
-                    f"What {RESTRICTIONS_NAME} hides was not found within {words}: the project is too large to be "
-                    "looked through. Restrict its large folders as a whole. Nothing was run."
-                )
+            if too_much := _too_much(looked_at, until):
+                words = f"What {RESTRICTIONS_NAME} hides {too_much}"
+                raise CheckError(f"{words} Restrict its large folders as a whole. Nothing was run.")
             inside = "" if base == str(self.project) else f"{os.path.relpath(base, self.project)}/"
             folders[:] = [name for name in folders if name != ".rails" and f"{inside}{name}" != ".git"]
             closed = [name for name in folders if self.restrictions.reason(f"{inside}{name}/")]
@@ -242,10 +239,23 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
     __exit__ = close
 
 
-def own_states(folder: Path) -> Iterator[Path]:
-    """Yield AI-Rails' folders of a project and of those in it, at any depth."""
+def _too_much(looked_at: int, until: float) -> str:
+    if looked_at <= _MOST_LOOKED_AT and time.monotonic() <= until:
+        return ""
+    bound = f"{_MOST_LOOKED_AT:,} files, or {_LOOK_SECONDS:.0f} s"
+    return f"was not found within {bound}: the project is too large to be looked through."
+
+
+def own_states(folder: Path, until: float = 0.0) -> Iterator[Path]:
+    """Yield AI-Rails' folders of a project and of those in it, at any depth.
+
+    Raises CheckError if that takes too long (``until``: a time of the monotonic clock) or they are too many folders.
+    """
+    until = until or time.monotonic() + _LOOK_SECONDS
     waiting = [os.fspath(folder)]
-    for place in waiting:  # the nearest first
+    for looked_at, place in enumerate(waiting):  # the nearest first
+        if too_much := _too_much(looked_at, until):
+            raise CheckError(f"What AI-Rails keeps in {one_line(str(folder), 200)} {too_much} Nothing was run.")
         with contextlib.suppress(OSError), os.scandir(place) as entries:
             inner = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
             facts = os.lstat(place)
