@@ -176,6 +176,11 @@ def host_object(value: Json | None) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
+def host_list(value: Json | None) -> list[Json]:
+    """Return a list, [] for anything else."""
+    return value if isinstance(value, list) else []
+
+
 def specific_answer(call: HookCall, value: Mapping[str, Json], specific: Mapping[str, Json]) -> HookAnswer:
     """Return one line of JSON, with what is only for the call's event; nothing to say prints nothing."""
     more = {"hookSpecificOutput": {"hookEventName": call.named, **specific}} if specific else {}
