@@ -120,17 +120,13 @@ class ModelServer(Struct, frozen=True):
         """Send a request; return the beginning of the response. Raises httpx2's errors."""
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", **self.headers}
         method = "POST" if body else "GET"
-        return self.client.stream(method, url, content=body, headers=headers, timeout=patience(seconds))
+        client = client_of(local=is_here(self.url))
+        return client.stream(method, url, content=body, headers=headers, timeout=patience(seconds))
 
     @property
     def who(self) -> str:
         """The server, as messages name it."""
         return f"The model server {self.url}"
-
-    @property
-    def client(self) -> httpx2.Client:
-        """The client of all such servers."""
-        return _client(local=is_here(self.url))
 
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
@@ -147,7 +143,7 @@ class ModelServer(Struct, frozen=True):
 
 
 @cache
-def _client(*, local: bool) -> httpx2.Client:
+def client_of(*, local: bool) -> httpx2.Client:
     """Return a client that follows no redirect, keeps no connection and asks local servers without a proxy."""
     import httpx2
 

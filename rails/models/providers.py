@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
@@ -80,8 +80,7 @@ def named_server(spec: str) -> tuple[str, str | None]:
 
 
 def _opened(provider: Provider, name: str, options: ModelOptions) -> Model:
-    module, _, kind = provider.adapter.partition(":")
-    adapter: Any = getattr(importlib.import_module(f"rails.models.{module}"), kind)
+    adapter: Any = resolve_name(f"rails.models.{provider.adapter}")
     if not hasattr(adapter, "URL"):  # it asks no server
         found: Model = adapter.opened(name, options)
         return found

@@ -146,10 +146,10 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
                 raise CheckError(f"{words} Restrict its large folders as a whole. Nothing was run.")
             inside = "" if base == str(self.project) else f"{os.path.relpath(base, self.project)}/"
             folders[:] = [name for name in folders if name != ".rails" and f"{inside}{name}" != ".git"]
-            closed = [name for name in folders if self.restrictions.reason(f"{inside}{name}/")]
-            folders[:] = [name for name in folders if name not in closed]
-            found += [(f"{inside}{name}", True) for name in closed]
-            found += [(f"{inside}{name}", False) for name in files if self.restrictions.reason(f"{inside}{name}")]
+            names = [f"{inside}{name}" for name in (*(f"{name}/" for name in folders), *files)]
+            closed = [name for name in names if self.restrictions.reason(name)]
+            found += [(name.rstrip("/"), name.endswith("/")) for name in closed]
+            folders[:] = [name for name in folders if f"{inside}{name}/" not in closed]
             if len(found) > _MOST_HIDDEN:
                 words = f"{RESTRICTIONS_NAME} hides more than {_MOST_HIDDEN} files and folders"
                 raise CheckError(f"{words}; name a folder around them. Nothing was run.")

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from rails.core.atomic_file import replace_file
 from rails.core.errors import RailsError
 from rails.core.scratch import scratch_folder
@@ -146,6 +148,11 @@ def _listeners() -> Iterator[dict[str, int]]:
 # -- kept for the next process ------------------------------------------------------------------------
 
 
+class _Kept(msgspec.Struct):
+    key: str
+    label: Label
+
+
 def _file() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     return Path(cache, "ai-rails", "sandbox.json")
@@ -161,14 +168,13 @@ def _key() -> str:
 
 
 def _cached() -> Label | None:
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-        kept = json.loads(_file().read_text("utf-8"))
-        if kept["key"] == _key():
-            return Label(int(kept["level"]), str(kept["tool"]), tuple(map(str, kept["open"])), str(kept["why"]))
+    with contextlib.suppress(OSError, ValueError):
+        kept = msgspec.json.decode(_file().read_bytes(), type=_Kept)
+        if kept.key == _key():
+            return kept.label
     return None
 
 
 def _keep(found: Label) -> None:
     with contextlib.suppress(OSError):
-        value = {"key": _key(), "level": found.level, "tool": found.tool, "open": list(found.open), "why": found.why}
-        replace_file(_file(), json.dumps(value).encode(), durable=False)
+        replace_file(_file(), msgspec.json.encode(_Kept(_key(), found)), durable=False)
