@@ -142,19 +142,15 @@ def _span(old: str, new: str) -> tuple[str, str] | None:
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing."""
-    value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
-    specific: dict[str, Json] = {}
-    if call.event == "before" and result.deny:
-        specific |= {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
-    elif call.event == "before" and result.rewritten is not None:
-        specific["updatedInput"] = dict(result.rewritten)
-    if result.block and call.event in ("after", "stop"):
+    value: dict[str, Json] = {"systemMessage": result.notice}
+    told = result.context if call.event not in ("prompt", "stop", "end") else ""
+    if result.block and call.event == "batch":  # blocked, it would end the host's run: it is told beside its results
+        told = result.block
+    elif result.block:
         value |= {"decision": "block", "reason": result.block}
-    # A batch that is blocked would end the host's run, so findings are told beside its results.
-    if (told := (call.event == "batch" and result.block) or result.context) and call.event not in (
-        "prompt",
-        "stop",
-        "end",
-    ):
-        specific["additionalContext"] = told
+    specific: dict[str, Json] = {"additionalContext": told}
+    if result.deny:
+        specific |= {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
+    elif result.rewritten is not None:
+        specific["updatedInput"] = dict(result.rewritten)
     return specific_answer(call, value, specific)
