@@ -1,4 +1,4 @@
-"""Anthropic's Messages API: its own service through the official SDK, other servers without.
+"""Anthropic's Messages API, through the official SDK.
 
 The SDK's accumulated message is not used: its lenient parser repairs cut-off calls, takes duplicate keys and NaN, and
 drops text on bad JSON. Each call's ``partial_json`` is joined for intake's strict parser. Sampling settings and forced
@@ -8,7 +8,7 @@ tool choice are not sent, as newer models refuse them; the session retries, boun
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from rails.core import limits
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart, Usage
@@ -17,8 +17,6 @@ from rails.models.http import ModelServer, echo_arguments, encodable
 from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
 from rails.models.structured_output import ANTHROPIC
 from rails.models.wire import ServerModel, blocks_of
-
-_VERSION: Final = "2023-06-01"
 
 
 class _Reading(Reading):
@@ -103,14 +101,8 @@ class AnthropicModel(ServerModel, frozen=True):
         """Return whose parts go back; others' are refused, so left out."""
         return self.KIND
 
-    def headers(self) -> dict[str, str]:
-        """Return the key and API version headers."""
-        return {"anthropic-version": _VERSION, **ServerModel.headers(self)}
-
     def server(self) -> ModelServer:
-        """Return the server; Anthropic's through its SDK."""
-        if self.url != self.URL:
-            return ServerModel.server(self)
+        """Return the server, asked through the SDK."""
         from rails.models.anthropic_sdk import SdkServer  # which takes a second to import
 
         return SdkServer(self.url, self.headers(), self.silence_s)

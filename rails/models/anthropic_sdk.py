@@ -1,4 +1,4 @@
-"""Anthropic's service through its official SDK, for authentication, certificates and proxies.
+"""Anthropic's official SDK as what sends a request.
 
 Events are read raw (:mod:`rails.models.anthropic`). No retries.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SdkServer(ModelServer, frozen=True):
-    """The service, with the key in its headers."""
+    """A server of the Messages API."""
 
     @contextmanager
     def asked(self, url: str, body: bytes | None, seconds: float) -> Iterator[httpx2.Response]:
@@ -25,7 +25,7 @@ class SdkServer(ModelServer, frozen=True):
         import httpx2
 
         sdk = anthropic.Anthropic(
-            api_key=self.headers.get("Authorization", "").removeprefix("Bearer "),
+            api_key=self.headers.get("Authorization", "none").removeprefix("Bearer "),  # it takes no empty one
             base_url=self.url,
             max_retries=0,
             timeout=patience(seconds),
