@@ -25,21 +25,20 @@ class _Reading(Reading):
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
         match event.get("type"):
             case "message_start":
-                self._begin(event["message"])
+                self._note(event["message"], event["message"].get("usage"))
             case "content_block_start":
                 yield from self._start(event["index"], event["content_block"])
             case "content_block_delta":
                 yield from self._delta(event["index"], event["delta"])
             case "message_delta":
-                self._end(event["delta"], event)
+                self._note(event["delta"], event.get("usage"))
             case "message_stop":
                 self.stop = self._stop
                 self.ended = True
             case "message":
-                self._begin(event)
+                self._note(event, event.get("usage"))
                 for index, block in enumerate(event["content"]):
                     yield from self._start(index, block)
-                self._end(event, event)
                 self.stop = self._stop
                 self.ended = True
 
@@ -48,14 +47,11 @@ class _Reading(Reading):
         kept = count(self.counts, "cache_creation_input_tokens")
         return Usage(count(self.counts, "input_tokens"), count(self.counts, "output_tokens"), cached, kept)
 
-    def _begin(self, message: Mapping[str, Any]) -> None:
+    def _note(self, message: Mapping[str, Any], usage: Mapping[str, Any] | None) -> None:
         self.model = message.get("model") or self.model
-        self.counts |= message.get("usage") or {}
-
-    def _end(self, delta: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        self._stop = delta.get("stop_reason") or ""
-        self.words = (delta.get("stop_details") or {}).get("explanation") or ""
-        self.counts |= others(event.get("usage") or {})
+        self._stop = message.get("stop_reason") or ""
+        self.words = (message.get("stop_details") or {}).get("explanation") or ""
+        self.counts |= others(usage or {})
 
     def _start(self, index: int, block: Mapping[str, Any]) -> Iterator[TextDelta]:
         kinds = {"text": "text", "tool_use": "call"}

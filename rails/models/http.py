@@ -241,8 +241,8 @@ def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
 
     An empty one marks the end.
     """
-    streams, other, size = False, list[bytes](), 0
-    for line in _lines(body):
+    streams, lines = False, _lines(body)
+    for line in lines:
         name, _, data = line.strip().partition(b":")
         if name == b"data":
             streams = True
@@ -251,25 +251,25 @@ def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
                 return
             if data.strip():  # an empty one is no event
                 yield data
-        elif not streams and line.strip() and name not in _FIELDS:
-            other.append(line)
-            size += len(line)
-            if size > _LINE_BYTES or (size > limits.INLINE_BYTES and other[0].lstrip()[:1] != b"{"):
-                break
-    if other and not streams:
-        yield _whole(b"\n".join(other).strip(), url, key)
-        yield b""
+        elif not streams and name not in _FIELDS:
+            yield _whole(line, lines, url, key)
+            yield b""
 
 
-def _whole(body: bytes, url: str, key: str) -> bytes:
+def _whole(first: bytes, lines: Iterator[bytes], url: str, key: str) -> bytes:
+    body = bytearray(first.lstrip())
+    most = _LINE_BYTES if body.startswith(b"{") else limits.INLINE_BYTES
+    for line in lines:
+        body += b"\n" + line
+        if len(body) > most:
+            break
     with suppress(ValueError, RecursionError):
         event = json.loads(body)
         if isinstance(event, dict) and (key in event or event.get("error")):
-            return body
+            return bytes(body)
     text = body[: limits.INLINE_BYTES].decode("utf-8", "replace")
-    title = _TITLE.search(text)
     what = "a web page" if re.match(r"<(!doctype )?html", text, re.I) else "something else"
-    shown = title[1] if title else text[:400]
+    shown = _title(text)[:400]
     raise ModelError(
         f"The model server {url} sent {what} instead of an answer: “{one_line(' '.join(shown.split()), 120)}”. "
         "Check the base URL, and whether a proxy or a login page answers instead."
@@ -295,8 +295,12 @@ def error_text(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
     with suppress(ValueError, RecursionError):
         return _message_in(json.loads(text))
-    title = _TITLE.search(text)
-    return title[1] if title else text
+    return _title(text)
+
+
+def _title(page: str) -> str:
+    title = _TITLE.search(page)
+    return title[1] if title else page
 
 
 def _message_in(told: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -6,7 +6,6 @@ the process.
 
 from __future__ import annotations
 
-import math
 import queue
 import threading
 import time
@@ -25,9 +24,6 @@ def in_time(stream: Iterator[Delta], silence_s: float, time_left: Callable[[], f
 
     Raises ModelRetryable after ``silence_s`` seconds without content, TimeUpError when no ``time_left``.
     """
-    if math.isinf(silence_s) and math.isinf(time_left()):
-        yield from stream
-        return
     pieces: queue.SimpleQueue[Delta | BaseException | None] = queue.SimpleQueue()
     left_behind = threading.Event()
     threading.Thread(target=_read, args=(stream, pieces, left_behind), daemon=True, name="a model's answer").start()

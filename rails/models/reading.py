@@ -74,7 +74,7 @@ class Slot:
         return False
 
     def parts(self, sender: str, number: int) -> Iterator[MessagePart]:
-        """Yield its message parts; ``number``: calls before it."""
+        """Yield its message parts; ``number``: parts before it."""
         text = "".join(self.text)
         fields = self.fields
         if self.kind == "call":
@@ -128,8 +128,8 @@ class Reading:
 
     def usage(self) -> Usage:
         """Return the tokens from ``counts``: thoughts count as answer, and what was in the cache not as prompt."""
-        counts = self.counts if isinstance(self.counts, dict) else {}
-        counts = ChainMap(counts, *(details for details in counts.values() if isinstance(details, dict)))
+        told = self.counts if isinstance(self.counts, dict) else {}
+        counts = ChainMap(told, *(details for details in told.values() if isinstance(details, dict)))
         cached = count(counts, "cached_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount")
         asked = count(counts, "prompt_tokens", "input_tokens", "promptTokenCount")
         answered = count(counts, "completion_tokens", "output_tokens", "candidatesTokenCount")
@@ -161,10 +161,8 @@ class Reading:
     def answer(self) -> ModelAnswer:
         """Return the answer; "cut" unless the server gave a reason or an end."""
         parts: list[MessagePart] = []
-        calls = 0
-        for slot in self.slots.values():
-            parts.extend(slot.parts(self.sender, calls))
-            calls += slot.kind == "call"
+        for number, slot in enumerate(self.slots.values()):
+            parts += slot.parts(self.sender, number)
         stop, note = self._ending()
         return ModelAnswer(Message("assistant", tuple(parts)), stop, self.usage(), self.model, note)
 

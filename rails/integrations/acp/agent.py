@@ -330,7 +330,7 @@ class Conversation:
         if not (self.able.fs and self.able.fs.read_text_file):
             return None
         read = self._answered(self.client.read_text_file(self.session_id, str(self.project / path)))
-        return read and read.content
+        return read.content if read else None
 
     def _text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
         """Return a block as text; a linked project file as in the editor, if the agent may read it."""
