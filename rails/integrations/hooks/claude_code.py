@@ -80,17 +80,17 @@ def _replaced(text: str, old: str, new: str, *, every: bool) -> str | None:
 
 
 def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
+    fields = ("cell_id", "edit_mode", "cell_type", "new_source")
+    wanted, mode, kind, source = (host_text(call.input.get(name)) for name in fields)
     try:
         notebook = json.loads(before or b"")
         cells = notebook["cells"]
-        wanted = host_text(call.input.get("cell_id"))
-        mode = host_text(call.input.get("edit_mode")) or "replace"
-        at = next((n for n, cell in enumerate(cells) if cell.get("id") == wanted or f"cell-{n}" == wanted), None)
-        lines: list[Json] = [*host_text(call.input.get("new_source")).splitlines(keepends=True)]
+        at = next((n for n, cell in enumerate(cells) if wanted in (cell.get("id"), f"cell-{n}")), None)
+        lines = source.splitlines(keepends=True)
         if mode == "insert":
-            kind = host_text(call.input.get("cell_type")) or "code"
-            extra: dict[str, Json] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-            new: dict[str, Json] = {"cell_type": kind, "metadata": {}, **extra, "source": lines}
+            new: dict[str, Json] = {"cell_type": kind or "code", "metadata": {}, "source": [*lines]}
+            if kind in ("", "code"):
+                new |= {"execution_count": None, "outputs": []}
             cells.insert(0 if at is None else at + 1, new)
         elif at is None:
             return Unjudged("there is no such cell")
