@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from rails.models.http import ModelServer, client_of, is_here, patience
+from rails.models.http import ModelServer, client_of, patience
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,7 +29,7 @@ class SdkServer(ModelServer, frozen=True):
             base_url=self.url,
             max_retries=0,
             timeout=patience(seconds),
-            http_client=client_of(local=is_here(self.url)),
+            http_client=client_of(self.url),
         )
         answered: httpx2.Response
         try:

@@ -118,10 +118,9 @@ class ModelServer(Struct, frozen=True):
 
     def asked(self, url: str, body: bytes | None, seconds: float) -> AbstractContextManager[httpx2.Response]:
         """Send a request; return the beginning of the response. Raises httpx2's errors."""
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", **self.headers}
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream", **self.headers}
         method = "POST" if body else "GET"
-        client = client_of(local=is_here(self.url))
-        return client.stream(method, url, content=body, headers=headers, timeout=patience(seconds))
+        return client_of(self.url).stream(method, url, content=body, headers=headers, timeout=patience(seconds))
 
     @property
     def who(self) -> str:
@@ -136,19 +135,24 @@ class ModelServer(Struct, frozen=True):
             yield
         except httpx2.TimeoutException as error:
             raise ModelRetryable(f"{self.who} did not answer within {self.silence_s:g} s.") from error
-        except (httpx2.ConnectError, httpx2.ProxyError, httpx2.InvalidURL) as error:
-            raise unreached(self.url, error) from error
-        except (httpx2.HTTPError, ValueError) as error:
+        except (httpx2.ConnectError, httpx2.ProxyError, httpx2.InvalidURL, ImportError, ValueError) as error:
+            raise unreached(self.url, error) from error  # ImportError: SOCKS needs one more package
+        except httpx2.HTTPError as error:
             raise ModelRetryable(f"{self.who} broke off in the middle of its answer: {fault(error)}.") from error
 
 
-@cache
-def client_of(*, local: bool) -> httpx2.Client:
+def client_of(url: str) -> httpx2.Client:
     """Return a client that follows no redirect, keeps no connection and asks local servers without a proxy."""
+    return _client("" if is_here(url) else str(getproxies()))
+
+
+@cache
+def _client(proxies: str) -> httpx2.Client:
     import httpx2
 
-    mounts = dict.fromkeys(("http://", "https://")) if local else None
-    return httpx2.Client(mounts=mounts, limits=httpx2.Limits(max_keepalive_connections=0))
+    bounds = httpx2.Limits(max_keepalive_connections=0)
+    transport = httpx2.HTTPTransport(limits=bounds) if not proxies else None
+    return httpx2.Client(transport=transport, limits=bounds)
 
 
 def patience(seconds: float) -> httpx2.Timeout:
@@ -159,7 +163,11 @@ def patience(seconds: float) -> httpx2.Timeout:
 
 
 def _beginning(response: httpx2.Response, size: int) -> bytes:
-    return next(response.iter_bytes(size), b"")
+    import httpx2
+
+    with suppress(httpx2.HTTPError):  # what came before it says enough
+        return next(response.iter_bytes(size), b"")
+    return b""
 
 
 def unreached(url: str, reason: object) -> ModelError:
