@@ -24,6 +24,7 @@ from rails.core import limits, lock
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError, Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, exact_path, forbidden
+from rails.core.plain_file import real_path
 from rails.core.restrictions import RESTRICTIONS_NAME, UNRESTRICTED, Restrictions
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
@@ -74,7 +75,9 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
     def __init__(
         self, project: Path, ignored: IgnoredBy = lambda _: (), restrictions: Restrictions = UNRESTRICTED
     ) -> None:
-        self.project, self._ignored, self.restrictions = project, ignored, restrictions
+        self.project = project
+        self._ignored = ignored
+        self.restrictions = restrictions
         self.folder = kept_folder("sandbox")
         self._locks: list[int] = []
         #: Also where an interrupt comes before the layer is whole, and has an owner.
@@ -102,43 +105,43 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
     def changes(self) -> tuple[ChangeSet, tuple[str, ...]]:
         """Return the change set, and in words what is left out. Raises CheckError if too much."""
         try:
-            return self._changes()
+            found: list[FileChange] = []
+            left_out: list[str] = []
+            size = 0
+            for one in self._proposed():
+                path = exact_path(one.path)
+                if isinstance(path, Refusal):
+                    left_out.append(str(path))
+                    continue
+                fault = one.fault or forbidden(path, self.project) or self.restrictions.reason(one.path)
+                if real_path(self.project.joinpath(*path.parts)) != real_path(self.project).joinpath(*path.parts):
+                    fault = fault or "it, or a folder above it, is a link in the project"
+                if fault:
+                    left_out.append(f"{one_line(one.path)} was left out: {fault}.")
+                    continue
+                before, mode = self._before(path)
+                if None not in (before, one.after) and (one.mode ^ mode) & 0o111:
+                    left_out.append(f"{one_line(one.path)}: that its mode is {one.mode:o} now was left out.")
+                if one.after == before:
+                    continue
+                found.append(FileChange(path, before, one.after, one.mode if before is None else mode))
+                size += len(one.after or b"")
+                if len(found) > limits.FILES_PER_CHANGE or size > limits.CHANGE_BYTES:
+                    bound = f"{limits.FILES_PER_CHANGE} files or {limits.CHANGE_BYTES // 1_000_000} MB"
+                    raise CheckError(
+                        f"The command changed more than {bound}, which nobody can approve. Nothing was taken."
+                    )
+            self._bases |= {str(change.path): change.before_sha256 for change in found}
+            left_out[20:] = [f"{len(left_out) - 20} more were left out."] * (len(left_out) > 20)
+            return ChangeSet(tuple(sorted(found, key=lambda change: change.path))), tuple(left_out)
         except (OSError, RecursionError) as error:
             words = getattr(error, "strerror", None) or "its folders are too deep"
             raise CheckError(f"What the command left cannot be read: {words}. Nothing was taken.") from error
 
-    def _changes(self) -> tuple[ChangeSet, tuple[str, ...]]:
-        found: list[FileChange] = []
-        left_out: list[str] = []
-        size = 0
-        for one in self._proposed():
-            path = exact_path(one.path)
-            if isinstance(path, Refusal):
-                left_out.append(str(path))
-                continue
-            fault = one.fault or forbidden(path, self.project) or self.restrictions.reason(one.path)
-            fault = fault or self._behind_link(path)
-            if fault:
-                left_out.append(f"{one_line(one.path)} was left out: {fault}.")
-                continue
-            before, mode = self._before(path)
-            if None not in (before, one.after) and (one.mode ^ mode) & 0o111:
-                left_out.append(f"{one_line(one.path)}: that its mode is {one.mode:o} now was left out.")
-            if one.after == before:
-                continue
-            found.append(FileChange(path, before, one.after, one.mode if before is None else mode))
-            size += len(one.after or b"")
-            if len(found) > limits.FILES_PER_CHANGE or size > limits.CHANGE_BYTES:
-                bound = f"{limits.FILES_PER_CHANGE} files or {limits.CHANGE_BYTES // 1_000_000} MB"
-                raise CheckError(f"The command changed more than {bound}, which nobody can approve. Nothing was taken.")
-        self._bases |= {str(change.path): change.before_sha256 for change in found}
-        left_out[20:] = [f"{len(left_out) - 20} more were left out."] * (len(left_out) > 20)
-        return ChangeSet(tuple(sorted(found, key=lambda change: change.path))), tuple(left_out)
-
     def hidden(self) -> Sequence[tuple[str, bool]]:
         """Return hidden paths, each with whether it is a folder. Raises CheckError."""
         looked_at, until = 0, time.monotonic() + _LOOK_SECONDS
-        found = [(str(one.relative_to(self.project)), True) for one in own_states(self.project, until)]
+        found = [(str(one.relative_to(self.project)), True) for one in own_states(self.project)]
         for base, folders, files in os.walk(self.project, onerror=_not_looked_at) if self.restrictions else ():
             looked_at += len(folders) + len(files)
             if too_much := _too_much(looked_at, until):
@@ -154,12 +157,6 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
                 words = f"{RESTRICTIONS_NAME} hides more than {_MOST_HIDDEN} files and folders"
                 raise CheckError(f"{words}; name a folder around them. Nothing was run.")
         return [one for one in found if not (self.project / one[0]).is_symlink()]
-
-    def _behind_link(self, path: WorkspacePath) -> str:
-        folders = [Path(*path.parts), *Path(*path.parts).parents][:-1]
-        if any((self.project / one).is_symlink() for one in folders):
-            return "it, or a folder above it, is a link in the project"
-        return ""
 
     def _before(self, path: WorkspacePath) -> tuple[bytes | None, int]:
         place = self.project.joinpath(*path.parts)
@@ -226,11 +223,9 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
 
     def read(self, name: str, most: int = limits.FILE_BYTES) -> bytes | None:
         """Return a command's bytes at ``name``, or None."""
-        parts = Path(name).parts
-        if any(self.upper.joinpath(*parts[:count]).is_symlink() for count in range(1, len(parts) + 1)):
-            return None
         place = self.upper / name
-        return read_bounded(place, most) if place.is_file() else None
+        behind_link = real_path(place) != real_path(self.upper) / name
+        return None if behind_link or not place.is_file() else read_bounded(place, most)
 
     def close(self, *_: object) -> None:
         """Remove the layer from the disk."""
@@ -246,12 +241,12 @@ def _too_much(looked_at: int, until: float) -> str:
     return f"was not found within {bound}: the project is too large to be looked through."
 
 
-def own_states(folder: Path, until: float = 0.0) -> Iterator[Path]:
+def own_states(folder: Path) -> Iterator[Path]:
     """Yield AI-Rails' folders of a project and of those in it, at any depth.
 
-    Raises CheckError if that takes too long (``until``: a time of the monotonic clock) or they are too many folders.
+    Raises CheckError if that takes too long, or through too many folders.
     """
-    until = until or time.monotonic() + _LOOK_SECONDS
+    until = time.monotonic() + _LOOK_SECONDS
     waiting = [os.fspath(folder)]
     for looked_at, place in enumerate(waiting):  # the nearest first
         if too_much := _too_much(looked_at, until):

@@ -63,7 +63,7 @@ def at_level(level: int) -> tuple[Label, bool]:
     if not ready:
         return Label(NONE, why=why), True
     text = "Landlock, seccomp; sockets and semaphores fail" if level == PARTIAL else f"bubblewrap {_version()}"
-    tool = {OVERLAY: f"{text}, overlay", COPY: f"{text}, copy", PARTIAL: text}.get(level, "")
+    tool = text + {OVERLAY: ", overlay", COPY: ", copy"}.get(level, "")
     try:
         held = _tries(Label(level, tool))
     except (RailsError, OSError) as error:
@@ -160,7 +160,7 @@ def _file() -> Path:
 
 def _key() -> str:
     """Return what the answer depends on: boot, bubblewrap, user, namespaces."""
-    own = [Path(__file__).parent / name for name in ("escape_probe.py", "bubblewrap.py", "landlock.py", "seccomp.py")]
+    own = sorted(Path(__file__).parent.glob("*.py"))
     stamps = [path.stat().st_mtime_ns for path in (*own, *map(Path, filter(None, [bubblewrap.find()])))]
     space = [str(Path("/proc/self/ns", name).readlink()) for name in ("user", "mnt", "net")]
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()

@@ -138,7 +138,8 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
 
     The program's end decides: a grandchild may hold the pipes open.
     """
-    process, rest = running.process, memoryview(stdin)
+    process = running.process
+    rest = memoryview(stdin)
     watched = WATCHED.get()
     deadline = float("inf") if timeout is None else time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
@@ -174,7 +175,8 @@ def ended_within(process: subprocess.Popen[bytes], seconds: float | None) -> boo
     """Return whether it ends in time."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
-    return process.poll() is not None
+        return True
+    return False
 
 
 def _feed(selector: selectors.BaseSelector, key: selectors.SelectorKey, rest: memoryview) -> memoryview:
