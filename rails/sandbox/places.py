@@ -96,7 +96,7 @@ def _node_of(project: Path) -> Iterator[Path]:
     ]
     node = shutil.which("node", path=os.pathsep.join(outside))
     if node:
-        yield from around_program(real_path(node))
+        yield from around_program(real_path(Path(node)))
 
 
 def around_program(program: Path) -> tuple[Path, ...]:
