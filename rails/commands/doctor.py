@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import http.client
 import os
 import platform
 import shutil
@@ -17,7 +16,7 @@ from msgspec import Struct
 
 from rails import __version__
 from rails.commands import common
-from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, ModelError, RailsError, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line
 from rails.gate.languages.javascript.node_worker import tool_folder
@@ -166,7 +165,7 @@ def _local_servers() -> Iterator[Probe]:
     for port in _PORTS:
         url = f"http://127.0.0.1:{port}/v1"
         listed: object = None
-        with suppress(OSError, http.client.HTTPException):
+        with suppress(ModelError):
             listed = ModelServer(url, {}, 1.0).document(f"{url}/models").get("data")
         if not isinstance(listed, list):
             continue

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API: its own service through the official SDK, other servers without.
+"""Anthropic's Messages API, through the official SDK.
 
 The SDK's accumulated message is not used: its lenient parser repairs cut-off calls, takes duplicate keys and NaN, and
 drops text on bad JSON. Each call's ``partial_json`` is joined for intake's strict parser. Sampling settings and forced
@@ -8,7 +8,7 @@ tool choice are not sent, as newer models refuse them; the session retries, boun
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from rails.core import limits
 from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart, Usage
@@ -18,8 +18,6 @@ from rails.models.reading import Reading, arguments_in, count, name_in, others, 
 from rails.models.structured_output import ANTHROPIC
 from rails.models.wire import ServerModel, blocks_of
 
-_VERSION: Final = "2023-06-01"
-
 
 class _Reading(Reading):
     _stop = ""
@@ -27,21 +25,20 @@ class _Reading(Reading):
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
         match event.get("type"):
             case "message_start":
-                self._begin(event["message"])
+                self._note(event["message"], event["message"].get("usage"))
             case "content_block_start":
                 yield from self._start(event["index"], event["content_block"])
             case "content_block_delta":
                 yield from self._delta(event["index"], event["delta"])
             case "message_delta":
-                self._end(event["delta"], event)
+                self._note(event["delta"], event.get("usage"))
             case "message_stop":
                 self.stop = self._stop
                 self.ended = True
             case "message":
-                self._begin(event)
+                self._note(event, event.get("usage"))
                 for index, block in enumerate(event["content"]):
                     yield from self._start(index, block)
-                self._end(event, event)
                 self.stop = self._stop
                 self.ended = True
 
@@ -50,14 +47,11 @@ class _Reading(Reading):
         kept = count(self.counts, "cache_creation_input_tokens")
         return Usage(count(self.counts, "input_tokens"), count(self.counts, "output_tokens"), cached, kept)
 
-    def _begin(self, message: Mapping[str, Any]) -> None:
+    def _note(self, message: Mapping[str, Any], usage: Mapping[str, Any] | None) -> None:
         self.model = message.get("model") or self.model
-        self.counts |= message.get("usage") or {}
-
-    def _end(self, delta: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        self._stop = delta.get("stop_reason") or ""
-        self.words = (delta.get("stop_details") or {}).get("explanation") or ""
-        self.counts |= others(event.get("usage") or {})
+        self._stop = message.get("stop_reason") or ""
+        self.words = (message.get("stop_details") or {}).get("explanation") or ""
+        self.counts |= others(usage or {})
 
     def _start(self, index: int, block: Mapping[str, Any]) -> Iterator[TextDelta]:
         kinds = {"text": "text", "tool_use": "call"}
@@ -103,14 +97,8 @@ class AnthropicModel(ServerModel, frozen=True):
         """Return whose parts go back; others' are refused, so left out."""
         return self.KIND
 
-    def headers(self) -> dict[str, str]:
-        """Return the key and API version headers."""
-        return {"anthropic-version": _VERSION, **ServerModel.headers(self)}
-
     def server(self) -> ModelServer:
-        """Return the server; Anthropic's through its SDK."""
-        if self.url != self.URL:
-            return ServerModel.server(self)
+        """Return the server, asked through the SDK."""
         from rails.models.anthropic_sdk import SdkServer  # which takes a second to import
 
         return SdkServer(self.url, self.headers(), self.silence_s)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from rails.core import limits
-from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart, Usage
+from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable
 from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
@@ -34,12 +34,6 @@ class _Reading(Reading):
                 yield from self._part(part)
             self.stop = candidate.get("finishReason") or self.stop
             self.words = candidate.get("finishMessage") or self.words
-
-    def usage(self) -> Usage:
-        """Return the tokens, thoughts counted as answer."""
-        cached = count(self.counts, "cachedContentTokenCount")
-        answer = count(self.counts, "candidatesTokenCount") + count(self.counts, "thoughtsTokenCount")
-        return Usage(count(self.counts, "promptTokenCount") - cached, answer, cached)
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[TextDelta]:
         """Take in a part: text continues, unless either has extra fields."""

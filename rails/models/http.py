@@ -6,16 +6,14 @@ understood.
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
-from functools import cache, partial
-from typing import Final
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from msgspec import Struct
 
@@ -25,6 +23,9 @@ from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.models.reading import Reading
+
+if TYPE_CHECKING:
+    import httpx2
 
 #: Statuses where the same request may succeed a little later.
 _PASSING: Final = {
@@ -81,6 +82,8 @@ _LINE_BYTES: Final = limits.BLOCK_CHARS * 2
 #: Of a stream of events, besides the data; a line that begins with a colon is a sign of life.
 _FIELDS: Final = frozenset({b"", b"event", b"id", b"retry"})
 _TITLE: Final = re.compile(r"<title[^<>]*>([^<]+)", re.I)
+#: What the library says of a connection that is gone.
+_CLOSED: Final = re.compile("disconnected|closed connection|reset by peer")
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -97,43 +100,74 @@ class ModelServer(Struct, frozen=True):
 
     def answer(self, path: str, body: bytes, key: str, reading: Reading) -> Iterator[Delta]:
         """Yield the answer to ``body``; ``key``: of an unstreamed message. Raises only ModelError."""
-        with self._faults_in_words(), closing(self._open(self.url + path, body, self.silence_s)) as response:
-            # As it comes: ``readline`` would take a lost connection for the end of the body.
-            pieces = iter(partial(response.read1, 1 << 16), b"")
-            yield from answer_of_events(pieces, self.url, key, reading)
+        with self._faults_in_words(), self.asked(self.url + path, body, self.silence_s) as response:
+            if not response.is_success:
+                found = _beginning(response, limits.INLINE_BYTES)
+                raise status_error(self.who, response.status_code, error_text(found), response.headers.get)
+            yield from answer_of_events(response.iter_bytes(), self.url, key, reading)
 
     def document(self, url: str, body: bytes | None = None) -> dict[str, object]:
-        """Return a JSON object of the server, {} if none. Raises OSError or HTTPException."""
-        with suppress(urllib.error.HTTPError, ValueError, RecursionError):
-            seconds = min(self.silence_s, limits.MODEL_CONNECT_SECONDS)
-            with closing(self._open(url, body, seconds)) as response:
-                found = json.loads(response.read(limits.OUTPUT_BYTES))
+        """Return a JSON object of the server, {} if none. Raises ModelError."""
+        seconds = min(self.silence_s, limits.MODEL_CONNECT_SECONDS)
+        with self._faults_in_words(), self.asked(url, body, seconds) as response:
+            data = _beginning(response, limits.OUTPUT_BYTES) if response.is_success else b""
+        with suppress(ValueError, RecursionError):
+            found = json.loads(data)
             return found if isinstance(found, dict) else {}
         return {}
 
-    def _open(self, url: str, body: bytes | None, seconds: float) -> http.client.HTTPResponse:
+    def asked(self, url: str, body: bytes | None, seconds: float) -> AbstractContextManager[httpx2.Response]:
+        """Send a request; return the beginning of the response. Raises httpx2's errors."""
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream", **self.headers}
-        request = urllib.request.Request(url, body, headers)  # noqa: S310 - the scheme was checked
-        response: http.client.HTTPResponse = _opener(proxied=not is_here(self.url)).open(request, timeout=seconds)
-        return response
+        method = "POST" if body else "GET"
+        return client_of(self.url).stream(method, url, content=body, headers=headers, timeout=patience(seconds))
+
+    @property
+    def who(self) -> str:
+        """The server, as messages name it."""
+        return f"The model server {self.url}"
 
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
-        who = f"The model server {self.url}"
-        silent = ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.")
+        import httpx2
+
         try:
             yield
-        except urllib.error.HTTPError as error:
-            detail = ""
-            with error, suppress(OSError, http.client.HTTPException):  # its status says enough
-                detail = error_text(error.read(limits.INLINE_BYTES))
-            raise status_error(who, error.code, detail, error.headers.get) from error
-        except TimeoutError as error:
-            raise silent from error
-        except urllib.error.URLError as error:
-            raise silent if isinstance(error.reason, TimeoutError) else unreached(self.url, error.reason) from error
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise ModelRetryable(f"{who} broke off in the middle of its answer: {fault(error)}.") from error
+        except httpx2.TimeoutException as error:
+            raise ModelRetryable(f"{self.who} did not answer within {self.silence_s:g} s.") from error
+        except (httpx2.ConnectError, httpx2.ProxyError, httpx2.InvalidURL, ImportError, ValueError) as error:
+            raise unreached(self.url, error) from error  # ImportError: SOCKS needs one more package
+        except httpx2.HTTPError as error:
+            raise ModelRetryable(f"{self.who} broke off in the middle of its answer: {fault(error)}.") from error
+
+
+def client_of(url: str) -> httpx2.Client:
+    """Return a client that follows no redirect, keeps no connection and asks local servers without a proxy."""
+    return _client("" if is_here(url) else str(getproxies()))
+
+
+@cache
+def _client(proxies: str) -> httpx2.Client:
+    import httpx2
+
+    bounds = httpx2.Limits(max_keepalive_connections=0)
+    transport = httpx2.HTTPTransport(limits=bounds) if not proxies else None
+    return httpx2.Client(transport=transport, limits=bounds)
+
+
+def patience(seconds: float) -> httpx2.Timeout:
+    """Return the limits of a silence of ``seconds``: a connection has to come sooner."""
+    import httpx2
+
+    return httpx2.Timeout(seconds, connect=min(seconds, limits.MODEL_CONNECT_SECONDS))
+
+
+def _beginning(response: httpx2.Response, size: int) -> bytes:
+    import httpx2
+
+    with suppress(httpx2.HTTPError):  # what came before it says enough
+        return next(response.iter_bytes(size), b"")
+    return b""
 
 
 def unreached(url: str, reason: object) -> ModelError:
@@ -146,54 +180,24 @@ def unreached(url: str, reason: object) -> ModelError:
 
 def is_here(url: str) -> bool:
     """Return whether a server is local; no proxy is used then, whatever the environment says."""
-    return urllib.parse.urlsplit(url).hostname in _LOOPBACK
+    return urlsplit(url).hostname in _LOOPBACK
 
 
 def _through(url: str) -> str:
     """Name the environment's proxy, without its password."""
-    parts = urllib.parse.urlsplit(url)
-    proxy = urllib.request.getproxies().get(parts.scheme, "")
-    if not proxy or is_here(url) or urllib.request.proxy_bypass(parts.hostname or ""):
+    parts = urlsplit(url)
+    proxy = getproxies().get(parts.scheme, "")
+    if not proxy or is_here(url) or proxy_bypass(parts.hostname or ""):
         return ""
     return f" through the proxy {one_line(proxy.rpartition('@')[2].rpartition('//')[2], 100)}"
 
 
 def fault(error: object) -> str:
     """Return a connection error in words."""
-    if isinstance(error, http.client.IncompleteRead | http.client.RemoteDisconnected | ConnectionResetError):
+    said = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+    if isinstance(error, ConnectionResetError) or _CLOSED.search(said):
         return "it closed the connection"
-    if isinstance(error, http.client.BadStatusLine):
-        return f"the answer is not HTTP: “{one_line(str(error).strip(), 100)}”"
-    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return one_line(re.sub(r"^\[Errno -?\d+\] ", "", str(said))).rstrip(".")
-
-
-@cache
-def _opener(*, proxied: bool) -> urllib.request.OpenerDirector:
-    class Soon(http.client.HTTPConnection):
-        def connect(self) -> None:
-            allowed = self.timeout
-            self.timeout = min(self.timeout or 0, limits.MODEL_CONNECT_SECONDS)
-            super().connect()
-            self.sock.settimeout(allowed)
-
-    class SoonSecure(http.client.HTTPSConnection, Soon):
-        pass
-
-    class Plain(urllib.request.HTTPHandler):
-        def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-            return self.do_open(Soon, req)
-
-    class Secure(urllib.request.HTTPSHandler):
-        def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-            return self.do_open(SoonSecure, req)
-
-    class NoRedirect(urllib.request.HTTPRedirectHandler):
-        def redirect_request(self, *_: object, **__: object) -> None:
-            """Let the redirect become an HTTPError."""
-
-    direct = () if proxied else (urllib.request.ProxyHandler({}),)
-    return urllib.request.build_opener(Plain, Secure, NoRedirect, *direct)
+    return one_line(said).rstrip(".")
 
 
 def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading) -> Iterator[Delta]:
@@ -230,10 +234,10 @@ def answer_of_events(body: Iterable[bytes], url: str, key: str, reading: Reading
 
 def _take_error(who: str, error: object, reading: Reading) -> None:
     facts = error if isinstance(error, Mapping) else {}
-    code = facts.get("code")
-    kind = facts.get("type")
-    status = code if isinstance(code, int) and 400 <= code < 600 else _EVENT_STATUS.get(str(kind), 500)
-    failure = status_error(who, status, error_text(json.dumps({"error": error}).encode()))
+    status = facts.get("code")
+    if not isinstance(status, int) or not 400 <= status < 600:
+        status = _EVENT_STATUS.get(str(facts.get("type")), 500)
+    failure = status_error(who, status, _message_in({"error": error}))
     if not isinstance(failure, ModelCallError):
         raise failure
     reading.stop = "malformed"
@@ -245,8 +249,8 @@ def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
 
     An empty one marks the end.
     """
-    streams, other, size = False, list[bytes](), 0
-    for line in _lines(body):
+    streams, lines = False, _lines(body)
+    for line in lines:
         name, _, data = line.strip().partition(b":")
         if name == b"data":
             streams = True
@@ -255,25 +259,25 @@ def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
                 return
             if data.strip():  # an empty one is no event
                 yield data
-        elif not streams and line.strip() and name not in _FIELDS:
-            other.append(line)
-            size += len(line)
-            if size > _LINE_BYTES or (size > limits.INLINE_BYTES and other[0].lstrip()[:1] != b"{"):
-                break
-    if other and not streams:
-        yield _whole(b"\n".join(other).strip(), url, key)
-        yield b""
+        elif not streams and name not in _FIELDS:
+            yield _whole(line, lines, url, key)
+            yield b""
 
 
-def _whole(body: bytes, url: str, key: str) -> bytes:
+def _whole(first: bytes, lines: Iterator[bytes], url: str, key: str) -> bytes:
+    body = bytearray(first.lstrip())
+    most = _LINE_BYTES if body.startswith(b"{") else limits.INLINE_BYTES
+    for line in lines:
+        body += b"\n" + line
+        if len(body) > most:
+            break
     with suppress(ValueError, RecursionError):
         event = json.loads(body)
         if isinstance(event, dict) and (key in event or event.get("error")):
-            return body
+            return bytes(body)
     text = body[: limits.INLINE_BYTES].decode("utf-8", "replace")
-    title = _TITLE.search(text)
     what = "a web page" if re.match(r"<(!doctype )?html", text, re.I) else "something else"
-    shown = title[1] if title else text[:400]
+    shown = _title(text)[:400]
     raise ModelError(
         f"The model server {url} sent {what} instead of an answer: “{one_line(' '.join(shown.split()), 120)}”. "
         "Check the base URL, and whether a proxy or a login page answers instead."
@@ -297,18 +301,24 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def error_text(data: bytes) -> str:
     """Return an error body's message from the usual places, or a page's title."""
     text = data.decode("utf-8", "replace")
-    try:
-        told = json.loads(text)
-        wrote = ""
-        for key in ("error", "message", "detail"):
-            if isinstance(told, dict):
-                wrote = told.get("failed_generation") or wrote
-                told = told.get(key) or told
-        said = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False) if told else ""
-        return f"{said} It wrote: {wrote}" if wrote else said
-    except (ValueError, RecursionError):
-        title = _TITLE.search(text)
-        return title[1] if title else text
+    with suppress(ValueError, RecursionError):
+        return _message_in(json.loads(text))
+    return _title(text)
+
+
+def _title(page: str) -> str:
+    title = _TITLE.search(page)
+    return title[1] if title else page
+
+
+def _message_in(told: Any) -> str:  # noqa: ANN401 - any JSON value
+    wrote = ""
+    for key in ("error", "message", "detail"):
+        if isinstance(told, dict):
+            wrote = told.get("failed_generation") or wrote
+            told = told.get(key) or told
+    said = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False) if told else ""
+    return f"{said} It wrote: {wrote}" if wrote else said
 
 
 def status_error(

@@ -6,7 +6,6 @@ the process.
 
 from __future__ import annotations
 
-import math
 import queue
 import threading
 import time
@@ -25,36 +24,29 @@ def in_time(stream: Iterator[Delta], silence_s: float, time_left: Callable[[], f
 
     Raises ModelRetryable after ``silence_s`` seconds without content, TimeUpError when no ``time_left``.
     """
-    if math.isinf(silence_s) and math.isinf(time_left()):
-        yield from stream
-        return
     pieces: queue.SimpleQueue[Delta | BaseException | None] = queue.SimpleQueue()
     left_behind = threading.Event()
     threading.Thread(target=_read, args=(stream, pieces, left_behind), daemon=True, name="a model's answer").start()
+    until = time.monotonic() + silence_s
     try:
-        while (piece := _next(pieces, silence_s, time_left)) is not None:
+        while True:
+            left = min(time_left(), until - time.monotonic(), _LOOK_S)  # time_left may raise what stops the session
+            try:
+                piece = pieces.get(timeout=max(left, 0.0))
+            except queue.Empty:
+                if time_left() <= 0:
+                    raise TimeUpError("The time of the session was used up while the model was answering.") from None
+                if time.monotonic() >= until:
+                    raise ModelRetryable(f"The model sent nothing of its answer for {silence_s:g} s.") from None
+                continue
+            if piece is None:
+                return
+            if isinstance(piece, BaseException):
+                raise piece
             yield piece
+            until = time.monotonic() + silence_s
     finally:
         left_behind.set()
-
-
-def _next(
-    pieces: queue.SimpleQueue[Delta | BaseException | None], silence_s: float, time_left: Callable[[], float]
-) -> Delta | None:
-    until = time.monotonic() + silence_s
-    while True:
-        left = min(time_left(), until - time.monotonic())  # time_left may raise what stops the session
-        try:
-            piece = pieces.get(timeout=min(max(left, 0.0), _LOOK_S))
-            break
-        except queue.Empty:
-            if time_left() <= 0:
-                raise TimeUpError("The time of the session was used up while the model was answering.") from None
-            if time.monotonic() >= until:
-                raise ModelRetryable(f"The model sent nothing of its answer for {silence_s:g} s.") from None
-    if isinstance(piece, BaseException):
-        raise piece
-    return piece
 
 
 def _read(

@@ -66,13 +66,11 @@ class Model:
 class ModelOptions(Struct, frozen=True):
     """Options of a model; each provider takes what applies.
 
-    ``max_tokens`` bounds an answer. ``pause_s`` (seconds), ``chunk_chars``: for replays. ``environment``: where keys
-    are (None: this process's). ``seed``: for repeatable answers.
+    ``max_tokens`` bounds an answer. ``environment``: where keys are (None: this process's). ``seed``: for repeatable
+    answers.
     """
 
     base_url: str | None = None
     max_tokens: int = limits.ANSWER_TOKENS
-    pause_s: float = 0.0
-    chunk_chars: int = 24
     environment: Mapping[str, str] | None = None
     seed: int | None = None

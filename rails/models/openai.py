@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, Usage
+from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable, is_here
 from rails.models.reading import Reading, Slot, arguments_in, count, name_in, others, text_in
@@ -35,12 +35,6 @@ class _Reading(Reading):
             self.stop = choice.get("finish_reason") or self.stop
             if self.words and self.stop == "stop":
                 self.stop = "refusal"
-
-    def usage(self) -> Usage:
-        """Return the tokens; DeepSeek names cached ones differently."""
-        cached = count(self.counts.get("prompt_tokens_details"), "cached_tokens")
-        cached = cached or count(self.counts, "prompt_cache_hit_tokens")
-        return Usage(count(self.counts, "prompt_tokens") - cached, count(self.counts, "completion_tokens"), cached)
 
     def _message(self, message: Mapping[str, Any]) -> Iterator[TextDelta]:
         own = others(message, "role", "content", "tool_calls", "function_call", "refusal")
@@ -107,19 +101,14 @@ class OpenAIModel(ServerModel, frozen=True):
         if found or not (is_here(root) or entry.get("owned_by") == "library"):  # so says Ollama
             return found
         # llama.cpp's list has what a model was trained with, and LM Studio's nothing.
-        running = document(f"{root}/api/ps")
-        llama = document(f"{root}/props").get("default_generation_settings")
-        studio = document(f"{root}/api/v0/models/{self.name}")
-        for place in (llama, studio, self._entry(running.get("models"))):
-            if found := count(place, "n_ctx", "loaded_context_length", "context_length"):
-                return found
-        if "models" not in running:
-            return 0
-        shown = json.dumps(document(f"{root}/api/show", json.dumps({"model": self.name}).encode()))
-        if chosen := re.search(r"num_ctx\s+(\d+)", shown):
-            return int(chosen[1])
-        trained = re.search(r'\.context_length": (\d+)', shown)
-        return min(int(trained[1]), _OLLAMA_WINDOW) if trained else 0
+        found = _number('"n_ctx"', document(f"{root}/props"))
+        found = found or _number('"loaded_context_length"', document(f"{root}/api/v0/models/{self.name}"))
+        running = {} if found else document(f"{root}/api/ps")
+        found = found or count(self._entry(running.get("models")), "context_length")
+        if found or "models" not in running:
+            return found
+        shown = document(f"{root}/api/show", json.dumps({"model": self.name}).encode())
+        return _number("num_ctx", shown) or min(_number(r'\.context_length"', shown), _OLLAMA_WINDOW)
 
     def _entry(self, listed: object) -> Mapping[str, Any]:
         for one in listed if isinstance(listed, list) else ():
@@ -160,6 +149,11 @@ class OpenAIModel(ServerModel, frozen=True):
                 return results
             body["content"] = "(nothing)"
         return [*results, body]
+
+
+def _number(name: str, document: object) -> int:
+    found = re.search(rf"{name}:?\s+(\d+)", json.dumps(document))
+    return int(found[1]) if found else 0
 
 
 def _block(part: MessagePart) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
@@ -53,8 +53,6 @@ PROVIDERS: Final = {
     ),
     "recorded": Provider("recorded:RecordedModel", "recorded:FILE", protocol=""),
 }
-#: How a model of each provider is written.
-EXAMPLES: Final = {name: provider.example for name, provider in PROVIDERS.items()}
 
 
 def open_model(spec: str, *, base_url: str | None = None, options: ModelOptions | None = None) -> Model:
@@ -66,9 +64,10 @@ def open_model(spec: str, *, base_url: str | None = None, options: ModelOptions 
     name, _, rest = spec.partition(":")
     provider = PROVIDERS.get(name)
     if provider is None:
-        raise UsageError(f"Unknown model {spec!r}: write it as {', '.join(EXAMPLES.values())}")
+        examples = ", ".join(one.example for one in PROVIDERS.values())
+        raise UsageError(f"Unknown model {spec!r}: write it as {examples}")
     if not rest:
-        raise UsageError(f"The model {spec!r} has no name: write it as {EXAMPLES[name]}")
+        raise UsageError(f"The model {spec!r} has no name: write it as {provider.example}")
     chosen = options or ModelOptions()
     return _opened(provider, rest, replace(chosen, base_url=base_url or chosen.base_url))
 
@@ -80,8 +79,7 @@ def named_server(spec: str) -> tuple[str, str | None]:
 
 
 def _opened(provider: Provider, name: str, options: ModelOptions) -> Model:
-    module, _, kind = provider.adapter.partition(":")
-    adapter: Any = getattr(importlib.import_module(f"rails.models.{module}"), kind)
+    adapter: Any = resolve_name(f"rails.models.{provider.adapter}")
     if not hasattr(adapter, "URL"):  # it asks no server
         found: Model = adapter.opened(name, options)
         return found

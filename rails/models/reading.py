@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import ChainMap
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -73,7 +74,7 @@ class Slot:
         return False
 
     def parts(self, sender: str, number: int) -> Iterator[MessagePart]:
-        """Yield its message parts; ``number``: calls before it."""
+        """Yield its message parts; ``number``: parts before it."""
         text = "".join(self.text)
         fields = self.fields
         if self.kind == "call":
@@ -119,15 +120,20 @@ class Reading:
     def __init__(self, sender: str, model: str) -> None:
         self.sender, self.model = sender, model
         self.slots: dict[Hashable, Slot] = {}
-        self.counts: dict[str, Any] = {}
+        self.counts: Any = {}
 
     def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
         """Take in an event; yield its text. Raises whatever a malformed one causes."""
         raise NotImplementedError
 
     def usage(self) -> Usage:
-        """Return the tokens from ``counts``, in the provider's words."""
-        raise NotImplementedError
+        """Return the tokens from ``counts``: thoughts count as answer, and what was in the cache not as prompt."""
+        told = self.counts if isinstance(self.counts, dict) else {}
+        counts = ChainMap(told, *(details for details in told.values() if isinstance(details, dict)))
+        cached = count(counts, "cached_tokens", "prompt_cache_hit_tokens", "cachedContentTokenCount")
+        asked = count(counts, "prompt_tokens", "input_tokens", "promptTokenCount")
+        answered = count(counts, "completion_tokens", "output_tokens", "candidatesTokenCount")
+        return Usage(asked - cached, answered + count(counts, "thoughtsTokenCount"), cached)
 
     def slot(self, key: Hashable, kind: str) -> Slot:
         """Return the part of that key, new if needed."""
@@ -155,10 +161,8 @@ class Reading:
     def answer(self) -> ModelAnswer:
         """Return the answer; "cut" unless the server gave a reason or an end."""
         parts: list[MessagePart] = []
-        calls = 0
-        for slot in self.slots.values():
-            parts.extend(slot.parts(self.sender, calls))
-            calls += slot.kind == "call"
+        for number, slot in enumerate(self.slots.values()):
+            parts += slot.parts(self.sender, number)
         stop, note = self._ending()
         return ModelAnswer(Message("assistant", tuple(parts)), stop, self.usage(), self.model, note)
 

@@ -12,9 +12,9 @@ After n answers comes line n + 1 (a message counts the answers it replaces), so 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,27 +25,21 @@ from rails.core.errors import ModelError, UsageError
 from rails.core.text import counted
 from rails.models.model import Model, ModelOptions
 
-
-class RecordedLine(Struct, frozen=True):
-    """A recorded answer and its agent (``""``: any)."""
-
-    agent: str
-    answer: ModelAnswer
+#: How much of an answer comes at a time.
+_PIECE_CHARS: Final = 24
 
 
 class RecordedModel(Model, Struct, frozen=True):
-    """Streams a file's answers in pieces of ``chunk_chars``, ``pause_s`` seconds apart."""
+    """Streams a file's answers. ``lines``: each with its agent (``""``: any)."""
 
     source: str
-    lines: tuple[RecordedLine, ...]
-    chunk_chars: int = 24
-    pause_s: float = 0.0
+    lines: tuple[tuple[str, ModelAnswer], ...]
     role: str = ""
 
     @classmethod
-    def opened(cls, file: str, options: ModelOptions) -> RecordedModel:
+    def opened(cls, file: str, _options: ModelOptions) -> RecordedModel:
         """Read ``file``. Raises UsageError that names the line."""
-        return cls(file, _read(Path(file)), max(1, options.chunk_chars), options.pause_s)
+        return cls(file, _read(Path(file)))
 
     @property
     def provider(self) -> str:
@@ -59,7 +53,7 @@ class RecordedModel(Model, Struct, frozen=True):
 
     def for_agent(self, role: str) -> RecordedModel:
         """Return an agent's view: its lines and those without one."""
-        lines = tuple(line for line in self.lines if line.agent in ("", role))
+        lines = tuple(line for line in self.lines if line[0] in ("", role))
         return replace(self, lines=lines, role=role)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
@@ -67,27 +61,20 @@ class RecordedModel(Model, Struct, frozen=True):
         del system, tools
         answered = sum(message.stands_for + (message.role == "assistant") for message in messages)
         if answered >= len(self.lines):
-            raise ModelError(self._exhausted(answered))
-        answer = self.lines[answered].answer
-        yield from self._pieces(answer.message.text)
+            whose = f" for the agent {self.role!r}" if self.role else ""
+            raise ModelError(
+                f"The recording {self.source} has {counted(len(self.lines), 'answer')}{whose}, and "
+                f"answer {answered + 1} was asked for. The conversation differs from the recorded one; record it "
+                "again or add the answer."
+            )
+        _, answer = self.lines[answered]
+        text = answer.message.text
+        for start in range(0, len(text), _PIECE_CHARS):
+            yield TextDelta(text[start : start + _PIECE_CHARS])
         yield answer if answer.model else replace(answer, model=self.name)
 
-    def _pieces(self, text: str) -> Iterator[TextDelta]:
-        for start in range(0, len(text), self.chunk_chars):
-            if start and self.pause_s:
-                time.sleep(self.pause_s)
-            yield TextDelta(text[start : start + self.chunk_chars])
 
-    def _exhausted(self, answered: int) -> str:
-        whose = f" for the agent {self.role!r}" if self.role else ""
-        return (
-            f"The recording {self.source} has {counted(len(self.lines), 'answer')}{whose}, and "
-            f"answer {answered + 1} was asked for. The conversation differs from the recorded one; record it "
-            "again or add the answer."
-        )
-
-
-def _read(path: Path) -> tuple[RecordedLine, ...]:
+def _read(path: Path) -> tuple[tuple[str, ModelAnswer], ...]:
     try:
         if path.stat().st_size > limits.RECORDING_BYTES:
             raise UsageError(f"The recording {path} is larger than {limits.RECORDING_BYTES} bytes")
@@ -103,7 +90,7 @@ def _read(path: Path) -> tuple[RecordedLine, ...]:
     return lines
 
 
-def _line(path: Path, number: int, text: str) -> RecordedLine:
+def _line(path: Path, number: int, text: str) -> tuple[str, ModelAnswer]:
     try:
         value = json.loads(text)
         answer = answer_from_json(value)
@@ -112,4 +99,4 @@ def _line(path: Path, number: int, text: str) -> RecordedLine:
     agent = value.get("agent", "")
     if not isinstance(agent, str):
         raise UsageError(f'{path}:{number}: not a recorded answer: "agent" must be a string')
-    return RecordedLine(agent, answer)
+    return agent, answer

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart, Usage
+from rails.core.conversation import Message, MessagePart, NativeCall, NativeResult, TextDelta, TextPart
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable
 from rails.models.openai import DEFAULT_URL
-from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
+from rails.models.reading import Reading, arguments_in, name_in, others, text_in
 from rails.models.structured_output import OPENAI
 from rails.models.wire import ServerModel, blocks_of
 
@@ -36,10 +36,6 @@ class _Reading(Reading):
             case _:
                 if str(kind).endswith(".delta"):  # of thoughts and calls, which come whole as items: the answer goes on
                     yield TextDelta("")
-
-    def usage(self) -> Usage:
-        cached = count(self.counts.get("input_tokens_details"), "cached_tokens")
-        return Usage(count(self.counts, "input_tokens") - cached, count(self.counts, "output_tokens"), cached)
 
     def _item(self, index: object, item: Mapping[str, Any]) -> Iterator[TextDelta]:
         """Take in a complete output item.

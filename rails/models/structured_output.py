@@ -81,7 +81,7 @@ def _node(schema: Any, rules: StrictRules, optional: list[str], depth: int) -> d
     if depth > _DEPTH or set(schema) - _KNOWN:
         raise _Unfit
     kind = schema.get("type")
-    result: dict[str, Json] = {"type": kind}
+    result: dict[str, Json] = {"type": kind, **{key: schema[key] for key in sorted(rules.keeps & set(schema))}}
     values = schema.get("enum", [schema["const"]] if "const" in schema else None)
     branches = schema.get("oneOf", schema.get("anyOf"))
     if branches is not None and not _SHAPE & set(schema):
@@ -96,8 +96,6 @@ def _node(schema: Any, rules: StrictRules, optional: list[str], depth: int) -> d
         result["items"] = _node(schema.get("items"), rules, optional, depth + 1)
     elif kind not in _SCALARS:
         raise _Unfit
-    if "type" in result:
-        result |= {key: schema[key] for key in sorted(rules.keeps & set(schema))}
     unsaid = [key for key in schema if key in _NARROWING and key not in result]
     words = ", ".join(f"{key}: {json.dumps(schema[key], ensure_ascii=False)}" for key in unsaid)
     text = " ".join(filter(None, (schema.get("description"), words and f"({words})")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import urllib.parse
@@ -121,8 +120,8 @@ class ServerModel(Model, Struct, frozen=True):
 
     def is_sent(self, what: str) -> bool:
         """Return whether requests have that option."""
-        chosen = {"strict": self.strict, "temperature": self.temperature is not None}
-        return chosen.get(what, True) and what not in self.refused
+        chosen = getattr(self, what, True)
+        return chosen is not None and chosen is not False and what not in self.refused
 
     def _refused(self, words: str) -> str:
         if "(http 400)" not in words and "(http 422)" not in words:
@@ -132,12 +131,11 @@ class ServerModel(Model, Struct, frozen=True):
 
     def options(self) -> dict[str, Json]:
         """Return temperature and seed, if chosen and accepted."""
-        chosen: dict[str, Json] = {"temperature": self.temperature, "seed": self.seed}
-        return {name: value for name, value in chosen.items() if value is not None and self.is_sent(name)}
+        return {name: getattr(self, name) for name in ("temperature", "seed") if self.is_sent(name)}
 
     def served_window(self) -> int:
         """Return the server's window in tokens, 0 if unknown."""
-        with suppress(OSError, http.client.HTTPException):
+        with suppress(ModelError):
             return self.find_window(self.server().document)
         return 0
 

@@ -72,16 +72,18 @@ def bound_process(limits: SandboxLimits) -> None:
         resource.RLIMIT_NOFILE: _FILES,
     }
     for kind, most in wanted.items():
-        _, hard = resource.getrlimit(kind)
-        value = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (value, value))
+        _bound(kind, most)
 
 
 def bound_processes(most: int) -> None:
     """Bound the number of processes of this user."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+    _bound(resource.RLIMIT_NPROC, most)
+
+
+def _bound(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
     value = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(resource.RLIMIT_NPROC, (value, value))
+    resource.setrlimit(kind, (value, value))
 
 
 def own_threads() -> int:
@@ -108,10 +110,7 @@ def control_group(limits: SandboxLimits) -> Iterator[Callable[[], None]]:
             if (base / "cgroup.procs").exists():
                 group.mkdir()
                 made.append(group)
-                _set(group, "pids.max", limits.processes)
-                _set(group, "memory.max", 2 * limits.memory)
-                _set(group, "memory.limit_in_bytes", 2 * limits.memory)
-    places = [_entrance(group) for group in made if _bounds(group)]
+    places = [_entrance(group) for group in made if _is_bounded(group, limits)]
 
     def join() -> None:
         for place in places:
@@ -141,10 +140,12 @@ def _remove(group: Path) -> None:
             return
 
 
-def _set(group: Path, name: str, value: int) -> None:
-    with contextlib.suppress(OSError), (group / name).open("r+") as file:
-        file.write(f"{value}")
-
-
-def _bounds(group: Path) -> bool:
-    return any((group / name).exists() for name in ("pids.max", "memory.max", "memory.limit_in_bytes"))
+def _is_bounded(group: Path, limits: SandboxLimits) -> bool:
+    """Write the bounds that a group has; return whether it has any."""
+    memory = 2 * limits.memory
+    wanted = {"pids.max": limits.processes, "memory.max": memory, "memory.limit_in_bytes": memory}
+    there = {name: value for name, value in wanted.items() if (group / name).exists()}
+    for name, value in there.items():
+        with contextlib.suppress(OSError), (group / name).open("r+") as file:
+            file.write(f"{value}")
+    return bool(there)

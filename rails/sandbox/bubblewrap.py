@@ -114,7 +114,9 @@ def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
 
 
 def _prepare(limits: SandboxLimits, join: Callable[[], None], *, overlaid: bool) -> Callable[[], None]:
-    library, user, group = libc(), os.geteuid(), os.getegid()
+    library = libc()
+    user = os.geteuid()
+    group = os.getegid()
     identity = (("setgroups", b"deny"), ("uid_map", b"0 %d 1" % user), ("gid_map", b"0 %d 1" % group))
 
     def isolate() -> None:

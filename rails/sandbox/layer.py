@@ -24,6 +24,7 @@ from rails.core import limits, lock
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError, Refusal, WorkspaceError
 from rails.core.paths import WorkspacePath, exact_path, forbidden
+from rails.core.plain_file import real_path
 from rails.core.restrictions import RESTRICTIONS_NAME, UNRESTRICTED, Restrictions
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line, sha256
@@ -74,7 +75,9 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
     def __init__(
         self, project: Path, ignored: IgnoredBy = lambda _: (), restrictions: Restrictions = UNRESTRICTED
     ) -> None:
-        self.project, self._ignored, self.restrictions = project, ignored, restrictions
+        self.project = project
+        self._ignored = ignored
+        self.restrictions = restrictions
         self.folder = kept_folder("sandbox")
         self._locks: list[int] = []
         #: Also where an interrupt comes before the layer is whole, and has an owner.
@@ -102,67 +105,58 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
     def changes(self) -> tuple[ChangeSet, tuple[str, ...]]:
         """Return the change set, and in words what is left out. Raises CheckError if too much."""
         try:
-            return self._changes()
+            found: list[FileChange] = []
+            left_out: list[str] = []
+            size = 0
+            for one in self._proposed():
+                path = exact_path(one.path)
+                if isinstance(path, Refusal):
+                    left_out.append(str(path))
+                    continue
+                fault = one.fault or forbidden(path, self.project) or self.restrictions.reason(one.path)
+                if real_path(self.project.joinpath(*path.parts)) != real_path(self.project).joinpath(*path.parts):
+                    fault = fault or "it, or a folder above it, is a link in the project"
+                if fault:
+                    left_out.append(f"{one_line(one.path)} was left out: {fault}.")
+                    continue
+                before, mode = self._before(path)
+                if None not in (before, one.after) and (one.mode ^ mode) & 0o111:
+                    left_out.append(f"{one_line(one.path)}: that its mode is {one.mode:o} now was left out.")
+                if one.after == before:
+                    continue
+                found.append(FileChange(path, before, one.after, one.mode if before is None else mode))
+                size += len(one.after or b"")
+                if len(found) > limits.FILES_PER_CHANGE or size > limits.CHANGE_BYTES:
+                    bound = f"{limits.FILES_PER_CHANGE} files or {limits.CHANGE_BYTES // 1_000_000} MB"
+                    raise CheckError(
+                        f"The command changed more than {bound}, which nobody can approve. Nothing was taken."
+                    )
+            self._bases |= {str(change.path): change.before_sha256 for change in found}
+            left_out[20:] = [f"{len(left_out) - 20} more were left out."] * (len(left_out) > 20)
+            return ChangeSet(tuple(sorted(found, key=lambda change: change.path))), tuple(left_out)
         except (OSError, RecursionError) as error:
             words = getattr(error, "strerror", None) or "its folders are too deep"
             raise CheckError(f"What the command left cannot be read: {words}. Nothing was taken.") from error
 
-    def _changes(self) -> tuple[ChangeSet, tuple[str, ...]]:
-        found: list[FileChange] = []
-        left_out: list[str] = []
-        size = 0
-        for one in self._proposed():
-            path = exact_path(one.path)
-            if isinstance(path, Refusal):
-                left_out.append(str(path))
-                continue
-            fault = one.fault or forbidden(path, self.project) or self.restrictions.reason(one.path)
-            fault = fault or self._behind_link(path)
-            if fault:
-                left_out.append(f"{one_line(one.path)} was left out: {fault}.")
-                continue
-            before, mode = self._before(path)
-            if None not in (before, one.after) and (one.mode ^ mode) & 0o111:
-                left_out.append(f"{one_line(one.path)}: that its mode is {one.mode:o} now was left out.")
-            if one.after == before:
-                continue
-            found.append(FileChange(path, before, one.after, one.mode if before is None else mode))
-            size += len(one.after or b"")
-            if len(found) > limits.FILES_PER_CHANGE or size > limits.CHANGE_BYTES:
-                bound = f"{limits.FILES_PER_CHANGE} files or {limits.CHANGE_BYTES // 1_000_000} MB"
-                raise CheckError(f"The command changed more than {bound}, which nobody can approve. Nothing was taken.")
-        self._bases |= {str(change.path): change.before_sha256 for change in found}
-        left_out[20:] = [f"{len(left_out) - 20} more were left out."] * (len(left_out) > 20)
-        return ChangeSet(tuple(sorted(found, key=lambda change: change.path))), tuple(left_out)
-
     def hidden(self) -> Sequence[tuple[str, bool]]:
         """Return hidden paths, each with whether it is a folder. Raises CheckError."""
-        found = [(str(one.relative_to(self.project)), True) for one in own_states(self.project)]
         looked_at, until = 0, time.monotonic() + _LOOK_SECONDS
+        found = [(str(one.relative_to(self.project)), True) for one in own_states(self.project)]
         for base, folders, files in os.walk(self.project, onerror=_not_looked_at) if self.restrictions else ():
             looked_at += len(folders) + len(files)
-            if looked_at > _MOST_LOOKED_AT or time.monotonic() > until:
-                words = f"{_MOST_LOOKED_AT:,} files, or {_LOOK_SECONDS:.0f} s"
-                raise CheckError(
-                    f"What {RESTRICTIONS_NAME} hides was not found within {words}: the project is too large to be "
-                    "looked through. Restrict its large folders as a whole. Nothing was run."
-                )
+            if too_much := _too_much(looked_at, until):
+                words = f"What {RESTRICTIONS_NAME} hides {too_much}"
+                raise CheckError(f"{words} Restrict its large folders as a whole. Nothing was run.")
             inside = "" if base == str(self.project) else f"{os.path.relpath(base, self.project)}/"
             folders[:] = [name for name in folders if name != ".rails" and f"{inside}{name}" != ".git"]
-            closed = [name for name in folders if self.restrictions.reason(f"{inside}{name}/")]
-            folders[:] = [name for name in folders if name not in closed]
-            found += [(f"{inside}{name}", True) for name in closed]
-            found += [(f"{inside}{name}", False) for name in files if self.restrictions.reason(f"{inside}{name}")]
+            names = [f"{inside}{name}" for name in (*(f"{name}/" for name in folders), *files)]
+            closed = [name for name in names if self.restrictions.reason(name)]
+            found += [(name.rstrip("/"), name.endswith("/")) for name in closed]
+            folders[:] = [name for name in folders if f"{inside}{name}/" not in closed]
             if len(found) > _MOST_HIDDEN:
                 words = f"{RESTRICTIONS_NAME} hides more than {_MOST_HIDDEN} files and folders"
                 raise CheckError(f"{words}; name a folder around them. Nothing was run.")
         return [one for one in found if not (self.project / one[0]).is_symlink()]
-
-    def _behind_link(self, path: WorkspacePath) -> str:
-        folders = [Path(*path.parts), *Path(*path.parts).parents][:-1]
-        if any((self.project / one).is_symlink() for one in folders):
-            return "it, or a folder above it, is a link in the project"
-        return ""
 
     def _before(self, path: WorkspacePath) -> tuple[bytes | None, int]:
         place = self.project.joinpath(*path.parts)
@@ -229,11 +223,9 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
 
     def read(self, name: str, most: int = limits.FILE_BYTES) -> bytes | None:
         """Return a command's bytes at ``name``, or None."""
-        parts = Path(name).parts
-        if any(self.upper.joinpath(*parts[:count]).is_symlink() for count in range(1, len(parts) + 1)):
-            return None
         place = self.upper / name
-        return read_bounded(place, most) if place.is_file() else None
+        behind_link = real_path(place) != real_path(self.upper) / name
+        return None if behind_link or not place.is_file() else read_bounded(place, most)
 
     def close(self, *_: object) -> None:
         """Remove the layer from the disk."""
@@ -242,10 +234,23 @@ class Layer(contextlib.AbstractContextManager["Layer", None]):
     __exit__ = close
 
 
+def _too_much(looked_at: int, until: float) -> str:
+    if looked_at <= _MOST_LOOKED_AT and time.monotonic() <= until:
+        return ""
+    bound = f"{_MOST_LOOKED_AT:,} files, or {_LOOK_SECONDS:.0f} s"
+    return f"was not found within {bound}: the project is too large to be looked through."
+
+
 def own_states(folder: Path) -> Iterator[Path]:
-    """Yield AI-Rails' folders of a project and of those in it, at any depth."""
+    """Yield AI-Rails' folders of a project and of those in it, at any depth.
+
+    Raises CheckError if that takes too long, or through too many folders.
+    """
+    until = time.monotonic() + _LOOK_SECONDS
     waiting = [os.fspath(folder)]
-    for place in waiting:  # the nearest first
+    for looked_at, place in enumerate(waiting):  # the nearest first
+        if too_much := _too_much(looked_at, until):
+            raise CheckError(f"What AI-Rails keeps in {one_line(str(folder), 200)} {too_much} Nothing was run.")
         with contextlib.suppress(OSError), os.scandir(place) as entries:
             inner = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
             facts = os.lstat(place)

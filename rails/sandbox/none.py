@@ -16,7 +16,8 @@ def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: 
     """Return how to start ``argv`` there."""
     assert view.layer, "whoever asks without one is given one"
     home = str(view.layer.temporary)
-    built, folder = contained_environment(view, home=home, temporary=home), view.layer.root / view.folder
+    built = contained_environment(view, home=home, temporary=home)
+    folder = view.layer.root / view.folder
 
     def prepare() -> None:
         join()

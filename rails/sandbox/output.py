@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from pathlib import Path
 from typing import IO, Final
 
@@ -17,8 +16,7 @@ class Kept:
 
     def __init__(self, limit: int = limits.OUTPUT_BYTES, file: Path | None = None) -> None:
         self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._tail_size = 0
+        self._tail = bytearray()
         self._head_limit = limit * 2 // 3
         self._tail_limit = limit - self._head_limit
         self._file: IO[bytes] | None = file.open("wb") if file else None
@@ -30,18 +28,14 @@ class Kept:
             self._file.write(chunk)
         self.total += len(chunk)
         room = self._head_limit - len(self._head)
-        if room > 0:
-            self._head += chunk[:room]
-            chunk = chunk[room:]
-        if chunk:
-            self._tail.append(chunk[-self._tail_limit :])
-            self._tail_size += len(self._tail[-1])
-        while self._tail and self._tail_size - len(self._tail[0]) >= self._tail_limit:
-            self._tail_size -= len(self._tail.popleft())
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > 2 * self._tail_limit:
+            del self._tail[: -self._tail_limit]
 
     def text(self) -> str:
         """Return the text, with the number of omitted bytes."""
-        tail = b"".join(self._tail)[-self._tail_limit :]
+        tail = self._tail[-self._tail_limit :]
         left_out = self.total - len(self._head) - len(tail)
         head = self._head.decode("utf-8", "replace")
         end = tail.decode("utf-8", "replace")

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from rails.core.plain_file import real_path
 from rails.sandbox.layer import CACHES, own_states, read_bounded
 from rails.sandbox.values import COPY, SandboxView
 
@@ -65,7 +66,7 @@ def _may_show(path: Path, view: SandboxView) -> bool:
 
 @cache
 def _prefixes() -> tuple[Path, ...]:
-    found = (Path(sys.prefix), Path(sys.base_prefix), _real(sys.executable).parent.parent)
+    found = (Path(sys.prefix), Path(sys.base_prefix), real_path(Path(sys.executable)).parent.parent)
     return tuple(dict.fromkeys(found))
 
 
@@ -90,10 +91,12 @@ def _parts(prefix: Path) -> Iterator[Path]:
 
 
 def _node_of(project: Path) -> Iterator[Path]:
-    outside = [one for one in os.get_exec_path() if one.startswith("/") and not _real(one).is_relative_to(project)]
+    outside = [
+        one for one in os.get_exec_path() if one.startswith("/") and not real_path(Path(one)).is_relative_to(project)
+    ]
     node = shutil.which("node", path=os.pathsep.join(outside))
     if node:
-        yield from around_program(_real(node))
+        yield from around_program(real_path(Path(node)))
 
 
 def around_program(program: Path) -> tuple[Path, ...]:
@@ -105,7 +108,7 @@ def around_program(program: Path) -> tuple[Path, ...]:
 
 def own_program(program: Path, project: Path) -> tuple[Path, ...]:
     """Return an installed program's place; nothing within the project."""
-    return () if program.is_relative_to(project) else (program, _real(program))
+    return () if program.is_relative_to(project) else (program, real_path(program))
 
 
 def own_packages(folder: Path) -> tuple[Path, ...]:
@@ -120,13 +123,8 @@ def _users() -> list[Path]:
 
 
 def _is_known(prefix: Path) -> bool:
-    real = _real(prefix)
-    return any(real.is_relative_to(_real(Path(one).expanduser())) for one in _INTERPRETERS)
-
-
-def _real(path: str | Path) -> Path:
-    """Return where a path leads; nowhere for link loops, for which :meth:`Path.resolve` raises."""
-    return Path(os.path.realpath(path))
+    real = real_path(prefix)
+    return any(real.is_relative_to(real_path(Path(one).expanduser())) for one in _INTERPRETERS)
 
 
 def _of_environments(project: Path) -> Iterator[Path]:
@@ -145,9 +143,9 @@ def _on_the_way(link: Path) -> Iterator[Path]:
     for _ in range(_MOST_LINKS):
         if not link.is_symlink():
             break
-        link = Path(os.path.normpath(_real(link.parent) / link.readlink()))
+        link = Path(os.path.normpath(real_path(link.parent) / link.readlink()))
         yield link
-    yield _real(link)
+    yield real_path(link)
 
 
 def common_git(project: Path) -> tuple[Path, ...]:
@@ -164,11 +162,11 @@ def common_git(project: Path) -> tuple[Path, ...]:
         kept = above in (Path.home(), Path("/")) or (above / ".git").is_symlink()
         return () if kept else (above / ".git", *common_git(above))
     with contextlib.suppress(OSError, ValueError):
-        place = _real(project / _line(own).removeprefix("gitdir:").strip())
-        if place.parent.name == "worktrees" and _real(place / _line(place / "gitdir")) == _real(own):
+        place = real_path(project / _line(own).removeprefix("gitdir:").strip())
+        if place.parent.name == "worktrees" and real_path(place / _line(place / "gitdir")) == real_path(own):
             return (place.parents[1],)
         worktree = _WORKTREE.search(_line(place / "config"))
-        if worktree and _real(place / worktree[1]) == _real(project):
+        if worktree and real_path(place / worktree[1]) == real_path(project):
             return (place,)
     return ()
 

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from rails.core.atomic_file import replace_file
 from rails.core.errors import RailsError
 from rails.core.scratch import scratch_folder
@@ -61,7 +63,7 @@ def at_level(level: int) -> tuple[Label, bool]:
     if not ready:
         return Label(NONE, why=why), True
     text = "Landlock, seccomp; sockets and semaphores fail" if level == PARTIAL else f"bubblewrap {_version()}"
-    tool = {OVERLAY: f"{text}, overlay", COPY: f"{text}, copy", PARTIAL: text}.get(level, "")
+    tool = text + {OVERLAY: ", overlay", COPY: ", copy"}.get(level, "")
     try:
         held = _tries(Label(level, tool))
     except (RailsError, OSError) as error:
@@ -146,6 +148,11 @@ def _listeners() -> Iterator[dict[str, int]]:
 # -- kept for the next process ------------------------------------------------------------------------
 
 
+class _Kept(msgspec.Struct):
+    key: str
+    label: Label
+
+
 def _file() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     return Path(cache, "ai-rails", "sandbox.json")
@@ -153,7 +160,7 @@ def _file() -> Path:
 
 def _key() -> str:
     """Return what the answer depends on: boot, bubblewrap, user, namespaces."""
-    own = [Path(__file__).parent / name for name in ("escape_probe.py", "bubblewrap.py", "landlock.py", "seccomp.py")]
+    own = sorted(Path(__file__).parent.glob("*.py"))
     stamps = [path.stat().st_mtime_ns for path in (*own, *map(Path, filter(None, [bubblewrap.find()])))]
     space = [str(Path("/proc/self/ns", name).readlink()) for name in ("user", "mnt", "net")]
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()
@@ -161,14 +168,13 @@ def _key() -> str:
 
 
 def _cached() -> Label | None:
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-        kept = json.loads(_file().read_text("utf-8"))
-        if kept["key"] == _key():
-            return Label(int(kept["level"]), str(kept["tool"]), tuple(map(str, kept["open"])), str(kept["why"]))
+    with contextlib.suppress(OSError, ValueError):
+        kept = msgspec.json.decode(_file().read_bytes(), type=_Kept)
+        if kept.key == _key():
+            return kept.label
     return None
 
 
 def _keep(found: Label) -> None:
     with contextlib.suppress(OSError):
-        value = {"key": _key(), "level": found.level, "tool": found.tool, "open": list(found.open), "why": found.why}
-        replace_file(_file(), json.dumps(value).encode(), durable=False)
+        replace_file(_file(), msgspec.json.encode(_Kept(_key(), found)), durable=False)

@@ -138,7 +138,8 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
 
     The program's end decides: a grandchild may hold the pipes open.
     """
-    process, rest = running.process, memoryview(stdin)
+    process = running.process
+    rest = memoryview(stdin)
     watched = WATCHED.get()
     deadline = float("inf") if timeout is None else time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
@@ -171,18 +172,11 @@ def converse(running: Running, stdin: bytes, stdout: Kept, stderr: Kept, timeout
 
 
 def ended_within(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
-    """Return whether it ends in time; asks the kernel if possible, cheaper than sleeping."""
-    if process.poll() is None and hasattr(os, "pidfd_open"):
-        # Gone already where another thread has ended it and waited for it.
-        with contextlib.suppress(ProcessLookupError):
-            descriptor = os.pidfd_open(process.pid)
-            with os.fdopen(descriptor, "rb", 0), selectors.DefaultSelector() as selector:
-                selector.register(descriptor, selectors.EVENT_READ)
-                if not selector.select(seconds):
-                    return False
+    """Return whether it ends in time."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
-    return process.poll() is not None
+        return True
+    return False
 
 
 def _feed(selector: selectors.BaseSelector, key: selectors.SelectorKey, rest: memoryview) -> memoryview:

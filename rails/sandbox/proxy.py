@@ -98,9 +98,7 @@ def _answer(client: socket.socket, hosts: tuple[str, ...]) -> None:
     address = allowed_address(name, port, hosts)
     if not address:
         body = f"AI-Rails: {name}:{port} is not on the list of hosts that this command may reach.\n".encode()
-        client.sendall(
-            b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
-        )
+        client.sendall(b"HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n" + body)
         return
     with socket.create_connection((address, port), timeout=_SECONDS) as server:
         if tunnel:

@@ -47,6 +47,6 @@ def test_a_service_that_is_not_there_is_named():
         asked(url)
 
 
-def test_only_anthropics_own_service_takes_the_sdk():
+def test_every_server_of_this_interface_is_asked_through_the_sdk():
     assert isinstance(MODEL.server(), SdkServer)
-    assert not isinstance(AnthropicModel("m", "k", "http://127.0.0.1:9").server(), SdkServer)
+    assert isinstance(AnthropicModel("m", "", "http://127.0.0.1:9").server(), SdkServer)

@@ -11,6 +11,7 @@ import pytest
 from rails.core.conversation import Message, ModelAnswer, NativeCall, TextPart, answer_from_json, answer_to_json
 from rails.core.errors import ModelError
 from rails.models.anthropic import AnthropicModel
+from rails.models.http import _client
 from rails.models.openai import OpenAIModel
 from rails.testing import Reply, StubServer
 from rails.testing.wire import anthropic_events, openai_events
@@ -328,10 +329,11 @@ def test_a_call_with_an_endless_name_or_id_is_cut_to_what_can_be_sent_again(prov
 @walked("provider", WIRES)
 def test_a_server_of_this_machine_is_asked_without_a_proxy(monkeypatch, provider):
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
+        monkeypatch.setenv(name, "socks5://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    with StubServer([Reply(tuple(PARTS), "tool_use")]) as server:  # an address for which nothing was made before
+    _client.cache_clear()  # no client was made before
+    with StubServer([Reply(tuple(PARTS), "tool_use")]) as server:
         assert isinstance(heard(provider, server.url), ModelAnswer)
 
 

@@ -17,7 +17,6 @@ from rails.core.errors import CheckError
 from rails.core.restrictions import Restrictions
 from rails.sandbox import probe, process
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.process import ended_within
 from rails.sandbox.run import layer_for, run, start
 from rails.sandbox.values import Label, SandboxLimits, SandboxView
 from tests.sandbox.conftest import changed, label_of
@@ -405,12 +404,6 @@ def test_what_is_ours_of_projects_in_the_project_is_not_shown_at_any_depth(box):
         (box.project / name).mkdir(parents=True)
         (box.project / name / "log").write_text("kept")
     assert "kept" not in box("cat .rails/log a/b/c/d/e/.rails/log").out
-
-
-def test_a_process_that_another_thread_has_ended_and_waited_for_has_ended():
-    gone = mock.patch("os.pidfd_open", side_effect=ProcessLookupError, create=True)
-    with subprocess.Popen(["/bin/true"]) as process, gone:
-        assert ended_within(process, 60)
 
 
 def test_threads_that_start_something_first_share_one_starter(monkeypatch):

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.sandbox import places
+from rails.core.errors import CheckError
+from rails.sandbox import layer, places
 from rails.sandbox.layer import own_states
 from rails.sandbox.places import common_git, lacks_git, own_packages, own_program, roots, states_shown
 from rails.sandbox.run import layer_for, run
@@ -88,6 +89,17 @@ def test_the_state_of_projects_is_found_at_any_depth_also_where_the_disk_counts_
         monkeypatch.setattr(os, "lstat", lambda place: two_links(look(place)))
         monkeypatch.setattr(os, "scandir", lambda place: contextlib.nullcontext(map(entry_of, scan(place))))
     assert sorted(own_states(tmp_path)) == sorted(states)
+
+
+def test_a_project_that_is_too_large_is_refused_and_its_state_is_not_shown(tmp_path, monkeypatch):
+    for place in ("a/b/.rails", "c/d/.rails"):
+        (tmp_path / place).mkdir(parents=True)
+    monkeypatch.setattr(layer, "_MOST_LOOKED_AT", 4)
+    assert len(list(own_states(tmp_path))) == 2
+    for name, bound in (("_MOST_LOOKED_AT", 3), ("_LOOK_SECONDS", -1.0)):
+        monkeypatch.setattr(layer, name, bound)
+        with pytest.raises(CheckError, match=r"What AI-Rails keeps in .* was not found within .* Nothing was run"):
+            list(own_states(tmp_path))
 
 
 def two_links(facts):

@@ -48,7 +48,7 @@ from acp.schema import (
 from msgspec.structs import replace
 
 from rails import __version__
-from rails.approval.decision import ApprovalRequest, Decision
+from rails.approval.decision import ApprovalRequest, Choice, Decision
 from rails.approval.policy.grants import Grants, wider
 from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.core import limits
@@ -235,10 +235,7 @@ class Conversation:
         text = ElicitationStringPropertySchema(type="string", title="Answer", one_of=options or None)
         schema = ElicitationSchema(properties={"answer": text}, required=["answer"])
         form = ElicitationFormSessionMode(session_id=self.session_id, requested_schema=schema)
-        try:
-            given = self._answered(self.client.create_elicitation("\n".join(question.lines), form))
-        except _NO_ANSWER:
-            return ""
+        given = self._answered(self.client.create_elicitation("\n".join(question.lines), form))
         content = getattr(given, "content", None) or {}
         return str(content.get("answer", "")).strip()
 
@@ -288,13 +285,15 @@ class Conversation:
         with contextlib.suppress(OSError, CancelledError, RuntimeError):
             self._asked(self.client.session_update(self.session_id, update)).result()
 
-    def _answered(self, asking: Coroutine[Any, Any, T]) -> T:
-        """Return the editor's answer, or raise one of ``_NO_ANSWER``; KeyboardInterrupt once the person has stopped."""
+    def _answered(self, asking: Coroutine[Any, Any, T]) -> T | None:
+        """Return the editor's answer, None if it cannot. Raises KeyboardInterrupt once the person has stopped."""
         asked = self._asked(asking)
         self._question = asked
         try:
             self.check()
             return asked.result()
+        except _NO_ANSWER:
+            return None
         finally:
             self.check()  # a stop counts, whatever was answered before it
 
@@ -311,14 +310,13 @@ class Conversation:
         ask = ToolCallUpdate(tool_call_id=call, status="in_progress", content=shown(request, self.project))
         self.tell(acp.update_tool_call(call, status="in_progress", content=ask.content))
         options = _options(request, more[0] if more else "")
-        try:
-            outcome = self._answered(self.client.request_permission(self.session_id, ask, options)).outcome
-        except _NO_ANSWER:
+        answered = self._answered(self.client.request_permission(self.session_id, ask, options))
+        if answered is None:
             return Decision("deny", "The editor could not ask.", "editor", of=request.digest)
-        chosen = getattr(outcome, "option_id", "")
-        if chosen == "always" and (scope := self.grants.widen(request)):
-            return Decision("approve", "", _PERSON, scope=scope, of=request.digest)
-        return Decision("approve" if chosen == "once" else "deny", "", _PERSON, of=request.digest)
+        chosen = getattr(answered.outcome, "option_id", "")
+        scope = self.grants.widen(request) if chosen == "always" else "once"
+        answer: Choice = "approve" if scope and chosen in ("once", "always") else "deny"
+        return Decision(answer, "", _PERSON, scope=scope or "once", of=request.digest)
 
     def _unsaved(self, request: ApprovalRequest) -> Iterator[str]:
         for change in request.changes.changes:
@@ -331,10 +329,8 @@ class Conversation:
         """Return a file as the editor has it, or None: a file that it cannot read is in no window."""
         if not (self.able.fs and self.able.fs.read_text_file):
             return None
-        try:
-            return self._answered(self.client.read_text_file(self.session_id, str(self.project / path))).content
-        except _NO_ANSWER:
-            return None
+        read = self._answered(self.client.read_text_file(self.session_id, str(self.project / path)))
+        return read.content if read else None
 
     def _text_of(self, block: Any) -> str:  # noqa: ANN401 - any block of the protocol
         """Return a block as text; a linked project file as in the editor, if the agent may read it."""

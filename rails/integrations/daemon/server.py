@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -53,50 +53,31 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], o
 
 
 def _loop(listening: socket.socket, warm: WarmGate, idle: float) -> None:
-    slots = threading.Semaphore(_AT_ONCE)
-    working: set[threading.Thread] = set()
     listening.settimeout(1.0)
     quiet = time.monotonic()
-    file = Path(listening.getsockname())
-    while working or time.monotonic() < quiet + idle:
-        try:
-            connection, _ = listening.accept()
-        except TimeoutError:
-            working = {thread for thread in working if thread.is_alive()}
-            if not file.exists() or place.socket_of(str(warm.project)) != str(
-                file
-            ):  # somebody cleaned up, or an upgrade
-                idle = 0.0
-            continue
-        quiet = time.monotonic()
-        slots.acquire()
-        thread = threading.Thread(target=_serve_one, args=(connection, warm, slots), daemon=True)
-        working.add(thread)
-        thread.start()
+    file = listening.getsockname()
+    working: list[Future[None]] = []
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while working or time.monotonic() < quiet + idle:
+            try:
+                connection, _ = listening.accept()
+            except TimeoutError:
+                working = [one for one in working if not one.done()]
+                # Somebody cleaned up, or an upgrade.
+                if not Path(file).exists() or place.socket_of(str(warm.project)) != file:
+                    idle = 0.0
+            else:
+                quiet = time.monotonic()
+                working.append(pool.submit(_serve_one, connection, warm))
 
 
-def _serve_one(connection: socket.socket, warm: WarmGate, slots: threading.Semaphore) -> None:
-    try:
-        with connection, contextlib.suppress(OSError, ValueError):
-            connection.settimeout(_READ_SECONDS)
-            head, data = _read(connection)
+def _serve_one(connection: socket.socket, warm: WarmGate) -> None:
+    """Answer a message whose head says how long its input is; one that is not whole has no answer."""
+    connection.settimeout(_READ_SECONDS)
+    with connection, contextlib.suppress(OSError, ValueError), connection.makefile("rb") as given:
+        head = json.loads(given.readline(_INPUT_BYTES))
+        data = given.read(_INPUT_BYTES)
+        if isinstance(head, dict) and head.get("bytes") == len(data):
             answer = warm.answer(head, data)
             line = json.dumps({"out": answer.out, "err": answer.err, "code": answer.code})
-            connection.settimeout(_READ_SECONDS)
             connection.sendall(line.encode() + b"\n")
-    finally:
-        slots.release()
-
-
-def _read(connection: socket.socket) -> tuple[Mapping[str, object], bytes]:
-    """Return a message's head and input. Raises ValueError if invalid or too long."""
-    message = bytearray()
-    while part := connection.recv(1 << 16):
-        message += part
-        if len(message) > _INPUT_BYTES:
-            raise ValueError("the input is too long")
-    line, _, data = bytes(message).partition(b"\n")
-    head = json.loads(line)
-    if not isinstance(head, dict) or head.get("bytes") != len(data):
-        raise ValueError("the input broke off")
-    return head, data

@@ -80,17 +80,17 @@ def _replaced(text: str, old: str, new: str, *, every: bool) -> str | None:
 
 
 def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
+    fields = ("cell_id", "edit_mode", "cell_type", "new_source")
+    wanted, mode, kind, source = (host_text(call.input.get(name)) for name in fields)
     try:
         notebook = json.loads(before or b"")
         cells = notebook["cells"]
-        wanted = host_text(call.input.get("cell_id"))
-        mode = host_text(call.input.get("edit_mode")) or "replace"
-        at = next((n for n, cell in enumerate(cells) if cell.get("id") == wanted or f"cell-{n}" == wanted), None)
-        lines: list[Json] = [*host_text(call.input.get("new_source")).splitlines(keepends=True)]
+        at = next((n for n, cell in enumerate(cells) if wanted in (cell.get("id"), f"cell-{n}")), None)
+        lines = source.splitlines(keepends=True)
         if mode == "insert":
-            kind = host_text(call.input.get("cell_type")) or "code"
-            extra: dict[str, Json] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-            new: dict[str, Json] = {"cell_type": kind, "metadata": {}, **extra, "source": lines}
+            new: dict[str, Json] = {"cell_type": kind or "code", "metadata": {}, "source": [*lines]}
+            if kind in ("", "code"):
+                new |= {"execution_count": None, "outputs": []}
             cells.insert(0 if at is None else at + 1, new)
         elif at is None:
             return Unjudged("there is no such cell")
@@ -142,19 +142,15 @@ def _span(old: str, new: str) -> tuple[str, str] | None:
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing."""
-    value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
-    specific: dict[str, Json] = {}
-    if call.event == "before" and result.deny:
-        specific |= {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
-    elif call.event == "before" and result.rewritten is not None:
-        specific["updatedInput"] = dict(result.rewritten)
-    if result.block and call.event in ("after", "stop"):
+    value: dict[str, Json] = {"systemMessage": result.notice}
+    told = result.context if call.event not in ("prompt", "stop", "end") else ""
+    if result.block and call.event == "batch":  # blocked, it would end the host's run: it is told beside its results
+        told = result.block
+    elif result.block:
         value |= {"decision": "block", "reason": result.block}
-    # A batch that is blocked would end the host's run, so findings are told beside its results.
-    if (told := (call.event == "batch" and result.block) or result.context) and call.event not in (
-        "prompt",
-        "stop",
-        "end",
-    ):
-        specific["additionalContext"] = told
+    specific: dict[str, Json] = {"additionalContext": told}
+    if result.deny:
+        specific |= {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
+    elif result.rewritten is not None:
+        specific["updatedInput"] = dict(result.rewritten)
     return specific_answer(call, value, specific)

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.text import decode_text
-from rails.core.tool_request import Json
 from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks import codex_patch
 from rails.integrations.hooks.codex_patch import FilePatch, PatchError
@@ -95,9 +94,10 @@ def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange
     if not isinstance(read, tuple):
         return read or ()
     path, before, mode = read
-    if patch.kind == "add":
-        return (FileChange(path, before, codex_patch.added_text(patch).encode(), mode),)
-    if patch.kind == "delete" or before is None:
+    if patch.kind == "Add":
+        after = codex_patch.apply_hunks("", patch.hunks).encode()
+        return (FileChange(path, before, after, mode),)
+    if patch.kind == "Delete" or before is None:
         return (FileChange(path, before, None, mode),) if before is not None else Unjudged(f"{path} is not there")
     decoded = decode_text(before)
     if decoded is None:
@@ -113,14 +113,11 @@ def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing, a deny stands alone."""
-    if call.event == "before" and result.deny:
-        deny: dict[str, Json] = {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
-        return specific_answer(call, {}, deny)
-    if call.event == "stop" and result.block:
+    if result.deny:
+        return specific_answer(call, {}, {"permissionDecision": "deny", "permissionDecisionReason": result.deny})
+    if result.block and call.event == "stop":
         return specific_answer(call, {"decision": "block", "reason": result.block}, {})
-    value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
-    specific: dict[str, Json] = {}
-    if (told := result.block or result.context) and call.event in ("before", "after"):
-        applied = "The patch was applied. " if call.event == "after" and call.tool == "apply_patch" else ""
-        specific["additionalContext"] = applied + told
-    return specific_answer(call, value, specific)
+    told = (result.block or result.context) if call.event in ("before", "after") else ""
+    if told and call.event == "after" and call.tool == "apply_patch":
+        told = f"The patch was applied. {told}"
+    return specific_answer(call, {"systemMessage": result.notice}, {"additionalContext": told})

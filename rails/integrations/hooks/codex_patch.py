@@ -7,15 +7,15 @@ typographic signs as plain ones; ``@@ text`` first moves to that line. The host 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from msgspec import Struct
 
 BEGIN: Final = "*** Begin Patch"
 END: Final = "*** End Patch"
 _NAMED: Final = re.compile(r"\*\*\* (Add|Update|Delete) File: (.*)")
-_MOVE = "*** Move to: "
+_MOVE: Final = "*** Move to: "
 _END_OF_FILE: Final = "*** End of File"
 _SIGNS: Final = (
     "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f"
@@ -31,22 +31,21 @@ _ALIKE: Final[tuple[Callable[[str], str], ...]] = (
 )
 
 
-class Hunk(Struct, frozen=True):
+class Hunk(Struct):
     """A replacement: line to seek first ("": none), old and new lines, at the file's end."""
 
-    anchor: str
-    old: tuple[str, ...]
-    new: tuple[str, ...]
+    anchor: str = ""
+    old: list[str] = []
+    new: list[str] = []
     at_end: bool = False
 
 
-class FilePatch(Struct, frozen=True):
-    """A patch of one file. ``lines``: of an added file; ``moved``: the new path."""
+class FilePatch(Struct):
+    """A patch of one file; of an added one the new lines are the file. ``moved``: the new path."""
 
-    kind: Literal["add", "update", "delete"]
+    kind: str
     path: str
-    lines: tuple[str, ...] = ()
-    hunks: tuple[Hunk, ...] = ()
+    hunks: list[Hunk]
     moved: str = ""
 
 
@@ -66,75 +65,59 @@ def read_patch(text: str) -> list[FilePatch]:
     lines = text.strip().splitlines()
     if not lines or lines[0].strip() != BEGIN or lines[-1].strip() != END:
         raise PatchError("it does not begin and end as a patch does")
-    found: list[tuple[str, str, list[str]]] = []
+    found: list[FilePatch] = []
     for line in lines[1:-1]:
-        within = found and found[-1][0] == "update"  # where a line may be of the file, and name no other
+        within = found and found[-1].kind == "Update"  # where a line may be of the file, and name no other
         if named := _NAMED.match(line if within else line.strip()):
-            found.append((named[1].lower(), named[2].strip(), []))
+            found.append(FilePatch(named[1], named[2].strip(), [Hunk()]))
         elif found:
-            found[-1][2].append(line)
+            _take(found[-1], line)
         elif line.strip():
             raise PatchError(f"a line names no file: {line[:80]!r}")
-    return [_file(*one) for one in found]
+    return found
 
 
-def _file(kind: Any, path: str, body: Sequence[str]) -> FilePatch:  # noqa: ANN401 - a kind of FilePatch
-    if kind != "update":
-        return FilePatch(kind, path, tuple(line[1:] for line in body if line.startswith("+")))
-    moved = body[0].removeprefix(_MOVE).strip() if body and body[0].startswith(_MOVE) else ""
-    return FilePatch(kind, path, (), tuple(_hunks(body[1:] if moved else body)), moved)
-
-
-def _hunks(body: Sequence[str]) -> Iterator[Hunk]:
-    hunks: list[tuple[str, list[str], list[str], list[str]]] = [("", [], [], [])]
-    for line in body:
-        anchor, old, new, ends = hunks[-1]
-        if line == _END_OF_FILE:
-            ends.append(line)
-        elif line.startswith("@@"):
-            hunks.append((line[2:].strip(), [], [], []))
-        elif line[:1] in ("", " ", "-", "+"):
-            old += [] if line.startswith("+") else [line[1:]]
-            new += [] if line.startswith("-") else [line[1:]]
-        else:
-            raise PatchError(f"a line of a hunk begins with neither blank, - nor +: {line[:80]!r}")
-    for anchor, old, new, ends in hunks:
-        if old or new:
-            yield Hunk(anchor, tuple(old), tuple(new), bool(ends))
+def _take(file: FilePatch, line: str) -> None:
+    hunk = file.hunks[-1]
+    if line.startswith("+"):
+        hunk.new.append(line[1:])
+    elif file.kind != "Update":
+        return
+    elif line.startswith(_MOVE) and file.hunks == [Hunk()]:
+        file.moved = line.removeprefix(_MOVE).strip()
+    elif line == _END_OF_FILE:
+        hunk.at_end = True
+    elif line.startswith("@@"):
+        file.hunks.append(Hunk(line[2:].strip()))
+    elif line[:1] in ("", " ", "-"):
+        hunk.old.append(line[1:])
+        hunk.new += [] if line.startswith("-") else [line[1:]]
+    else:
+        raise PatchError(f"a line of a hunk begins with neither blank, - nor +: {line[:80]!r}")
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
     """Return the patched text. Raises PatchError without a match."""
-    lines = text.split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
+    lines = text.removesuffix("\n").split("\n") if text else []
     at = 0
     for hunk in hunks:
+        if not hunk.old and not hunk.new:
+            continue
         if hunk.anchor:
-            found = _seek(lines, (hunk.anchor,), at, at_end=False)
-            if found is None:
-                raise PatchError(f"there is no line {hunk.anchor[:80]!r}")
-            at = found + 1
+            at = _seek(lines, [hunk.anchor], at, at_end=False) + 1
         place = _seek(lines, hunk.old, at, at_end=hunk.at_end) if hunk.old else len(lines)
-        if place is None:
-            raise PatchError(f"its lines are not in the file, from {hunk.old[0][:80]!r}")
         lines[place : place + len(hunk.old)] = hunk.new
         at = place + len(hunk.new)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _seek(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bool) -> int | None:
-    """Return the place of ``wanted`` by the strictest comparison that matches."""
+def _seek(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bool) -> int:
+    """Return the place of ``wanted`` by the strictest comparison that matches. Raises PatchError."""
     last = len(lines) - len(wanted)
-    begin = last if at_end and last >= start else start
-    for alike in _ALIKE:
-        goal = [alike(line) for line in wanted]
-        for place in range(begin, last + 1):
-            if all(alike(lines[place + n]) == one for n, one in enumerate(goal)):
-                return place
-    return _seek(lines, wanted, start, at_end=False) if at_end and begin != start else None
-
-
-def added_text(patch: FilePatch) -> str:
-    """Return an added file's text."""
-    return "".join(f"{line}\n" for line in patch.lines)
+    for begin in (max(last, start), start) if at_end else (start,):
+        for alike in _ALIKE:
+            goal = [alike(line) for line in wanted]
+            for place in range(begin, last + 1):
+                if all(alike(lines[place + n]) == one for n, one in enumerate(goal)):
+                    return place
+    raise PatchError(f"its lines are not in the file, from {wanted[0][:80]!r}")

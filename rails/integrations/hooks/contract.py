@@ -176,10 +176,16 @@ def host_object(value: Json | None) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
+def host_list(value: Json | None) -> list[Json]:
+    """Return a list, [] for anything else."""
+    return value if isinstance(value, list) else []
+
+
 def specific_answer(call: HookCall, value: Mapping[str, Json], specific: Mapping[str, Json]) -> HookAnswer:
-    """Return one line of JSON, with what is only for the call's event; nothing to say prints nothing."""
-    more = {"hookSpecificOutput": {"hookEventName": call.named, **specific}} if specific else {}
-    said = {**value, **more}
+    """Return one line of JSON, with what is only for the call's event; "" is left out, and {} prints nothing."""
+    said = {name: part for name, part in value.items() if part != ""}
+    if found := {name: part for name, part in specific.items() if part != ""}:
+        said["hookSpecificOutput"] = {"hookEventName": call.named, **found}
     return HookAnswer(json.dumps(said, ensure_ascii=False, separators=(",", ":")) if said else "")
 
 

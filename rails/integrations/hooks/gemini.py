@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from rails.core.builtin_tools import WRITE_FILE
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.tool_request import Json
 from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks import claude_code
 from rails.integrations.hooks.contract import (
@@ -45,10 +44,7 @@ def _alike(call: HookCall) -> HookCall:
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing."""
-    value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
-    specific: dict[str, Json] = {}
-    if (call.event == "before" and result.deny) or (call.event == "stop" and result.block):
-        value |= {"decision": "deny", "reason": result.deny or result.block}
-    elif call.event == "after" and (told := result.block or result.context):
-        specific["additionalContext"] = told
-    return specific_answer(call, value, specific)
+    reason = result.deny or (result.block if call.event == "stop" else "")
+    told = (result.block or result.context) if call.event == "after" else ""
+    value = {"systemMessage": result.notice, "decision": reason and "deny", "reason": reason}
+    return specific_answer(call, value, {"additionalContext": told})

@@ -7,15 +7,17 @@ Codex asks again to trust a changed one. In a project's settings it reports a mi
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rails import __version__
 from rails.config.json_edit import read_settings, with_last, without
@@ -23,10 +25,11 @@ from rails.core.errors import UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.core.user_files import UserFile
-from rails.integrations.hooks.contract import host_object
+from rails.integrations.hooks.contract import host_list, host_object
 
 #: The host's limit for one call, in seconds: above ours, so that the last word is ours.
 HOST_SECONDS: Final = 60
+_OURS: Final = re.compile(r"(?:^|[\s/'])ai-rails['\s]+hook(?:['\s]|$)")
 
 
 @cache
@@ -47,7 +50,7 @@ class Settings(Struct, frozen=True):
     @property
     def commands(self) -> tuple[str, ...]:
         """Return our distinct command lines."""
-        return tuple(dict.fromkeys(command for _, _, command in _ours(self)))
+        return tuple(dict.fromkeys(one_line(_command(entry), 300) for _, _, entry in _ours(self)))
 
 
 def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
@@ -68,44 +71,38 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
 def installed(settings: Settings, words: Sequence[str] = ()) -> str:
     """Return the text with our hooks and options (``words``). Idempotent."""
     command = command_line(settings.host, words, shared=settings.shared)
-    entries = {
-        event: _entry(settings.host, matcher, command, strict="--strict" in words)
-        for event, matcher in host_table(settings.host)["events"].items()
-    }
-    if {event: entry for (event, _), entry, _ in _ours(settings)} == entries:
+    entries: dict[str, Json] = {}
+    for event, matcher in host_table(settings.host)["events"].items():
+        entries[event] = _entry(settings.host, matcher, command, strict="--strict" in words)
+    if {event: entry for event, _, entry in _ours(settings)} == entries:
         return settings.text
     text = removed(settings)
     text = text if text.strip() else "{}\n"
     value = read_settings(text, str(settings.file))
+    hooks = value.get("hooks", {})
+    if not isinstance(hooks, dict) or not all(isinstance(hooks.get(event, []), list) for event in entries):
+        raise UsageError(f"{settings.file}: hooks is not an object of lists. Nothing was changed.")
     if "hooks" not in value:
         text = with_last(text, (), "hooks", {})
-    elif not isinstance(value["hooks"], dict):
-        raise UsageError(f"{settings.file}: hooks is not an object. Nothing was changed.")
     for event, entry in entries.items():
-        known = host_object(value.get("hooks")).get(event)
-        if known is None:
-            text = with_last(text, ("hooks",), event, [entry])
-        elif isinstance(known, list):
+        if event in hooks:
             text = with_last(text, ("hooks", event), None, entry)
         else:
-            raise UsageError(f"{settings.file}: hooks.{event} is not a list. Nothing was changed.")
+            text = with_last(text, ("hooks",), event, [entry])
     return text
 
 
 def removed(settings: Settings) -> str:
     """Return the text without our hooks; "" if nothing is left."""
-    text = settings.text
-    while ours := next(_ours(Settings(settings.host, settings.file, text, settings.shared)), None):
-        (event, index), _, _ = ours
-        hooks = host_object(read_settings(text, str(settings.file)).get("hooks"))
-        entries = hooks[event]
-        if not isinstance(entries, list) or len(entries) > 1:
-            text = without(text, ("hooks", event, index))
-        elif len(hooks) > 1:
-            text = without(text, ("hooks", event))
-        else:
-            text = without(text, ("hooks",))
-    return "" if text != settings.text and text.split() == ["{}"] else text
+    left = settings
+    while ours := _ours(left):
+        event, index, _ = ours[0]
+        hooks = _hooks(left)
+        place: tuple[str | int, ...] = ("hooks", event, index)
+        if len(host_list(hooks[event])) == 1:
+            place = ("hooks", event) if len(hooks) > 1 else ("hooks",)
+        left = replace(left, text=without(left.text, place))
+    return "" if left != settings and left.text.split() == ["{}"] else left.text
 
 
 def write_settings(settings: Settings, text: str) -> None:
@@ -155,21 +152,21 @@ def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, 
     return {**({"matcher": matcher} if matcher else {}), "hooks": [hook]}
 
 
-def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], Json, str]]:
+def _hooks(settings: Settings) -> Mapping[str, Json]:
     value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
-    for event, entries in host_object(value.get("hooks")).items():
-        for index, entry in enumerate(entries if isinstance(entries, list) else []):
-            hooks = host_object(entry).get("hooks")
-            commands = [_command(host_object(one)) for one in hooks] if isinstance(hooks, list) else []
-            if commands and all(map(_is_ours, commands)):
-                yield (event, index), entry, one_line(commands[0], 300)
+    return host_object(value.get("hooks"))
 
 
-def _command(hook: Mapping[str, Json]) -> str:
-    args = hook.get("args")
-    return " ".join(str(word) for word in (hook.get("command"), *(args if isinstance(args, list) else ())))
+def _ours(settings: Settings) -> list[tuple[str, int, Json]]:
+    """Return the entries that are only ours, by event and place."""
+    found: list[tuple[str, int, Json]] = []
+    for event, entries in _hooks(settings).items():
+        found += [(event, index, entry) for index, entry in enumerate(host_list(entries)) if _command(entry)]
+    return found
 
 
-def _is_ours(command: str) -> bool:
-    words = command.replace("'", " ").split()
-    return any(Path(word).name == "ai-rails" and words[n + 1 : n + 2] == ["hook"] for n, word in enumerate(words))
+def _command(entry: Json) -> str:
+    """Return the command line of an entry, or "" if it is not only ours."""
+    hooks = map(host_object, host_list(host_object(entry).get("hooks")))
+    commands = [" ".join(map(str, (hook.get("command"), *host_list(hook.get("args"))))) for hook in hooks]
+    return commands[0] if commands and all(map(_OURS.search, commands)) else ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from contextvars import ContextVar
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from rails.approval.decision import ApprovalRequest, Approver, Choice, Decision
 from rails.approval.terminal.console import Elsewhere
@@ -39,11 +39,11 @@ _TYPED: Final = """{"type": "object", "properties": {
 
 
 class ClientQuestion(Struct, frozen=True):
-    """A question: number, text, and a flat form as JSON Schema."""
+    """A question: text, a flat form as JSON Schema, and what is filled in (None: nobody can)."""
 
-    number: int
     text: str
     form: Mapping[str, Json]
+    answer: Future[Mapping[str, Json] | None] = field(default_factory=Future)
 
 
 class ClientCall:
@@ -51,11 +51,9 @@ class ClientCall:
 
     def __init__(self, work: Callable[[], McpResult], working: set[ClientCall], *, can_ask: bool) -> None:
         self.said: asyncio.Queue[ClientQuestion | McpResult] = asyncio.Queue()
-        self.answers: queue.SimpleQueue[tuple[int, Mapping[str, Json] | None]] = queue.SimpleQueue()
         #: Whether the client cancelled.
         self.gone = False
         self._can_ask = can_ask
-        self._number = 0
         self._loop = asyncio.get_running_loop()
         self._working = working
         working.add(self)
@@ -65,13 +63,11 @@ class ClientCall:
         """Ask the client's person; None if nobody answers before ``over``."""
         if not self._can_ask:
             return None
-        self._number += 1
-        self._say(ClientQuestion(self._number, text, form))
+        question = ClientQuestion(text, form)
+        self._say(question)
         while not over():
-            with contextlib.suppress(queue.Empty):
-                answered, filled = self.answers.get(timeout=_POLL_S)
-                if answered == self._number:
-                    return filled
+            with contextlib.suppress(TimeoutError):
+                return question.answer.result(_POLL_S)
         return None
 
     def _run(self, work: Callable[[], McpResult]) -> None:

@@ -47,6 +47,8 @@ _BEAT_S: Final = 5.0
 #: The address of a session's log, before its id; and what is sent of it.
 _SESSIONS: Final = "ai-rails://sessions/"
 _MARKDOWN: Final = "text/markdown"
+#: What a client that calls again is asked for.
+_DECISION: Final = "decision"
 _INSTRUCTIONS: Final = (
     "gate checks files or contents. Change files with propose_changes: what it answers says what was written or what "
     "to correct. A person decides about every change."
@@ -59,7 +61,7 @@ class McpService:
     def __init__(self, tools: ProjectTools) -> None:
         self._tools = tools
         self._working: set[ClientCall] = set()
-        self._waiting: dict[str, ClientCall] = {}
+        self._waiting: dict[str, tuple[ClientCall, ClientQuestion]] = {}
         self.server = Server(
             "ai-rails",
             version=__version__,
@@ -119,10 +121,10 @@ class McpService:
         return ClientCall(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
     def _resumed(self, params: types.CallToolRequestParams) -> ClientCall | None:
-        call = self._waiting.pop(params.request_state or "", None)
-        for name, answer in (params.input_responses or {}).items():
-            if call and isinstance(answer, types.ElicitResult) and name.isdecimal():
-                call.answers.put((int(name), _filled(answer)))
+        call, question = self._waiting.pop(params.request_state or "", (None, None))
+        answer = (params.input_responses or {}).get(_DECISION)
+        if question and isinstance(answer, types.ElicitResult):
+            question.answer.set_result(_filled(answer))
         return call
 
     async def _outcome(
@@ -137,7 +139,7 @@ class McpService:
             try:
                 await asyncio.wait((asked, more), return_when=asyncio.FIRST_COMPLETED)
                 if asked.done() and not more.done():
-                    call.answers.put((said.number, asked.result()))
+                    said.answer.set_result(asked.result())
                 said = await more
             finally:
                 asked.cancel()
@@ -146,11 +148,12 @@ class McpService:
 
     def _input_required(self, call: ClientCall, question: ClientQuestion) -> types.InputRequiredResult:
         state = secrets.token_urlsafe(32)
-        self._waiting[state] = call
+        self._waiting[state] = call, question
         if len(self._waiting) > _AT_ONCE:  # the client of the oldest has not come back
             del self._waiting[next(iter(self._waiting))]
-        request = types.ElicitRequest(params=_form(question))
-        return types.InputRequiredResult(input_requests={str(question.number): request}, request_state=state)
+        form = types.ElicitRequestFormParams(message=question.text, requested_schema=dict(question.form))
+        request = types.ElicitRequest(params=form)
+        return types.InputRequiredResult(input_requests={_DECISION: request}, request_state=state)
 
     def close(self) -> None:
         """Cancel every call; end the session."""
@@ -188,10 +191,6 @@ async def _elicited(context: ServerRequestContext[Any], question: ClientQuestion
     return _filled(answer)
 
 
-def _form(question: ClientQuestion) -> types.ElicitRequestFormParams:
-    return types.ElicitRequestFormParams(message=question.text, requested_schema=dict(question.form))
-
-
 def _filled(answer: types.ElicitResult) -> Mapping[str, Json]:
     content = answer.content or {}
     return {name: str(value) for name, value in content.items()} if answer.action == "accept" else {}
@@ -224,7 +223,7 @@ async def on_http(service: McpService, listening: socket.socket, token: str) -> 
     origins = [f"http://{host}" for host in hosts]
     security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
     app = service.server.streamable_http_app(transport_security=security, max_request_body_size=limits.PAGE_BODY_BYTES)
-    config = uvicorn.Config(_Guarded(app, token), log_config=None, access_log=False, timeout_graceful_shutdown=2)
+    config = uvicorn.Config(_guarded(app, token), log_config=None, access_log=False, timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]  # the command has its own
     serving = asyncio.ensure_future(server.serve([listening]))
@@ -235,18 +234,16 @@ async def on_http(service: McpService, listening: socket.socket, token: str) -> 
         await serving
 
 
-class _Guarded:
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._token = f"Bearer {token}".encode()
+def _guarded(app: ASGIApp, token: str) -> ASGIApp:
+    wanted = f"Bearer {token}".encode()
+    refusal = PlainTextResponse("The token is missing or wrong: send it as Authorization: Bearer TOKEN.", 401)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         shown = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
-        if scope["type"] != "http" or (len(shown) == 1 and hmac.compare_digest(shown[0], self._token)):
-            answer = self._app
-        else:
-            answer = PlainTextResponse("The token is missing or wrong: send it as Authorization: Bearer TOKEN.", 401)
-        await answer(scope, receive, send)
+        allowed = scope["type"] != "http" or (len(shown) == 1 and hmac.compare_digest(shown[0], wanted))
+        await (app if allowed else refusal)(scope, receive, send)
+
+    return guard
 
 
 def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
