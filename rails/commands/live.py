@@ -108,7 +108,6 @@ class ProgressScreen:
         self._text = AnswerText(self._prose)
         self._answer = self._shown = ""
         self._actions: dict[str, str] = {}
-        self._paths: set[str] = set()
 
     def __call__(self, record: Record) -> None:
         """Show a record."""
@@ -268,8 +267,7 @@ class ProgressScreen:
         self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
 
     def _response(self, event: LlmResponse, model: str) -> None:
-        lines = (event.prose or "").split("\n")
-        self._text.end("\n".join(line for line in lines if line.strip("*`# :\r") not in self._paths))
+        self._text.end(event.prose or "")
         self.rest()
         self.counts["turns"] += 1
         self._answer = event.text
@@ -284,7 +282,6 @@ class ProgressScreen:
         if not event.path or event.words.startswith("Processing"):  # what it looks at is said with what it gave
             self.busy(one_line(event.message))
             return
-        self._paths.add(event.path)
         self.line(f"  🔧 {one_line(event.message)}")
         self.busy("reading the rest of the answer")
 
