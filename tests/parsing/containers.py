@@ -20,7 +20,7 @@ CONTAINERS = {**THOUGHTS, **_MARKS["others"], **ESCAPED}
 TOOLS = {
     name: {
         "type": "object",
-        "properties": dict.fromkeys(keys, {"type": "string"}),
+        "properties": {key: {"type": "string"} for key in keys},
         "required": keys,
         "additionalProperties": False,
     }
