@@ -26,7 +26,7 @@ gc.disable()
 
 # No test depends on what a power cut would leave: none waits for the disk. Some count how often it would be asked.
 os.fsync = os.fdatasync = lambda _: None
-os.environ["GIT_TEST_FSYNC"] = "0"
+os.environ.setdefault("GIT_TEST_FSYNC", "0")
 
 # A property holds or it does not: how fast its examples are made and tried says how busy the machine is.
 # Many more examples are tried by `make prove` (tests/prove/test_properties.py).
