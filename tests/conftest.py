@@ -24,6 +24,10 @@ for kind in ("CONFIG", "CACHE", "DATA", "STATE"):
 # Nothing that collecting tests makes is garbage: it is not looked through, then and later.
 gc.disable()
 
+# No test depends on what a power cut would leave: none waits for the disk. Some count how often it would be asked.
+os.fsync = os.fdatasync = lambda _: None
+os.environ.setdefault("GIT_TEST_FSYNC", "0")
+
 # A property holds or it does not: how fast its examples are made and tried says how busy the machine is.
 # Many more examples are tried by `make prove` (tests/prove/test_properties.py).
 EXAMPLES = int(os.environ.get("AI_RAILS_EXAMPLES", "40"))
@@ -47,6 +51,8 @@ LONG = (
     "review/web/test_deciding.py",
     "review/web/test_browser.py",
     "commands/test_interrupted_stages.py",
+    "gate/test_exclusions.py",
+    "commands/test_chat.py",
     "gate/test_ways.py",
     "edits/test_faults.py",
     "commands/test_interrupted.py",
@@ -73,10 +79,11 @@ LONG = (
     "review/web/test_changes.py",
     "test_layers.py",
     "log/test_torture.py",
-    "log/test_index.py",
     "sandbox/test_run.py",
     "session/test_turn.py",
     "session/test_resume.py",
+    "session/test_resume_ladder.py",
+    "parsing/test_containers.py",
     "sandbox/test_layers_of_hostile_commands.py",
     "edits/test_kills.py",
     "n8n/test_robust.py",

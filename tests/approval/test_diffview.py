@@ -4,7 +4,7 @@ import functools
 import re
 import time
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.approval import diff_view
@@ -199,7 +199,6 @@ def test_the_drawn_lines_rebuild_both_files(make, before, proposed, after):
     assert numbers == list(range(1, len(after) + 1))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=300), st.integers(min_value=20, max_value=80))
 def test_wrapping_loses_nothing_and_fits(text, width):
     import unicodedata

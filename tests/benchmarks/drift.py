@@ -1,3 +1,4 @@
+# ruff: noqa: RET503 - the blocks never end
 """Drift cases: a file, an edit whose search text is not quite the file's, and the results that are right.
 
 Every case comes from a piece of the running Python's standard library and a seeded generator, so anyone
@@ -93,7 +94,7 @@ def edited(rng, old):
     new = list(old)
     for _ in range(rng.randrange(1, 4)):
         at = rng.choice([n for n, line in enumerate(new) if line.strip()])
-        indent = new[at][: len(new[at]) - len(new[at].lstrip())]
+        indent = margin(new[at])
         kind = rng.randrange(4)
         if kind == 0 and (words := re.findall(r"[A-Za-z_]\w+", new[at])):
             new[at] = new[at].replace(rng.choice(words), f"renamed_{rng.randrange(100)}", 1)
@@ -114,8 +115,28 @@ def dedent(lines, width):
     return [line[width:] if line.strip() else line for line in lines]
 
 
+def margin(line):
+    """Return the blanks that a line begins with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def depths(lines):
+    """Return how deep each line stands that is not blank."""
+    return [len(margin(line)) for line in lines if line.strip()]
+
+
 def depth(lines):
-    return min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+    return min(depths(lines))
+
+
+def within(block, old=None, new=None):
+    """Return the case of a block in its own piece, sent as ``old`` and ``new``."""
+    return join(block.lines), old or block.old, new or block.new, join(block.result())
+
+
+def first(rng, fits, **how):
+    """Return the first block that ``fits``."""
+    return next(filter(fits, blocks(rng, **how)))
 
 
 # -- recoverable ------------------------------------------------------------------------------------
@@ -123,20 +144,20 @@ def depth(lines):
 
 def exact(rng):
     block = next(blocks(rng))
-    return join(block.lines), block.old, block.new, join(block.result())
+    return within(block)
 
 
 def de_indented(rng):
-    block = next(b for b in blocks(rng, indented=True))
+    block = next(blocks(rng, indented=True))
     width = depth((*block.old, *block.new))
-    return join(block.lines), dedent(block.old, width), dedent(block.new, width), join(block.result())
+    return within(block, dedent(block.old, width), dedent(block.new, width))
 
 
 def over_indented(rng):
     block = next(blocks(rng))
     pad = " " * rng.choice([2, 4, 8])
     deeper = [[pad + line if line.strip() else line for line in part] for part in (block.old, block.new)]
-    return join(block.lines), *deeper, join(block.result())
+    return within(block, *deeper)
 
 
 def trailing_blanks_in_file(rng):
@@ -149,38 +170,31 @@ def trailing_blanks_in_file(rng):
 def trailing_blanks_in_search(rng):
     block = next(blocks(rng))
     old = [line + rng.choice(["", " ", "  "]) for line in block.old[:-1]] + [block.old[-1] + " "]
-    return join(block.lines), old, block.new, join(block.result())
+    return within(block, old)
 
 
 def tab_file(rng):
-    block = next(b for b in blocks(rng) if steady(b) and any(line.startswith(" ") for line in b.old))
+    block = first(rng, lambda b: steady(b) and any(line.startswith(" ") for line in b.old))
     tabbed = [[tabs(line) for line in part] for part in (block.lines, block.result())]
     return join(tabbed[0]), block.old, block.new, join(tabbed[1])
 
 
 def space_file_tab_search(rng):
-    block = next(b for b in blocks(rng) if steady(b) and any(line.startswith(" ") for line in b.old))
-    return (
-        join(block.lines),
-        [tabs(line) for line in block.old],
-        [tabs(line) for line in block.new],
-        join(block.result()),
-    )
+    block = first(rng, lambda b: steady(b) and any(line.startswith(" ") for line in b.old))
+    return within(block, [tabs(line) for line in block.old], [tabs(line) for line in block.new])
 
 
 def other_unit(rng):
-    block = next(
-        b for b in blocks(rng) if steady(b) and len({len(x) - len(x.lstrip()) for x in b.old if x.strip()}) > 1
-    )
-    if "\n".join(" " * ((len(x) - len(x.lstrip())) // 2) + x.lstrip() for x in block.old) in "\n".join(block.lines):
+    block = first(rng, lambda b: steady(b) and len(set(depths(b.old))) > 1)
+    if "\n".join(" " * (len(margin(x)) // 2) + x.lstrip() for x in block.old) in "\n".join(block.lines):
         return other_unit(rng)
-    half = [[" " * ((len(x) - len(x.lstrip())) // 2) + x.lstrip() for x in part] for part in (block.old, block.new)]
-    return join(block.lines), *half, join(block.result())
+    half = [[" " * (len(margin(x)) // 2) + x.lstrip() for x in part] for part in (block.old, block.new)]
+    return within(block, *half)
 
 
 def steady(block):
     every = (*block.lines, *block.new)
-    return all((len(line) - len(line.lstrip())) % 4 == 0 for line in every)
+    return all(len(margin(line)) % 4 == 0 for line in every)
 
 
 def opens(line):
@@ -188,7 +202,7 @@ def opens(line):
 
 
 def tabs(line):
-    blanks = len(line) - len(line.lstrip())
+    blanks = len(margin(line))
     return "\t" * (blanks // 4) + line.lstrip()
 
 
@@ -199,7 +213,7 @@ def crlf_file(rng):
 
 def crlf_search(rng):
     block = next(blocks(rng))
-    return join(block.lines), [f"{x}\r" for x in block.old[:-1]] + [block.old[-1]], block.new, join(block.result())
+    return within(block, [f"{x}\r" for x in block.old[:-1]] + [block.old[-1]])
 
 
 def mixed_ends(rng):
@@ -251,8 +265,7 @@ def token_spacing(rng):
         old = [re.sub(r", (?=\S)", ",", line) for line in block.old]
         old = [re.sub(r"(?<=\w) ([=+<>-]=?) (?=\w)", r"\1", line) for line in old]
         if old != list(block.old) and tokens(old) == tokens(block.old):
-            return join(block.lines), old, block.new, join(block.result())
-    raise AssertionError
+            return within(block, old)
 
 
 def punctuation_in_file(rng):
@@ -263,7 +276,6 @@ def punctuation_in_file(rng):
             lines[n] = "".join(odd.get(char, char) for char in lines[n])
         if lines != list(block.lines):
             return join(lines), block.old, block.new, around(block, lines)
-    raise AssertionError
 
 
 def blank_borders(rng):
@@ -273,13 +285,12 @@ def blank_borders(rng):
         if before.strip() and after.strip():
             old = ["", *block.old, ""]
             new = ["", *block.new, ""]
-            return join(block.lines), old, new, join(block.result())
-    raise AssertionError
+            return within(block, old, new)
 
 
 def final_newlines(rng):
     block = next(blocks(rng))
-    return join(block.lines), [*block.old, ""], [*block.new, ""], join(block.result())
+    return within(block, [*block.old, ""], [*block.new, ""])
 
 
 def end_of_file(rng):
@@ -289,23 +300,23 @@ def end_of_file(rng):
 
 
 def first_line_bare(rng):
-    block = next(b for b in blocks(rng, indented=True) if b.old[0] == b.new[0])
+    block = first(rng, lambda b: b.old[0] == b.new[0], indented=True)
     old = list(block.old)
     new = list(block.new)
     old[0], new[0] = old[0].lstrip(), new[0].lstrip()
-    return join(block.lines), old, new, join(block.result())
+    return within(block, old, new)
 
 
 def line_numbers(rng):
     block = next(blocks(rng))
     old = [f"{n:6}\t{line}" for n, line in enumerate(block.old, start=block.start + 1)]
-    return join(block.lines), old, block.new, join(block.result())
+    return within(block, old)
 
 
 def fenced(rng):
     block = next(blocks(rng))
     wrapped = [["```python", *part, "```"] for part in (block.old, block.new)]
-    return join(block.lines), *wrapped, join(block.result())
+    return within(block, *wrapped)
 
 
 def inside_a_line(rng):
@@ -318,7 +329,6 @@ def inside_a_line(rng):
             lines = list(block.lines)
             lines[block.start] = line.replace(old, new)
             return join(block.lines), [old], [new], join(lines)
-    raise AssertionError
 
 
 def marked_utf16(rng):
@@ -329,7 +339,7 @@ def marked_utf16(rng):
 
 def two_drifts(rng):
     """De-indented, and the file has Windows line ends and trailing blanks."""
-    block = next(b for b in blocks(rng, indented=True))
+    block = next(blocks(rng, indented=True))
     width = depth((*block.old, *block.new))
     lines = [line + (" " if line.strip() and n % 3 == 0 else "") for n, line in enumerate(block.lines)]
     return join(lines, "\r\n"), dedent(block.old, width), dedent(block.new, width), around(block, lines, "\r\n")
@@ -344,7 +354,6 @@ def accented(rng):
         if lines[block.start : stop] != list(block.old) and all(len(line) < 100 for line in lines):
             new = result[block.start : block.start + len(block.new)]
             return lines, lines[block.start : stop], new, result
-    raise AssertionError
 
 
 def decomposed(lines):
@@ -382,7 +391,7 @@ class Composed(Around):
 
 
 def ellipsis_in_file(rng):
-    block = next(b for b in blocks(rng) if "..." not in "".join(b.lines))
+    block = first(rng, lambda b: "..." not in "".join(b.lines))
     lines = list(block.lines)
     old = list(block.old)
     new = list(block.new)
@@ -420,19 +429,18 @@ def slipped_line(rng):
         slip = " " * rng.choice([1, 2, 3]) + line
         old = [slip if one == line else one for one in block.old]
         new = [slip if one == line else one for one in block.new]
-        return join(block.lines), old, new, join(block.result())
-    raise AssertionError
+        return within(block, old, new)
 
 
 def line_end_lost(rng):
     """The search text ends in a line end, the new one does not: the next line must not join it."""
-    block = next(b for b in blocks(rng) if b.new[-1].strip())
-    return join(block.lines), [*block.old, ""], block.new, join(block.result())
+    block = first(rng, lambda b: b.new[-1].strip())
+    return within(block, [*block.old, ""])
 
 
 def leading_line_end(rng):
-    block = next(b for b in blocks(rng) if b.lines[b.start - 1].strip() and b.new[0].strip())
-    return join(block.lines), ["", *block.old], block.new, join(block.result())
+    block = first(rng, lambda b: b.lines[b.start - 1].strip() and b.new[0].strip())
+    return within(block, ["", *block.old])
 
 
 def one_line_grows(rng):
@@ -441,13 +449,12 @@ def one_line_grows(rng):
         line = block.old[0]
         if not steady(block) or sum(line.strip() in other for other in block.lines) != 1 or opens(line):
             continue
-        blanks = line[: len(line) - len(line.lstrip())]
+        blanks = margin(line)
         cut = rng.choice([4, len(blanks)])
         added = rng.choice([["second()"], ["if third:", "    fourth()"], ["with five:", "    six()", "seven()"]])
         lines = [*block.lines[: block.start + 1], *(blanks + one for one in added), *block.lines[block.start + 1 :]]
         new = [line[cut:], *(blanks[cut:] + one for one in added)]
         return join(block.lines), [line[cut:]], new, join(lines)
-    raise AssertionError
 
 
 def whole_line_among_deeper(rng):
@@ -459,12 +466,11 @@ def whole_line_among_deeper(rng):
         lines = [*block.lines, "if deeper:", "    " + line]
         right = [block.lines[0 : block.start], (line.replace(line.strip(), "changed()"),), lines[block.start + 1 :]]
         return join(lines), [line], [line.replace(line.strip(), "changed()")], join([x for part in right for x in part])
-    raise AssertionError
 
 
 def in_encoding(name, text):
     def make(rng):
-        block = next(b for b in blocks(rng) if "".join(b.lines).isascii())
+        block = first(rng, lambda b: "".join(b.lines).isascii())
         head = f"# coding: {name}\n# {text}"
         right = "\n".join([head, *block.result()]).encode(name)
         return "\n".join([head, *block.lines]).encode(name), block.old, block.new, right
@@ -485,7 +491,6 @@ def stale_word(rng):
             at = block.start + rng.choice(same)
             lines[at] = re.sub(r"[A-Za-z_]{4,}", lambda m: m[0] + "_now", lines[at], count=1)
             return join(lines), block.old, block.new, ()
-    raise AssertionError
 
 
 def absent(rng):
@@ -493,7 +498,6 @@ def absent(rng):
         rest = block.lines[: block.start] + block.lines[block.start + len(block.old) :]
         if "\n".join(block.old) not in "\n".join(rest):  # a line may begin as the block's last one does
             return join(rest), block.old, block.new, ()
-    raise AssertionError
 
 
 def duplicate(rng):
@@ -502,7 +506,7 @@ def duplicate(rng):
 
 
 def duplicate_other_indents(rng):
-    block = next(b for b in blocks(rng, indented=True))
+    block = next(blocks(rng, indented=True))
     width = depth(block.old)
     again = ["  " + " " * width + line[width:] if line.strip() else line for line in block.old]
     return join((*block.lines, "", *again, "")), dedent(block.old, width), dedent(block.new, width), ()
@@ -538,13 +542,12 @@ def line_added(rng):
 def nested_otherwise(rng):
     """The last line of the block has moved into, or out of, the block above it."""
     for block in blocks(rng, least=4):
-        levels = [len(line) - len(line.lstrip()) for line in block.old if line.strip()]
+        levels = depths(block.old)
         if levels.count(levels[-1]) > 1:
             lines = list(block.lines)
             at = block.start + len(block.old) - 1
             lines[at] = "    " + lines[at]
             return join(lines), block.old, block.new, ()
-    raise AssertionError
 
 
 def already_applied(rng):
@@ -554,7 +557,7 @@ def already_applied(rng):
 
 def lazy_rest(rng):
     block = next(blocks(rng, least=5))
-    blanks = block.old[1][: len(block.old[1]) - len(block.old[1].lstrip())]
+    blanks = margin(block.old[1])
     comment = rng.choice(
         ["# ... existing code ...", "# rest of the code remains unchanged", "# (rest of the function unchanged)"]
     )
@@ -573,15 +576,14 @@ def half_level(rng):
         last = block.old[-1]
         if not steady(block) or not last.startswith("    ") or opens(last):
             continue
-        blanks = last[: len(last) - len(last.lstrip())]
+        blanks = margin(last)
         new = [*block.old, f"{blanks}  half_a_level()"]
         return join(tabs(line) for line in block.lines), block.old, new, ()
-    raise AssertionError
 
 
 def bare_definition(rng):
     """The first line was sent without its blanks, and a new line stands at the left: as deep as it, or there?"""
-    block = next(b for b in blocks(rng, indented=True, least=4))
+    block = next(blocks(rng, indented=True, least=4))
     old = [block.old[0].lstrip(), *block.old[1:]]
     return join(block.lines), old, [*old, "", "at_the_left()"], ()
 
@@ -592,13 +594,13 @@ def control_sent(rng):
 
 
 def not_in_the_encoding(rng):
-    block = next(b for b in blocks(rng) if "".join(b.lines).isascii())
+    block = first(rng, lambda b: "".join(b.lines).isascii())
     data = "\n".join(["# café déjà vu", *block.lines]).encode("latin-1")
     return data, block.old, [*block.new, "x = '→'"], ()
 
 
 def encoding_unknown(rng):
-    block = next(b for b in blocks(rng) if "".join(b.lines).isascii())
+    block = first(rng, lambda b: "".join(b.lines).isascii())
     return "\n".join(["# Größe, über", *block.lines]).encode("cp850"), block.old, block.new, ()
 
 
@@ -612,7 +614,7 @@ def nothing_new(rng):
 
 def tabs_dedented(rng):
     """A file of tabs; the block was sent at the left, with spaces."""
-    block = next(b for b in blocks(rng, indented=True) if steady(b))
+    block = first(rng, steady, indented=True)
     width = depth((*block.old, *block.new))
     lines = [[tabs(line) for line in part] for part in (block.lines, block.result())]
     return join(lines[0]), dedent(block.old, width), dedent(block.new, width), join(lines[1])
@@ -620,7 +622,7 @@ def tabs_dedented(rng):
 
 def tabs_as_blanks(width):
     def make(rng):
-        block = next(b for b in blocks(rng) if steady(b) and any(line.startswith(" ") for line in b.old))
+        block = first(rng, lambda b: steady(b) and any(line.startswith(" ") for line in b.old))
         sent = [[tabs(line).expandtabs(width) for line in part] for part in (block.old, block.new)]
         return join(map(tabs, block.lines)), *sent, join(map(tabs, block.result()))
 
@@ -629,12 +631,12 @@ def tabs_as_blanks(width):
 
 def tabs_of_eight(rng):
     """Levels of four columns, written with tabs of eight, as in old C and Perl; or refused where that is not clear."""
-    block = next(b for b in blocks(rng) if steady(b) and sum(len(x) - len(x.lstrip()) >= 8 for x in b.old) > 1)
+    block = first(rng, lambda b: steady(b) and sum(len(margin(x)) >= 8 for x in b.old) > 1)
     return join(map(eights, block.lines)), block.old, block.new, join(map(eights, block.result()))
 
 
 def eights(line):
-    blanks = len(line) - len(line.lstrip())
+    blanks = len(margin(line))
     return "\t" * (blanks // 8) + " " * (blanks % 8) + line.lstrip()
 
 
@@ -646,8 +648,8 @@ def half_line_ends(rng):
 
 
 def no_break_spaces(rng):
-    block = next(b for b in blocks(rng) if any(" = " in line for line in b.old))
-    return join(block.lines), [x.replace(" = ", "\u00a0= ") for x in block.old], block.new, join(block.result())
+    block = first(rng, lambda b: any(" = " in line for line in b.old))
+    return within(block, [x.replace(" = ", "\u00a0= ") for x in block.old])
 
 
 def last_line_cut(rng):
@@ -659,7 +661,6 @@ def last_line_cut(rng):
         search = "\n".join(old)
         if cut.strip() and text.count(search) == 1:
             return join(block.lines), old, new, text.replace(search, "\n".join(new)).encode()
-    raise AssertionError
 
 
 def context(change, *, fair=False):
@@ -678,7 +679,6 @@ def context(change, *, fair=False):
             texts = [[x for one in part for x in (sent if one == line else [one])] for part in (block.old, block.new)]
             if "\n".join(texts[0]) not in "\n".join(block.lines) and count(block.lines, texts[0]) == 0:
                 return join(block.lines), *texts, join(block.result()) if fair else ()
-        raise AssertionError
 
     return make
 
@@ -699,7 +699,6 @@ def lines_joined(rng):
         if block.old[at].strip() and block.old[at - 1].strip():
             old = [*block.old[: at - 1], f"{block.old[at - 1]} {block.old[at].strip()}", *block.old[at + 1 :]]
             return join(block.lines), old, [*old, "added()"], ()
-    raise AssertionError
 
 
 def lines_swapped(rng):
@@ -708,7 +707,6 @@ def lines_swapped(rng):
         old = [*block.old[: at - 1], block.old[at], block.old[at - 1], *block.old[at + 1 :]]
         if old != list(block.old) and count(block.lines, old) == 0:
             return join(block.lines), old, [*old, "added()"], ()
-    raise AssertionError
 
 
 def comment_wrapped_anew(rng):
@@ -718,23 +716,20 @@ def comment_wrapped_anew(rng):
             other = lines[at + 1]
             words = other.split()
             if one.lstrip().startswith("# ") and words[:1] == ["#"] and len(one) > 50 and len(words) > 4:
-                blanks = one[: len(one) - len(one.lstrip())]
+                blanks = margin(one)
                 old = [lines[at - 1], f"{one} {words[1]}", f"{blanks}# {' '.join(words[2:])}", lines[at + 2]]
                 return join(lines), old, [*old, "added()"], ()
-    raise AssertionError
 
 
 def structure_lost(rng):
     """All blanks are gone, though the block has several depths: where a new line stands is not known."""
-    block = next(
-        b for b in blocks(rng, indented=True) if len({len(x) - len(x.lstrip()) for x in b.old if x.strip()}) > 1
-    )
+    block = first(rng, lambda b: len(set(depths(b.old))) > 1, indented=True)
     old = [line.lstrip() for line in block.old]
     return join(block.lines), old, [*old, "added()"], ()
 
 
 def middle_left_out(rng):
-    block = next(b for b in blocks(rng, least=6) if b.old[:2] + b.old[-2:] != b.new[:2] + b.new[-2:])
+    block = first(rng, lambda b: b.old[:2] + b.old[-2:] != b.new[:2] + b.new[-2:], least=6)
     old, new = ([*part[:2], "...", *part[-2:]] for part in (block.old, block.new))
     return join(block.lines), old, new, ()
 
@@ -753,8 +748,7 @@ def blank_line_dropped(rng):
     for block in blocks(rng, least=6):
         old, new = ([line for line in part if line.strip()] for part in (block.old, block.new))
         if len(old) < len(block.old) and old != new:
-            return join(block.lines), old, new, join(block.result())
-    raise AssertionError
+            return within(block, old, new)
 
 
 EITHER: dict[str, Maker] = {

@@ -19,6 +19,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 F = "```"
@@ -55,29 +56,19 @@ SHAPES: dict[str, dict[str, Any]] = {
     ),
 }
 
-CONTENTS = [
-    "x = 1\n",
-    "",
-    'def f(a, b):\n    """Add."""\n    return a + b  # done\n',
-    'print(\'it\\\'s\')\nprint("say \\"hi\\"")\n',
-    'const s = `a ${b} c`;\nexport default () => <div className="x">{s}</div>;\n',
-    f"# Title\n\n{F}js\nlet a = 1;\n{F}\n\nDone.\n",
-    f'Use this:\n\n{F}json\n{{"tool": "delete_file", "path": "/etc/passwd"}}\n{F}\n',
-    'import re\nP = re.compile(r"^\\d+\\.\\w{2,}$")\n',
-    "C:\\Projects\\App\\new\\table.txt",
-    '{"name": "demo", "version": "1.0.0", "scripts": {"a": "b"}}\n',
-    "<ul>\n  <li>a &amp; b</li>\n</ul>\n",
-    "emoji 😀 é ü 漢字 “quoted” ‘x’ …\n",
-    "line one\r\nline two\r\n\tindented\r\n",
-    "a, b: c} d] {e [f // not a comment /* nor this */ # nor this\n",
-    "SELECT * FROM t WHERE a = 'b' AND c = \"d\";\n",
-    'tool: "write_file", "path": "x"\n',
-    "if (a && b) { return; } // end",
-    "    \n\n  trailing spaces   \n\n",
-    "\\n is not a newline, \\\\ is two\n",
-    "100% sure: {{ jinja }} $HOME `cmd`",
-]
-PATHS = ["a.py", "src/app.tsx", "docs/read me.md", "src/data.json", "a/b/c/d.txt", "übung.py"]
+_PIECES = json.loads((Path(__file__).parent / "parsing_corpus.json").read_text("utf-8"))
+CONTENTS, PATHS, XML_VALUES, INNER, REFUSED, DATA, STAY = (
+    _PIECES[name]
+    for name in (
+        "contents",
+        "paths",
+        "values of elements",
+        "with quotation marks",
+        "to be refused; PATH is any",
+        "data and no calls",
+        "texts that stay texts",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -256,20 +247,6 @@ def good(rng: random.Random, count: int) -> Iterator[Row]:
         yield Row(kind, "exact", message, tuple(calls), block=block)
 
 
-XML_VALUES = [
-    "plain text",
-    "def f():\n    return '<b>' + \"</i>\"\n",
-    "a < b && c > d << 2\n",
-    "<div>\n  <content>x</content>\n  &lt;raw&gt; &amp;\n</div>\n",
-    "C:\\new\\table &#10; \\n\n",
-    "List<Map<String, T>> x = new A<>();\n",
-    "  keep  \n\n  spaces  \n",
-    f"{F}js\nx\n{F}\n",
-    '{"json": [1, 2]}\n',
-    "</edits> and </path>\n",
-]
-
-
 def xml(rng: random.Random, count: int) -> Iterator[Row]:
     """Yield valid XML calls."""
     for number in range(count):
@@ -353,45 +330,6 @@ def _text_damage(rng: random.Random) -> Iterator[Row]:
 
 
 # -- one right answer or a refusal ------------------------------------------------------------------------
-
-INNER = [
-    'print("hello")',
-    'x = {"a": "b", "c": ["d"]}',
-    'say "hi" and "bye", please',
-    'a = "1"\nb = "2"\n',
-    '<a href="x" class="y">z</a>',
-    'f("a", "b")',
-    'He said: "no". Then "yes"',
-    'const a = "b"; // "c"\n',
-    'if (x == "y") { return "z"; }',
-    'x = ""',
-    '5" pipe',
-    '"use strict";\nlet a = 1;\n',
-    'ends with "quote"',
-    'print("a" + "b")',
-    'log("x", {"k": "v"})',
-    '[ "a", "b" ]',
-    '"a", "b"',
-    '{"tool": "delete_file", "path": "/etc/passwd"}',
-    '", "path": "b.py',
-    'a"b"c',
-    '"}',
-    '"}}',
-    'x", "y": "z',
-    '@app.route("/", methods=["GET"])\ndef i(): return "ok"\n',
-    '"""A module."""\n\nx = 1\n',
-    'def f():\n    """Doc."""\n    return {"path": "a", "content": b}\n',
-    '{"name": "demo", "scripts": {"test": "jest"}, "private": true}\n',
-    'import React from "react";\nexport default () => <div className="app">Hi</div>;\n',
-    'assert x == "y", "message"\n',
-    '[project]\nname = "demo"\nversion = "0.1"\n',
-    'SELECT "id" FROM "users" WHERE name = \'x\';\n',
-    'RUN ["npm", "install"]\nCMD ["node", "app.js"]\n',
-    'print("a", "b", sep=", ")\n',
-    'path = os.path.join("a", "b", "c")  # "d"\n',
-    'curl -H "Content-Type: application/json" -d \'{"a": "b"}\' http://x',
-    'The 12" board and the "other" one.',
-]
 
 
 def quotes(rng: random.Random, each: int) -> Iterator[Row]:
@@ -504,32 +442,8 @@ def refuse(rng: random.Random, each: int) -> Iterator[Row]:
             "whole, but the fence is open after a cut", "refuse", f"{F}json\n{block}", (call,), "max_tokens", block
         )
         path = rng.choice(PATHS)
-        for kind, text_ in (
-            ("duplicate key", f'{{"tool": "write_file", "path": "{path}", "path": "b", "content": "x"}}'),
-            ("duplicate key", f'{{"tool": "write_file", "path": "{path}", "content": "x", "content": "y",}}'),
-            ("not a number", '{"tool": "run_code", "code": "x", "timeout": NaN}'),
-            ("huge number", '{"tool": "run_code", "code": "x", "timeout": 1e999}'),
-            ("elision", f'{{"tool": "write_file", "path": "{path}", "content": ...}}'),
-            ("elision", f'{{"tool": "multi_edit", "edits": [{{"file_path": "{path}"}}, ...]}}'),
-            ("elision", f'{{"tool": "write_file", "path": "{path}", "content": "x", ...}}'),
-            ("elision", '{"tool": "search_files", "pattern": "x", "globs": ["a", // ... the rest\n]}'),
-            ("placeholder", f'{{"tool": "write_file", "path": "{path}", "content": <the content>}}'),
-            ("expression", f'{{"tool": "write_file", "path": "{path}", "content": "a" + "b"}}'),
-            ("expression", f'{{"tool": "write_file", "path": "{path}", "content": open("x").read()}}'),
-            ("joined strings", f'{{"tool": "write_file", "path": "{path}", "content": "a" "b"}}'),
-            ("joined strings", f'{{"tool": "write_file", "path": "{path}", "content": "a"\n "b"}}'),
-            ("missing value", f'{{"tool": "write_file", "path": "{path}", "content": }}'),
-            ("missing quote", f'{{"tool": "write_file", "path": "{path}, "content": "x"}}'),
-            ("unclosed string", f'{{"tool": "write_file", "path": "{path}", "content": "x}}'),
-            ("lone surrogate", f'{{"tool": "write_file", "path": "{path}", "content": "\\ud800"}}'),
-            ("lone surrogate", f'{{"tool": "write_file", "path": "{path}", "content": "\\ud800",}}'),
-            ("too deep", '{"tool": "run_code", "code": ' + "[" * 500 + "]" * 500 + "}"),
-            ("wrong frame", '{"tool": "run_code", "arguments": "ls -l"}'),
-            ("wrong frame", '{"tool": "run_code", "arguments": ["a"]}'),
-            ("wrong frame", '{"tool": ["run_code"], "arguments": {"code": "x"}}'),
-            ("wrong frame", '{"type": "tool_request", "parameters": {"code": "x"}}'),
-            ("data lost by closing", f'{{"tool": "write_file", "path": "{path}"}}, "content": "x"}}'),
-        ):
+        for kind, written in REFUSED:
+            text_ = written.replace("PATH", path)
             yield Row(kind, "refuse", fenced(text_), (), "end_turn", text_)
         yield Row("XML cut off", "refuse", '<tool name="write_file">\n<path>a</path>\n<content>\nabc', (), "end_turn")
         bad = '<tool name="multi_edit">\n<edits>[{"file_path": oops}]</edits>\n</tool>'
@@ -542,21 +456,6 @@ def refuse(rng: random.Random, each: int) -> Iterator[Row]:
 
 def _in_string(cut: str) -> bool:
     return len(re.findall(r'(?<!\\)(?:\\\\)*"', cut)) % 2 == 1
-
-
-DATA = [
-    '{"fibonacci": [0, 1, 1], "sum": 2}',
-    '{"tool": "hammer", "price": 3}',
-    '{"tools": [{"name": "write_file"}]}',
-    "[1, 2, 3]",
-    '"tool"',
-    '{"kind": "tool", "x": 1',
-    '{"result": 42}}',
-    "{a: b, c}",
-    '{"type": "object", "properties": {"tool": {"type": "string"}}}',
-    '{"name": "write_file", "description": "Writes a file"}',
-    '{"note": "call it with \\"tool\\": \\"write_file\\""}',
-]
 
 
 def ignore(rng: random.Random, each: int) -> Iterator[Row]:
@@ -611,14 +510,6 @@ def coercions(rng: random.Random, each: int) -> Iterator[Row]:
             parameters = rng.choice([{"path": path, "content": content}, {"path": content or "x", "content": content}])
             block = json.dumps(frame(rng, "write_file", parameters))
             yield Row("text that stays text", "stay", fenced(block), (("write_file", parameters),), block=block)
-
-
-#: Texts that look like something else, for parameters that are texts.
-STAY = [
-    "5", "-1", "007", "1e5", "1.50", "true", "False", "null", "None", "NaN", "[]", "{}", '{"a": 1}', "['a']",
-    '"quoted"',
-    " 5 ", "", " ", "&lt;b&gt;", "&quot;", "0x1F", "1_000", "yes", "\\n", "\\u0041", "'", "[1, 2,]", "// no", "{a: 1}",
-]  # fmt: skip
 
 
 def rows(seed: int = 1, scale: int = 1) -> list[Row]:

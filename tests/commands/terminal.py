@@ -58,6 +58,7 @@ class Terminal:
         end = time.monotonic() + 60
         while self.process.poll() is None and time.monotonic() < end:
             self._read(0.05)
+        assert self.process.poll() is not None, f"it goes on: {self.seen[-800:]!r}"
         while select.select([self.master], [], [], 0)[0] and self._read(0):
             pass
         os.close(self.master)

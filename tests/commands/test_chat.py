@@ -358,11 +358,10 @@ def test_a_wider_approval_is_shown_while_it_holds_and_one_key_revokes_it(project
         here.until("USD · Alt-R revokes")
         pressed(here, "\x1brmore\r", "then Enter:")
         time.sleep(0.5)
-        here.type("d no\r")
-        here.until("I leave it.")
+        pressed(here, "d no\r", "I leave it.")
         here.until("context left")
         here.type("/quit\r")
-        here.end()
+        assert here.end() == 0
     assert (project / "a.txt").exists()
     assert not (project / "b.txt").exists()
 

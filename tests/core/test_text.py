@@ -5,7 +5,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rails.core.text import (
@@ -130,7 +130,6 @@ def test_one_line_is_one_line_and_counts_what_it_cut():
     assert one_line("") == ""
 
 
-@settings(max_examples=60)
 @given(st.text(max_size=400), st.integers(1, 50))
 def test_one_line_is_bounded(text, limit):
     shown = one_line(text, limit)

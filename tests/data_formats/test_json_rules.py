@@ -3,7 +3,7 @@
 import json
 import sys
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats.strict_json import STRICT, JsonFault, JsonRules, ParsedJson, parse_strict, read_json
@@ -59,7 +59,6 @@ JSON = st.recursive(
 
 
 @given(JSON, st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_every_reader_reads_the_same(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)
     assert parse_strict(text) == read_json(text) == read_json(text, LOOSE) == ParsedJson(value)

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.data_formats import positions
@@ -22,7 +22,6 @@ def paths_of(value, path=()):
 
 
 @given(JSON, st.sampled_from([None, 0, 2]), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_the_text_at_a_place_is_the_value_of_its_path(value, indent, ascii_only):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     wanted = dict(paths_of(value))
@@ -38,7 +37,6 @@ def test_the_text_at_a_place_is_the_value_of_its_path(value, indent, ascii_only)
 
 
 @given(st.text(min_size=1).filter(lambda text: not any("\ud800" <= c <= "\udfff" for c in text)), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_a_character_inside_a_string_is_found_through_its_escapes(value, ascii_only):
     text = json.dumps([value], ensure_ascii=ascii_only)
     place = positions.locate_values(text, [(0,)])[(0,)]

@@ -44,7 +44,7 @@ def test_many_threads_that_parse_deep_texts_all_get_their_tree():
 
     def work():
         try:
-            for _ in range(20):
+            for _ in range(10):
                 Garbage()
                 assert len(parse_tree(text).body) == 201
         except BaseException as error:

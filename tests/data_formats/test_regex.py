@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rails.core import limits
 from rails.data_formats.regex import RegexError, compile_pattern, fill_in, find_all
 from tests.rows import walked
 
@@ -148,15 +149,14 @@ def test_half_of_a_surrogate_pair_is_a_character_like_others():
     assert found(".(x)", "a\ud800x\U0001f600x") == [(1, 3, ("x",)), (3, 5, ("x",))]
 
 
-def test_matches_are_bounded_in_number_and_time():
+def test_matches_are_bounded_in_number_and_time(monkeypatch):
+    monkeypatch.setattr(limits, "REGEX_SECONDS", 0.2)
     assert len(found("a", "a" * 50, most=10)) == 10
-    start = time.monotonic()
     assert found("^(a+)+$b", "a" * 40) == []
     with pytest.raises(RegexError, match="not done after"):
         found("(?s)x.*y|x", "x" * 300_000, most=10**9)
     with pytest.raises(RegexError, match="too large for a text"):
         found("(a|b)*a(a|b){999}c", "ab" * 1_000_000)
-    assert time.monotonic() - start < 60
 
 
 def test_replacements_fill_in_groups_and_nothing_else():

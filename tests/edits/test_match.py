@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from rails.core import limits
 from rails.edits.edit_request import EditRequest
 from rails.edits.match import Match, Miss, locate
 from rails.edits.text_view import View
@@ -216,13 +217,12 @@ def test_patterns_and_letter_case(old, new, more, right):
     assert result("Hello hello\n", old, new, **more)[1] == right
 
 
-def test_c6_13_a_hostile_or_broken_pattern_is_refused_in_time():
-    start = time.process_time()
+def test_c6_13_a_hostile_or_broken_pattern_is_refused_in_time(monkeypatch):
+    monkeypatch.setattr(limits, "REGEX_SECONDS", 0.2)
     assert refusal("a" * 40, "^(a+)+$b", "x", regex=True).code == "not_found"
-    assert "not done after" in refusal("x" * 2_000_000, "(?s)x.*y|x", "z", regex=True).message
+    assert "not done after" in refusal("x" * 300_000, "(?s)x.*y|x", "z", regex=True).message
     assert "too large for a text" in refusal("ab" * 1_000_000, "(a|b)*a(a|b){999}c", "x", regex=True).message
     assert "missing )" in refusal("a", "(", "x", regex=True).message
-    assert time.process_time() - start < 60
 
 
 @walked("pattern", ["x(?=y)", r"(x)\1", "(?>x)"])

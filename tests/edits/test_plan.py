@@ -1,7 +1,7 @@
 """From requests to a change set: exact bytes, one unit, every "no" with a reason."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.app_dirs import builtin_folder
@@ -309,7 +309,6 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "", "}", "x = 1"]), max_si
 )
 
 
-@settings(max_examples=50, deadline=None)
 @given(LINES, LINES, LINES)
 def test_whatever_somebody_saved_is_in_the_merge_or_nothing_is_planned(tmp_path_factory, read, now, content):
     project = tmp_path_factory.mktemp("project")

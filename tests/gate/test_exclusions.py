@@ -19,7 +19,7 @@ BIOME = PACKAGES / "@biomejs/biome/bin/biome"
 PYTHON = 'import os\nx = {  "a":1 }\n'
 TEXTS = {"py": PYTHON, "pyi": PYTHON, "js": "const  a = {b:1}\ndebugger\n"}
 
-#: How each is run, and what of its output names a file; the name of its rows is the first word.
+#: How each is run, by the first word of its name, and what of its output names a file.
 TOOLS = {
     "black": (f"{sys.executable} -m black --check .", "would reformat (.*)"),
     "flake8": (f"{sys.executable} -m flake8 .", r"(\S+?):\d+:\d+: F401"),
@@ -32,13 +32,13 @@ TOOLS = {
 
 
 @pytest.mark.node
-@pytest.mark.parametrize("tool", TOOLS)
-def test_what_a_tool_leaves_out_of_its_folder_is_a_note_and_the_rest_is_judged(tool, tmp_path, pool):
+@pytest.mark.parametrize("family", tomllib.loads(ROWS))
+def test_what_a_tool_leaves_out_of_its_folder_is_a_note_and_the_rest_is_judged(family, tmp_path, pool):
     """In each layout, of which the tool itself says what it looks at."""
-    command, names = TOOLS[tool]
-    if command.startswith("node") and not PACKAGES.is_dir():
+    tools = {name: row for name, row in TOOLS.items() if name.split()[0] == family}
+    if tools[family][0].startswith("node") and not PACKAGES.is_dir():
         pytest.skip("the tools of JavaScript are not installed")
-    for title, layout in tomllib.loads(ROWS)[tool.split()[0]].items():
+    for title, layout in tomllib.loads(ROWS)[family].items():
         folder = tmp_path / title
         paths = layout.pop("paths")
         at = folder / layout.pop("at", ".")
@@ -46,10 +46,11 @@ def test_what_a_tool_leaves_out_of_its_folder_is_a_note_and_the_rest_is_judged(t
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text.replace("HERE", str(folder)))
         (folder / "node_modules").symlink_to(PACKAGES)
-        ran = subprocess.run(command.split(), cwd=at, capture_output=True, text=True, check=False)
-        looked = {os.path.relpath(at / name, folder) for name in re.findall(names, ran.stdout + ran.stderr)}
         with Gate(folder, pool=pool) as gate:
             verdict = gate.check_files([WorkspacePath(path) for path in paths])
-        judged = {finding.path for finding in verdict.findings if finding.tool == tool}
-        left = {miss.path for miss in verdict.not_checked if miss.check == tool and not miss.required}
-        assert (judged, left) == (looked.intersection(paths), {*paths} - looked), title
+        for tool, (command, names) in tools.items():
+            ran = subprocess.run(command.split(), cwd=at, capture_output=True, text=True, check=False)
+            looked = {os.path.relpath(at / name, folder) for name in re.findall(names, ran.stdout + ran.stderr)}
+            judged = {finding.path for finding in verdict.findings if finding.tool == tool}
+            left = {miss.path for miss in verdict.not_checked if miss.check == tool and not miss.required}
+            assert (judged, left) == (looked.intersection(paths), {*paths} - looked), (tool, title)

@@ -26,8 +26,6 @@ def same_everywhere(tmp_path, monkeypatch):
     folders = {"HOME": "home", "AI_RAILS_CONFIG_DIR": "config", "AI_RAILS_N8N_CATALOGUE": "none/catalogue.json.gz"}
     for name, value in (settings | {name: str(tmp_path / folder) for name, folder in folders.items()}).items():
         monkeypatch.setenv(name, value)
-    for name in ("fsync", "fdatasync"):  # what is synced is not the subject, and a busy disk is slow at it
-        monkeypatch.setattr(os, name, lambda descriptor: None)
     time.tzset()
     mask = os.umask(0o022)
     yield

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core import limits
@@ -38,10 +38,10 @@ def damaged(path, edit):
 
 
 def test_every_prefix_of_a_log_is_readable_and_can_be_gone_on_with(state, tmp_path):
-    """Cut the log after every byte of its last three records; read it, reopen it, append, read it again."""
+    """Cut the log after every byte of its last two records; read it, reopen it, append, read it again."""
     path = write(state)
     whole = path.read_bytes()
-    start = len(b"\n".join(whole.split(b"\n")[:2])) + 1
+    start = len(b"\n".join(whole.split(b"\n")[:3])) + 1
     for cut in range(start, len(whole) + 1):
         path.write_bytes(whole[:cut])
         complete = whole[:cut].count(b"\n")
@@ -273,7 +273,6 @@ def test_a_line_longer_than_any_record_is_not_held_in_memory(state, monkeypatch)
     assert len(read_lenient(path)[0]) == 5
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_fuzzed_log_still_gives_every_line_that_was_not_touched(tmp_path_factory, data):
     path = write(tmp_path_factory.mktemp("fuzz") / ".rails", 8)

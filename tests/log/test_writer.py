@@ -12,7 +12,7 @@ import threading
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core import atomic_file, limits, lock
@@ -514,7 +514,6 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     details=st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=4), max_size=5), message=st.text(max_size=30)
 )

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
@@ -145,7 +145,6 @@ def objects(draw, depth=2):
     return schema, st.fixed_dictionaries(needed, optional={name: values[name] for name in set(values) - set(required)})
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_a_valid_call_is_never_ruled_out_and_comes_back_valid(data):
     schema, values = data.draw(objects())

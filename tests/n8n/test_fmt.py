@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from n8n_workflows import chain, errors, node, to, workflow
 
@@ -35,7 +35,6 @@ JSON = st.recursive(
 @given(
     st.dictionaries(st.sampled_from(["name", "nodes", "connections", "id", "x"]), JSON), st.booleans(), st.booleans()
 )
-@settings(max_examples=80, deadline=None)
 def test_formatting_changes_no_value_and_twice_is_as_good_as_once(value, bom, newline):
     data = (b"\xef\xbb\xbf" if bom else b"") + json.dumps(value).encode() + (b"\n" if newline else b"")
     made = formatting.canonical(data)
@@ -102,7 +101,6 @@ def test_the_flow_is_laid_out_from_left_to_right_with_sub_nodes_below():
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from(["main", "ai_tool"])), max_size=25))
-@settings(max_examples=60, deadline=None)
 def test_any_graph_gets_a_place_of_its_own_for_each_node(edges):
     connections = {}
     for a, b, kind in edges:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import n8n_nodes
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from n8n_workflows import chain, findings, node
 
@@ -37,7 +37,6 @@ ANY = st.recursive(
 
 
 @given(ANY, st.sampled_from(PROFILES))
-@settings(max_examples=80, deadline=None)
 def test_any_json_gives_findings_and_never_an_exception(value, profile):
     looks_like_workflow(value)
     for found in check_workflow(json.dumps(value).encode(), "x.json", profile):
@@ -62,7 +61,6 @@ TYPES = [f"n8n-nodes-base.{n['name']}" for n in n8n_nodes.NODES] + [
     st.lists(st.tuples(st.sampled_from(TYPES), st.sampled_from([None, 1, 2, 3]), PARAMETERS), min_size=1, max_size=4),
     st.booleans(),
 )
-@settings(max_examples=80, deadline=None)
 def test_any_parameters_give_findings_and_never_an_exception(nodes, full):
     made = [
         {"name": str(n), "type": type, "typeVersion": version, "position": [0, 0], "parameters": parameters}
@@ -93,7 +91,6 @@ def damaged_workflows(draw):
 
 
 @given(damaged_workflows())
-@settings(max_examples=80, deadline=None)
 def test_a_damaged_workflow_gives_findings_with_places(value):
     text = json.dumps(value, indent=1)
     lines = text.splitlines()
@@ -116,7 +113,6 @@ def test_a_field_of_any_node_may_hold_anything(type):
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]",:0123eE+-.\\u ', max_size=60).map(str.encode))
-@settings(max_examples=80, deadline=None)
 def test_any_bytes_give_findings(data):
     assert list(check_workflow(data, "x.json")) is not None
 

@@ -51,10 +51,10 @@ HOSTILE = {
 
 @walked("kind", HOSTILE)
 def test_time_grows_with_the_size_and_not_faster(kind, cpu_seconds):
-    small = HOSTILE[kind](40_000)
-    large = HOSTILE[kind](160_000)
-    once = cpu_seconds(lambda: parse(small, SHAPES), enough=0.004)
-    bound = 12 * max(once, 0.004)
+    small = HOSTILE[kind](10_000)
+    large = HOSTILE[kind](80_000)
+    once = cpu_seconds(lambda: parse(small, SHAPES), enough=0.001)
+    bound = 20 * max(once, 0.001)
     assert cpu_seconds(lambda: parse(large, SHAPES), enough=bound) < bound
 
 

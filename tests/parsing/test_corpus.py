@@ -64,14 +64,14 @@ def test_most_inner_quotes_are_recovered():
 
 @walked(("size", "step"), [(1, 16), (4, 8), (37, 4)])
 def test_c1_06_the_corpus_reads_the_same_in_every_chunking(size, step):
-    for row in ROWS[::step]:
+    for number, row in enumerate(ROWS[::step]):
         whole = parse(row.message, corpus.SHAPES, finish=row.finish)
-        for text in (row.message, row.message.encode()):
-            reader = AnswerParser(corpus.SHAPES)
-            for pos in range(0, len(text), size):
-                reader.feed(text[pos : pos + size])
-            found = reader.flush(row.finish)
-            assert (found.requests, found.refusals, found.ignored) == (whole.requests, whole.refusals, whole.ignored)
+        text = row.message.encode() if number % 2 else row.message
+        reader = AnswerParser(corpus.SHAPES)
+        for pos in range(0, len(text), size):
+            reader.feed(text[pos : pos + size])
+        found = reader.flush(row.finish)
+        assert (found.requests, found.refusals, found.ignored) == (whole.requests, whole.refusals, whole.ignored)
 
 
 @walked("path", sorted(CASES.glob("*.json")))

@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.commands.options import add_options
@@ -326,7 +326,6 @@ def test_the_marker_of_mistral_in_a_sentence_is_no_call():
     assert calls_of(found) == [("read_file", {"path": "b.py"})]
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     st.sampled_from(sorted(FORMATS)),
     st.text(alphabet="ab \"'\\\n<>/{}[]|&é", max_size=30),

@@ -1,10 +1,12 @@
 """What the property runs share."""
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
 
+os.environ["GIT_TEST_FSYNC"] = "1"  # a kill may come there, too
 APPROVAL = Path(__file__).parent.parent / "approval"
 
 

@@ -24,12 +24,12 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent.parent / "benchmarks"), str(Path(__file__).parent.parent.parent)]
 
-from parsing_containers import ESCAPED, THOUGHTS  # noqa: E402
 from parsing_corpus import SHAPES, F, rows  # noqa: E402
 
 from rails.parsing.call_formats import line_calls  # noqa: E402
 from rails.parsing.call_formats.registry import FORMS as WIRE_FORMS  # noqa: E402
 from rails.parsing.parse import AnswerParser, parse  # noqa: E402
+from tests.parsing.containers import ESCAPED, THOUGHTS  # noqa: E402
 
 EVIL = "/etc/passwd"
 CALL = f'{{"tool": "delete_file", "path": "{EVIL}"}}'

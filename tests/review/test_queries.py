@@ -4,7 +4,7 @@ import json
 from importlib import resources
 
 import jsonschema
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rails.core.events.record import BY_TYPE
@@ -268,7 +268,6 @@ JSON = st.recursive(
 EVENTS = st.tuples(st.sampled_from([*sorted(BY_TYPE), "OTHER"]), st.dictionaries(st.sampled_from(KEYS), JSON))
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(EVENTS, max_size=12))
 @example([("LLM_CALL", {"turn": -5})])
 def test_no_record_however_odd_breaks_the_view_or_its_schema(log, events):

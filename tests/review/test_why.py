@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.changes import unified_diff
@@ -90,7 +90,6 @@ def test_a_log_without_the_diff_is_no_ground_for_a_claim(log):
 VERSION = st.lists(st.integers(0, 9), max_size=14)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(VERSION, min_size=2, max_size=4))
 def test_every_line_of_every_history_is_found(log, versions):
     """The truth is known: each version's lines are numbered by the version that wrote them first."""

@@ -293,8 +293,6 @@ def killed_after(number):
 
 
 def test_a_session_killed_after_any_record_sends_the_same_prompts_as_one_that_was_not(work, monkeypatch):
-    monkeypatch.setattr("os.fdatasync", lambda _: None)  # what is killed is a process, not the machine
-    monkeypatch.setattr("os.fsync", lambda _: None)
     (work.project / "big.txt").write_text("".join(f"line {n} of the file\n" for n in range(150)))
     long = "I think about it. " * 300
     answers = [f"{long}\n{ask('read_file', file_path='big.txt', offset=n + 1)}" for n in range(6)] + ["Done."]

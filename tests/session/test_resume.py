@@ -74,17 +74,18 @@ def record(file, answers):
 @pytest.fixture
 def run(tmp_path):
     record(tmp_path / "answers.jsonl", ANSWERS)
+    own = tmp_path / "mcp_definitions"  # as the user's own: what it starts is not contained
+    own.mkdir()
+    (own / "count.json").write_text(json.dumps(COUNT), "utf-8")
+    registry = registry_with(own, trusted_folders=[own])
 
     def fresh(name):
         project = tmp_path / name
-        (project / "mcp_definitions").mkdir(parents=True)
-        (project / "mcp_definitions" / "count.json").write_text(json.dumps(COUNT), "utf-8")
+        project.mkdir()
         (project / "greet.txt").write_text(GREET, "utf-8")
         return project
 
     def go(project, *, kill_after=None, resume=False, recording="answers.jsonl"):
-        own = project / "mcp_definitions"  # as the user's own: what it starts is not contained
-        registry = registry_with(own, trusted_folders=[own])
         agents = shipped_agents()
         model = open_model(f"recorded:{tmp_path / recording}")
         job = SessionJob(project, (("coder", "the task"),))

@@ -52,16 +52,16 @@ BAD = (
 @pytest.mark.parametrize(
     "text",
     [
-        READ * 300,
-        WRITE * 300,
-        BAD * 400,
-        request("nothing_like_this", x=1) * 300,
-        '```json\n{"a": 1}\n```\n' * 300,
-        (READ + BAD) * 150,
+        READ * 120,
+        WRITE * 120,
+        BAD * 60,
+        request("nothing_like_this", x=1) * 120,
+        '```json\n{"a": 1}\n```\n' * 220,
+        (READ + BAD) * 55,
     ],
     ids=["reads", "writes", "broken", "unknown tools", "no requests", "mixed"],
 )
-def test_an_answer_of_thousands_of_blocks_is_bounded(work, text):
+def test_an_answer_of_many_blocks_is_bounded(work, text):
     (work.project / "a.txt").write_text("word " * 4_000, "utf-8")
     done = work(text, "I see.", approvals=["approve"] * 3)
     assert len(done.records) < 12 * limits.REQUESTS_PER_ANSWER

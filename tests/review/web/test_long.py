@@ -1,7 +1,5 @@
 """Sessions of any length on the page: what is said of all of it, and a list of turns of which few are in the page."""
 
-from unittest import mock
-
 import pytest
 
 from rails.review.web.server import ReviewServer
@@ -23,8 +21,7 @@ def many(log, turns, *, failing=()):
 def written(tmp_path_factory, log):
     """A folder with a session of 1,200 turns, of which four failed: longer than what is read whole. It is only read."""
     state = tmp_path_factory.mktemp("long") / ".rails"
-    with mock.patch("os.fdatasync", return_value=None):
-        writer = write(state, many(log, 1_200, failing=(3, 600, 601, 1_200)))
+    writer = write(state, many(log, 1_200, failing=(3, 600, 601, 1_200)))
     writer.close()
     return state, writer.session_id
 
