@@ -52,9 +52,3 @@ def sync(descriptor: int) -> None:
         fcntl.fcntl(descriptor, full)
     else:
         os.fdatasync(descriptor)
-
-
-def widen(pipe: IO[bytes], size: int) -> None:
-    """Make room for ``size`` bytes in a pipe (Linux)."""
-    with contextlib.suppress(AttributeError, OSError):
-        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, size)

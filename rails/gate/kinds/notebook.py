@@ -85,9 +85,9 @@ def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, confi
         raise CheckError("it is not UTF-8 text")
     document = parse_document(text)
     how = settings.ruff_for(context.project, path, config)
-    for cell, found in cli.lint_cells(path, data, how):
-        line = document.line(("cells", cell - 1, "source", found.start[0] - 1))
-        words = f"cell {cell}, line {found.start[0]}: {found.message}"
+    for found in cli.lint(path, data, how):
+        line = document.line(("cells", found.cell - 1, "source", found.start[0] - 1))
+        words = f"cell {found.cell}, line {found.start[0]}: {found.message}"
         yield Finding(path, line, 1, found.rule, words, "ruff", end_line=line, remedy=found.remedy)
 
 

@@ -11,7 +11,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
@@ -112,14 +112,9 @@ def _read(project: Path, schema: str) -> str:
         raise CheckError(f"the schema {one_line(schema, 80)} cannot be read") from error
 
 
-def _validated(context: CheckContext, schema: str, base: Path, value: object) -> list[Mapping[str, object]]:
+def _validated(context: CheckContext, schema: str, base: Path, value: object) -> list[Mapping[str, Any]]:
     request = {"op": "schema", "schema": schema, "base": str(base), "root": str(context.project), "value": value}
-    answer = context.pool.ask(json.loads(json.dumps(request, default=str)))
-    if not answer.get("ok"):
-        raise CheckError(one_line(str(answer.get("error")), 200))
-    errors = answer.get("errors")
-    if not isinstance(errors, list):
-        raise CheckError("the Python worker answered something unknown")
+    errors: list[Mapping[str, Any]] = context.pool.ask(json.loads(json.dumps(request, default=str)))["errors"]
     return errors
 
 

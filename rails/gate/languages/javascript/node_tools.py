@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.errors import CheckError
@@ -24,7 +25,7 @@ from rails.gate.languages.javascript import node_worker
 from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext
-from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
+from rails.gate.support.diagnostics import RULE, Diagnostic, not_listed
 from rails.gate.support.fix_and_lint import ExcludedError, Language, NotCheckedError, NotNeededError
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
@@ -64,24 +65,23 @@ class NodeTools(Language):
         self.context = context
         self.config = config
         self._eslint_configs: dict[str, tuple[str, bool]] = {}
-        self._stamps: dict[str, str] = {}
         self._prettier_known: dict[str, _Options] = {}
+        self._digest = cache(lambda folder: executed_config.digest_of(self.context.project / folder))
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
         """The Node process. Raises CheckError without Node.js."""
-        kept = self.context.resources.get("node")
-        if isinstance(kept, node_worker.NodeWorker):
-            if kept.alive and kept.packages == self.may_run:
-                return kept
+        kept: node_worker.NodeWorker | None = self.context.resources.get("node")
+        if kept is not None and kept.packages == self.may_run:
+            return kept
+        if kept is not None:
             kept.close()
         node = node_worker.find_node(self.context.project)
         if node is None:
             raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        made = self.context.resources["node"] = node_worker.NodeWorker(
-            node, self.context.project, self.context.home, packages=self.may_run
-        )
-        return made
+        worker = node_worker.NodeWorker(node, self.context.project, self.context.home, packages=self.may_run)
+        self.context.resources["node"] = worker
+        return worker
 
     @cached_property
     def may_run(self) -> bool:
@@ -95,9 +95,13 @@ class NodeTools(Language):
     def version(self, tool: str) -> str:
         """Return the version of "node", "eslint" or "prettier", "" if missing."""
         try:
-            return str(self.worker.about.get(tool) or "")
+            return self._versions[tool] or ""
         except CheckError:
             return ""
+
+    @cached_property
+    def _versions(self) -> dict[str, Any]:
+        return self.worker.ask({"op": "about"})
 
     def about(self, name: str) -> tuple[str, str, str]:
         """Return a tool's version, where its rules are from, and its command."""
@@ -125,17 +129,13 @@ class NodeTools(Language):
 
     def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
         try:
-            answer = self.worker.ask({"op": "syntax", "path": self._place(path), "text": text})
-        except CheckError:
-            answer = {"error": "NO_PARSER"}
-        if answer.get("error") == "NO_PARSER":
+            found = self._ask(_Parsed, "syntax", path, text=text).found
+        except CheckError:  # no installed package parses it, or Node.js is missing
             return parsed_by_tree_sitter(path, text)
-        found = self._ok(answer, "syntax").get("error")
-        if not isinstance(found, dict):
+        if found is None:
             return None
-        place = _number(found.get("line")), _number(found.get("column"))
-        message = one_line(str(found.get("message")), 200)
-        return _broken(path, text, place, "node", message, remedy=str(found.get("remedy") or ""))
+        message = one_line(found.message, 200)
+        return _broken(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
 
     def excused(self, data: bytes) -> bool:
         """Return whether a comment excuses the file."""
@@ -204,8 +204,7 @@ class NodeTools(Language):
 
     def _options(self, path: str) -> _Options:
         if path not in self._prettier_known:
-            answer = self._ok(self.worker.ask({"op": "options", "path": self._place(path)}), "Prettier")
-            self._prettier_known[path] = _converted(answer, _Options)
+            self._prettier_known[path] = self._ask(_Options, "options", path)
         return self._prettier_known[path]
 
     def _place(self, path: str) -> str:
@@ -214,34 +213,30 @@ class NodeTools(Language):
     def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
         config, own = self._eslint_config(path)
         folder, _, name = config.rpartition("/")
-        request: dict[str, Json] = {
-            "op": "eslint",
-            "path": self._place(path),
+        how: dict[str, Json] = {
             "root": self._place(folder),
             "own": own,
             "most": limits.FINDINGS_LISTED,
             "config": name if folder else "",
             "stamp": self._stamp(folder) if own else "",
         }
-        key = ("eslint", self.version("eslint"), request["stamp"], config if own else "", path, data)
-        return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
+        key = ("eslint", self.version("eslint"), how["stamp"], config if own else "", path, data)
+        return self.context.once(key, lambda: self._eslint_now(path, data, how))
 
     def _stamp(self, folder: str) -> str:
-        if folder not in self._stamps:
-            stamp = self._stamps[folder] = executed_config.digest_of(self.context.project / folder)
-            if self.worker.stamps.setdefault(folder, stamp) != stamp:
-                self.worker.close()
-                del self.worker
-                self.worker.stamps[folder] = stamp
-        return self._stamps[folder]
+        """Return the digest of a folder's configuration; a process that loaded another one is stopped."""
+        stamp = self._digest(folder)
+        if self.worker.stamps.setdefault(folder, stamp) != stamp:
+            self.worker.close()
+            self.worker.stamps = {folder: stamp}
+        return stamp
 
-    def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
-        answer = self._ok(self.worker.ask(request), "ESLint")
-        found = _converted(answer, _Messages)
-        fatal = next((one for one in found.messages if one.fatal), None)
-        if fatal is not None:
-            raise NotCheckedError(f"ESLint could not parse it: {one_line(fatal.message, 160)}")
-        return [*map(_diagnostic, found.messages), *not_listed(found.more)]
+    def _eslint_now(self, path: str, data: bytes, how: Mapping[str, Json]) -> list[Diagnostic]:
+        answer = self._ask(_Linted, "eslint", path, text=plain_text(data) or "", **how)
+        if answer.fatal:
+            raise NotCheckedError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
+        found = [replace(one, message=one_line(one.message, 300)) for one in answer.findings]
+        return [*found, *not_listed(answer.more)]
 
     def _prettier(self, path: str, data: bytes) -> bytes:
         decoded = decode_text(data)
@@ -250,28 +245,24 @@ class NodeTools(Language):
         options = dict(self._options(path).options)
         if "endOfLine" not in options and decoded.eol == "\r\n":
             options["endOfLine"] = "crlf"
-        request: dict[str, Json] = {
-            "op": "prettier",
-            "path": self._place(path),
-            "text": decoded.text,
-            "options": options,
-            "ignorePath": [self._place(one) for one in self.config.prettier_ignores(path)],
-        }
 
         def formatted() -> bytes:
-            answer = self._ok(self.worker.ask(request), "Prettier")
-            return decoded.encode(str(answer["text"]))
+            ignores: list[Json] = [self._place(one) for one in self.config.prettier_ignores(path)]
+            how: dict[str, Json] = {"options": options, "ignorePath": ignores}
+            return decoded.encode(self._ask(_Formatted, "prettier", path, text=decoded.text, **how).text)
 
         key = ("prettier", self.version("prettier"), repr(options), path, data)
         return self.context.once(key, formatted)
 
-    def _ok(self, answer: dict[str, Json], tool: str) -> dict[str, Json]:
-        if not answer.get("ok"):
-            words = " ".join(str(answer.get("error")).split())
-            raise CheckError(f"{tool} failed: {one_line(words, 200)}")
+    def _ask(self, kind: type[T], op: str, path: str, **more: Json) -> T:
+        """Return the worker's answer about a file. Raises CheckError or ExcludedError."""
+        answer = self.worker.ask({"op": op, "path": self._place(path), **more})
         if answer.get("ignored"):
             raise ExcludedError
-        return answer
+        try:
+            return msgspec.convert(answer, kind)
+        except msgspec.ValidationError as error:
+            raise CheckError("The Node worker answered something unknown.") from error
 
 
 def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
@@ -289,13 +280,6 @@ def _broken(path: str, text: str, place: _Place, tool: str, message: str, *, rem
     return Finding(path, line, column, RULE, words, tool, end_line=line, end_column=column, remedy=remedy or advice)
 
 
-def _converted(answer: dict[str, Json], kind: type[T]) -> T:
-    try:
-        return msgspec.convert(answer, kind)
-    except msgspec.ValidationError as error:
-        raise CheckError("The Node worker answered something unknown.") from error
-
-
 def _rules(found: Sequence[Diagnostic]) -> bool:
     """Return whether a rule reported; ESLint's messages about directives have none."""
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
@@ -309,30 +293,22 @@ class _Options(Struct):
     options: dict[str, Any]
 
 
-class _Fix(Struct):
-    start: _Place
-    end: _Place
+class _SyntaxError(Struct):
+    message: str
+    line: int
+    column: int
+    remedy: str = ""
+
+
+class _Parsed(Struct):
+    found: _SyntaxError | None
+
+
+class _Formatted(Struct):
     text: str
 
 
-class _Message(Struct):
-    message: str
-    start: _Place
-    end: _Place
-    rule: str | None = None
-    fatal: bool = False
-    fix: _Fix | None = None
-
-
-class _Messages(Struct):
-    messages: list[_Message]
+class _Linted(Struct):
+    findings: list[Diagnostic]
     more: dict[str, int]
-
-
-def _diagnostic(found: _Message) -> Diagnostic:
-    edits = (FixEdit(found.fix.start, found.fix.end, found.fix.text),) if found.fix else ()
-    return Diagnostic(found.rule or _NO_RULE, one_line(found.message, 300), found.start, found.end, edits, bool(edits))
-
-
-def _number(value: Json) -> int:
-    return value if isinstance(value, int) else 0
+    fatal: str
