@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 #: Between two tries, in seconds: short against what a person notices, long against what a try costs.
 _PAUSE: Final = 0.02
