@@ -11,10 +11,10 @@ from html.parser import HTMLParser
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.core.text import decode_text, line_column, why_not_text
-from rails.core.verdict import CheckRun, Finding
+from rails.core.text import line_column
+from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.kinds.text import marker_findings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, text_of
 
 _TEMPLATE: Final = lazy(r"\{%|\{\{|<%|<\?(?!xml)|\$\{")
 _CSS: Final = lazy(
@@ -26,24 +26,17 @@ _PAIRS: Final = {"{": "}", "(": ")", "[": "]"}
 _REMEDY: Final = "Close what is open, or take out what closes nothing."
 
 
-def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
+def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
     """Check each file before and after."""
-    del context
-    return CheckReport.of_files(CheckRun("markup", "", 0, "structure"), jobs, _outcome)
+    run = CheckRun("markup", "", 0, "structure")
+    return CheckReport.of_files(run, jobs, lambda job: CheckResult.of_look(job, "markup", _look))
 
 
-def _outcome(job: CheckJob) -> CheckResult:
-    decoded = decode_text(job.after)
-    old = decode_text(job.before or b"")
-    if decoded is None:
-        return CheckResult.missed(job, "markup", why_not_text(job.after))
-    if _TEMPLATE.search(decoded.text):
-        return CheckResult.missed(job, "markup", "it is a template", required=False)
-    before = tuple(_findings(job.path, old.text)) if old else ()
-    return CheckResult(job.path, job.after, tuple(_findings(job.path, decoded.text)), before)
-
-
-def _findings(path: str, text: str) -> Iterator[Finding]:
+def _look(path: str, data: bytes) -> Iterator[Finding | NotChecked]:
+    text = text_of(data)
+    if _TEMPLATE.search(text):
+        yield NotChecked(path, "markup", "it is a template", required=False)
+        return
     yield from marker_findings(path, text)
     faults = _css(text) if path.lower().endswith(".css") else Elements(text).faults
     for line, column, words in faults:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,22 +43,27 @@ class SchemaDocument(Struct, frozen=True):
     locate: Callable[[], positions.Places]
 
 
-def findings_of_schema(document: SchemaDocument, context: CheckContext) -> tuple[list[Finding], NotChecked | None]:
-    """Return the schema's findings, and why it was not checked, if so."""
+def findings_of_schema(document: SchemaDocument, context: CheckContext) -> Iterator[Finding | NotChecked]:
+    """Yield the schema's findings, and why it was not checked, if so."""
     try:
         schema = _schema_of(document, context)
-        if schema is None or isinstance(schema, NotChecked):
-            return [], schema
-        data = json.dumps(document.value, default=str)
+        if schema is None:
+            return
+        if isinstance(schema, NotChecked):
+            yield schema
+            return
+        value = json.dumps(document.value, default=str)
         base = context.project / schema if schema else Path()
         text = _read(context.project, schema) if schema else ""
-        known = context.once(("schema", text, data), lambda: _validated(context, text, base, document.value))
+        errors = context.once(("schema", text, value), lambda: _errors(context, text, base, json.loads(value)))
     except CheckError as error:
-        return [], _missing(document.path, str(error))
+        yield _missing(document.path, str(error))
+        return
     except (ValueError, RecursionError) as error:
-        return [], _missing(document.path, f"it cannot be compared with its schema: {one_line(str(error), 100)}")
-    found = document.locate() if known else {}
-    return [_finding(document.path, error, found) for error in known], None
+        yield _missing(document.path, f"it cannot be compared with its schema: {one_line(str(error), 100)}")
+        return
+    places = document.locate() if errors else {}
+    yield from (_finding(document.path, error, places) for error in errors)
 
 
 def _missing(path: str, reason: str, *, required: bool = True) -> NotChecked:
@@ -112,19 +117,18 @@ def _read(project: Path, schema: str) -> str:
         raise CheckError(f"the schema {one_line(schema, 80)} cannot be read") from error
 
 
-def _validated(context: CheckContext, schema: str, base: Path, value: object) -> list[Mapping[str, Any]]:
+def _errors(context: CheckContext, schema: str, base: Path, value: object) -> list[dict[str, Any]]:
     request = {"op": "schema", "schema": schema, "base": str(base), "root": str(context.project), "value": value}
-    errors: list[Mapping[str, Any]] = context.pool.ask(json.loads(json.dumps(request, default=str)))["errors"]
+    errors: list[dict[str, Any]] = context.pool.ask(request)["errors"]
     return errors
 
 
-def _finding(path: str, error: Mapping[str, object], found: positions.Places) -> Finding:
-    where = error["path"]
-    steps = tuple(where) if isinstance(where, list) else ()
+def _finding(path: str, error: Mapping[str, Any], found: positions.Places) -> Finding:
+    steps = tuple(error["path"])
     line, column = positions.place_of(found, steps)
     shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    words = f"{one_line(str(error['message']), 240)} (at ${one_line(shown, 120)})"
-    advice = one_line(str(error["says"]), 200)
+    words = f"{one_line(error['message'], 240)} (at ${one_line(shown, 120)})"
+    advice = one_line(error["says"], 200)
     remedy = f"The schema says: {advice}" if advice else ""
     rule = f"schema-{error['keyword']}"
     shown = f"${one_line(shown, 200)}"
