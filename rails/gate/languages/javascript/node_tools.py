@@ -135,7 +135,7 @@ class NodeTools(Language):
         if found is None:
             return None
         message = one_line(found.message, 200)
-        return _broken(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
+        return broken(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
 
     def excused(self, data: bytes) -> bool:
         """Return whether a comment excuses the file."""
@@ -270,10 +270,11 @@ def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
     from rails.data_formats.source import first_error
 
     place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")
-    return _broken(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
+    return broken(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
 
 
-def _broken(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
+def broken(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
+    """Return a parser's finding, with the cause and its remedy where they are known."""
     line, column = place
     why, advice = cause(text, line, message)
     words = f"{message.rstrip('.')}. {why}" if why else message
