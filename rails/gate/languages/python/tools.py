@@ -42,6 +42,7 @@ class PythonTools(Language):
         self.context = context
         self.created = created
         self.config = config
+        self.also = "" if config.flake8 is None else "flake8"
         self.home = context.home or context.project
         self.own: dict[str, OwnTool] = {}
         self.used: set[str] = set()
@@ -238,15 +239,11 @@ class PythonTools(Language):
 
     # -- flake8 -----------------------------------------------------------------------------------
 
-    def others(self) -> tuple[str, ...]:
-        """flake8, when the project wants it."""
-        return () if self.config.flake8 is None else ("flake8",)
-
-    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
+    def look_also(self, path: str, data: bytes, /) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
         if syntax.error_in(path, data):
             version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-            raise NotCheckedError(f"{name} runs on Python {version}, which cannot read it")
+            raise NotCheckedError(f"flake8 runs on Python {version}, which cannot read it")
         return self._flake8.find(path, data)
 
     def left_out(self, _path: str, /) -> tuple[tuple[str, str], ...]:
