@@ -15,7 +15,7 @@ from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode_text
 from rails.core.verdict import Finding
-from rails.gate.languages.python.config import PythonSettings
+from rails.gate.languages.python.config import BlackSettings, Flake8Settings
 from rails.gate.support.check import CheckContext
 from rails.gate.support.config_files import folders_to
 from rails.gate.support.diagnostics import Diagnostic, not_listed
@@ -53,7 +53,6 @@ class InWorker(Struct, frozen=True):
     """A tool in a Python worker."""
 
     tool: Tool
-    config: PythonSettings
     context: CheckContext
     ask: AskWorker
 
@@ -67,11 +66,13 @@ class InWorker(Struct, frozen=True):
 class Black(InWorker, frozen=True):
     """black."""
 
+    config: BlackSettings
+
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or ExcludedError."""
         if self._left_out(path):
             raise ExcludedError
-        options = {**self.config.black, "requires-python": self.config.requires_python}
+        options = self.config.options
         decoded = _decoded(data)
         # One answer for all files with the same ending.
         answer = self.asked(f"m{PurePath(path).suffix}", decoded.text, repr(options), {"options": options})
@@ -79,11 +80,11 @@ class Black(InWorker, frozen=True):
 
     def _left_out(self, path: str) -> bool:
         """Return whether ``black .`` excludes a file, run beside its configuration; an empty match is none."""
-        below = f"/{path.removeprefix(self.config.black_origin.removesuffix('pyproject.toml'))}"
+        below = f"/{path.removeprefix(self.config.origin.removesuffix('pyproject.toml'))}"
         places = [*folders_to(below)[2:], below]
         try:
-            found = [_searched(pattern, place) for pattern in self.config.black_exclude for place in places]
-            return any(one and one[0] for one in found) or not _searched(self.config.black_include, below)
+            found = [_searched(pattern, place) for pattern in self.config.exclude for place in places]
+            return any(one and one[0] for one in found) or not _searched(self.config.include, below)
         except re.error as error:
             raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
 
@@ -91,12 +92,14 @@ class Black(InWorker, frozen=True):
 class Flake8(InWorker, frozen=True):
     """flake8."""
 
+    config: Flake8Settings
+
     def find(self, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings. Raises CheckError, NotCheckedError or ExcludedError."""
         if self._left_out(path):
             raise ExcludedError
         canary = LINT_CANARY.decode()
-        by_path = any(one.startswith("--per-file-ignores") for one in self._arguments)
+        by_path = any(one.startswith("--per-file-ignores") for one in self.config.arguments)
         if not self._found(path if by_path else "canary.py", canary):
             if by_path and self._found("canary.py", canary):
                 raise ExcludedError
@@ -105,32 +108,28 @@ class Flake8(InWorker, frozen=True):
 
     def notes(self) -> tuple[str, ...]:
         """Return what of its configuration is ignored."""
-        selects = [one for one in self._arguments if one.startswith(("--select=", "--extend-select="))]
+        selects = [one for one in self.config.arguments if one.startswith(("--select=", "--extend-select="))]
         codes = re.findall(r"[A-Za-z]+\d*", " ".join(one.partition("=")[2] for one in selects))
-        known = self.context.known.get(("flake8 codes", self._arguments), ())
+        known = self.context.known.get(("flake8 codes", self.config.arguments), ())
         missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
         words = f"no installed plugin reports {', '.join(missing)}, which the project selects"
-        return (*self.config.flake8_notes, words) if missing else self.config.flake8_notes
-
-    @property
-    def _arguments(self) -> tuple[str, ...]:
-        return self.config.flake8 or ()
+        return (*self.config.notes, words) if missing else self.config.notes
 
     def _left_out(self, path: str) -> bool:
         """Return whether ``flake8 .`` excludes a file, by its name, its path or a parent's."""
         project = self.context.project
         inside = PurePath(path)
         places = (*inside.parts, *(str(project / one) for one in (inside, *inside.parents)))
-        for pattern in self.config.flake8_exclude:
+        for pattern in self.config.exclude:
             placed = os.path.normpath(project / pattern) if "/" in pattern or pattern == "." else pattern
             if fnmatch.filter(places, placed):
                 return True
-        return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in self.config.flake8_files)
+        return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in self.config.files)
 
     def _found(self, path: str, text: str) -> tuple[Finding, ...]:
-        request = {"arguments": self._arguments, "most": limits.FINDINGS_LISTED}
-        answer = self.asked(path, text, self._arguments, request)
-        self.context.known["flake8 codes", self._arguments] = answer["codes"]
+        request = {"arguments": self.config.arguments, "most": limits.FINDINGS_LISTED}
+        answer = self.asked(path, text, self.config.arguments, request)
+        self.context.known["flake8 codes", self.config.arguments] = answer["codes"]
         listed = [Diagnostic(code, text, (line, at), (line, 0)) for line, at, code, text in answer["findings"]]
         return tuple(one.as_finding(path, "flake8") for one in (*listed, *not_listed(answer["more"])))
 

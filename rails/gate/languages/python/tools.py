@@ -207,7 +207,8 @@ class PythonTools(Language):
         if tool is None:
             return "", "", ""
         rules = ", ".join(sorted({how.origin for how in self.ruff_settings_seen.values()}))
-        origin = {"black": self.config.black_origin, "flake8": self.config.flake8_origin}.get(name, rules)
+        flake8 = self.config.flake8.origin if self.config.flake8 else ""
+        origin = {"black": self.config.black.origin, "flake8": flake8}.get(name, rules)
         if tool.name in self.used:
             origin = f"{origin}; by {self.own[tool.name]}, AI-Rails has {programs.version_of(tool.name)}"
         elif tool.name in self.own:
@@ -220,7 +221,8 @@ class PythonTools(Language):
         if not self.config.formatter:
             raise NotNeededError
         if self.config.formatter == "black":
-            formatted = Black(self._tool("black"), self.config, self.context, self._ask).format(path, data)
+            black = Black(self._tool("black"), self.context, self._ask, self.config.black)
+            formatted = black.format(path, data)
         else:
             formatted = self._formatted_by_ruff(path, data)
         if self.used - {"flake8"} and not syntax.same_program(data, formatted):
@@ -244,13 +246,14 @@ class PythonTools(Language):
         if syntax.error_in(path, data):
             version = f"{sys.version_info[0]}.{sys.version_info[1]}"
             raise NotCheckedError(f"flake8 runs on Python {version}, which cannot read it")
-        return self._flake8.find(path, data)
+        return self._flake8.find(path, data) if self._flake8 else ()
 
     def left_out(self, _path: str, /) -> tuple[tuple[str, str], ...]:
         """Return ignored flake8 configuration."""
-        notes = self._flake8.notes() if "flake8" in self.tools else self.config.flake8_notes
+        notes = self._flake8.notes() if "flake8" in self.tools and self._flake8 else ()
         return tuple(("flake8", reason) for reason in notes)
 
     @cached_property
-    def _flake8(self) -> Flake8:
-        return Flake8(self._tool("flake8"), self.config, self.context, self._ask)
+    def _flake8(self) -> Flake8 | None:
+        config = self.config.flake8
+        return Flake8(self._tool("flake8"), self.context, self._ask, config) if config else None
