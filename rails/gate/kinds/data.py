@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from rails.core.errors import CheckError
 from rails.core.lazy_pattern import lazy
 from rails.core.text import decode_text, line_column, one_line
@@ -15,7 +17,7 @@ from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.data_formats import positions
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
 from rails.gate.kinds.schemas import SchemaDocument, findings_of_schema
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, NotNeededError, suffix_of
 from rails.gate.support.parse_hints import cause
 
 if TYPE_CHECKING:
@@ -50,13 +52,13 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 def _look(context: CheckContext, path: str, data: bytes) -> Iterator[Finding | NotChecked]:
     suffix = suffix_of(path)
     if suffix == ".json5":
-        yield NotChecked(path, "data", "there is no check for JSON5", required=False)
-    elif suffix in _JSON:
+        raise NotNeededError("there is no check for JSON5")
+    if suffix in _JSON:
         yield from json_findings(context, path, data)
     elif suffix in _TOML:
         yield from _toml(context, path, _utf8(data))
     elif b"{{" in data and "/templates/" in f"/{path}":
-        yield NotChecked(path, "data", "it is a template, not YAML yet", required=False)
+        raise NotNeededError("it is a template, not YAML yet")
     else:
         yield from _yaml(context, path, _utf8(data))
 
@@ -93,8 +95,7 @@ def _blank(found: re.Match[str]) -> str:
 def _json_lines(path: str, text: str) -> Iterator[Finding]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            for finding in parse_json(path, line)[1]:
-                yield Finding(path, number, finding.column, finding.rule, finding.message, "json", end_line=number)
+            yield from (replace(found, line=number, end_line=number) for found in parse_json(path, line)[1])
 
 
 def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:

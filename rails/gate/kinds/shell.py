@@ -11,9 +11,9 @@ from typing import Final
 from rails.core.errors import CheckError
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
-from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, NotNeededError, suffix_of
 from rails.gate.support.read_file import SHELLS, interpreter_of
 
 _PLACES: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
@@ -32,13 +32,12 @@ def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
     return CheckReport.of_files(run, jobs, lambda job: CheckResult.of_look(job, "shell", look).after_broken())
 
 
-def _look(bash: str, path: str, data: bytes) -> Iterator[Finding | NotChecked]:
+def _look(bash: str, path: str, data: bytes) -> Iterator[Finding]:
     from rails.processes.programs import run_tool
 
     program = interpreter_of(data)
     if program and program not in SHELLS:
-        yield NotChecked(path, "shell", f"it is run by {one_line(program, 40)}", required=False)
-        return
+        raise NotNeededError(f"it is run by {one_line(program, 40)}")
     if (text := plain_text(data)) is not None:
         yield from marker_findings(path, text)
     # A script may switch patterns like !(a|b) on while it runs, and hardly any text is broken by them.

@@ -14,7 +14,7 @@ from rails.core.text import decode_text, why_not_text
 from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, NotNeededError, suffix_of
 from rails.gate.support.parse_hints import marker_blocks, wrapping_fence
 
 #: Files whose meaning is prose: a fence in them is content.
@@ -40,8 +40,7 @@ def _outcome(job: CheckJob) -> CheckResult:
 def _look(path: str, data: bytes) -> Iterator[Finding | NotChecked]:
     decoded = decode_text(data)
     if decoded is None:
-        yield NotChecked(path, "text", why_not_text(data), required=False)
-        return
+        raise NotNeededError(why_not_text(data))
     markers = [*marker_findings(path, decoded.text)]
     yield from markers
     if suffix_of(path) in _PARSED and not markers:

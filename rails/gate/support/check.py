@@ -40,6 +40,17 @@ class CheckJob(Struct, frozen=True):
     keep: str = ""
 
 
+class NotNeededError(CheckError):
+    """What is not checked and need not be; without a message there is no note."""
+
+
+class ExcludedError(NotNeededError):
+    """The project's configuration excludes the file by its path."""
+
+    def __init__(self) -> None:
+        super().__init__("the project's configuration excludes this file")
+
+
 #: What a check says of a file, by its path and content: findings, and what of it was not looked at.
 Look: TypeAlias = "Callable[[str, bytes], Iterable[Finding | NotChecked]]"
 #: The rules of what keeps a parser from reading on.
@@ -72,7 +83,7 @@ class CheckResult(Struct, frozen=True):
         try:
             after = [*look(job.path, job.after)]
         except CheckError as error:
-            return cls.missed(job, check, str(error))
+            return cls.missed(job, check, str(error), required=not isinstance(error, NotNeededError))
         before: list[Finding | NotChecked] = []
         if job.before:
             with contextlib.suppress(CheckError):

@@ -22,28 +22,13 @@ from rails.core.text import Decoded, decode_text, why_not_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.baseline import TextFindings, first_difference, lines_of, which_are_new, without_numbers
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, NotNeededError
 from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
 from rails.gate.support.warm_processes import side_by_side
 
 
-class NotCheckedError(Exception):
-    """A tool skipped a file because of the file or the configuration."""
-
-
-class ExcludedError(NotCheckedError):
-    """The project's configuration excludes the file by its path."""
-
-    def __init__(self) -> None:
-        super().__init__("the project's configuration excludes this file")
-
-
-class NotNeededError(Exception):
-    """A tool that the project does not ask for; without a message there is no note."""
-
-
 class Language(Protocol):
-    """The tools for one language. Each method may raise CheckError, NotCheckedError or NotNeededError."""
+    """The tools for one language. Each method may raise CheckError, also NotNeededError."""
 
     parser: str
     linter: str
@@ -117,11 +102,11 @@ class FixAndLint(Struct):
         before = self.job.before
         after = self.job.after
         was: Finding | None = None
-        with contextlib.suppress(CheckError, NotCheckedError):
+        with contextlib.suppress(CheckError):
             was = self._syntax(before) if before is not None else None
         try:
             broken = self._timed(self.tools.parser, lambda: self._syntax(after))
-        except (CheckError, NotCheckedError) as reason:
+        except CheckError as reason:
             self._miss(self.tools.parser, str(reason))
             return self._result(after)
         if broken:
@@ -309,7 +294,7 @@ class FixAndLint(Struct):
     def _unreadable(self, data: bytes) -> bool:
         try:
             return self._syntax(data) is not None
-        except (CheckError, NotCheckedError):
+        except CheckError:
             return True
 
     def _lint(self, data: bytes) -> tuple[Diagnostic, ...]:
@@ -328,11 +313,9 @@ class FixAndLint(Struct):
         """Run one tool; note once for the file why it cannot run."""
         try:
             return self._timed(check, work)
-        except (ExcludedError, NotNeededError) as reason:
+        except CheckError as reason:
             if reason.args:
-                self._miss(check, str(reason), required=False)
-        except (CheckError, NotCheckedError) as reason:
-            self._miss(check, str(reason))
+                self._miss(check, str(reason), required=not isinstance(reason, NotNeededError))
         return None
 
     def _miss(self, check: str, reason: str, *, required: bool = True) -> None:

@@ -26,9 +26,8 @@ from rails.core.verdict import Finding, Severity
 from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, broken, parsed_by_tree_sitter
 from rails.gate.support import config_files
-from rails.gate.support.check import CheckContext
+from rails.gate.support.check import CheckContext, ExcludedError, NotNeededError
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
-from rails.gate.support.fix_and_lint import ExcludedError, NotCheckedError, NotNeededError
 from rails.sandbox import probe
 from rails.sandbox.places import own_packages
 from rails.sandbox.run import run
@@ -85,7 +84,7 @@ class BiomeTools(NodeTools):
     def _parsed(self, path: str, data: bytes, text: str) -> Finding | None:
         try:
             reported = self._reported(path, data)
-        except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
+        except NotNeededError:  # excluded or switched off, which excuses nobody from writing a program
             return parsed_by_tree_sitter(path, text)
         found = next((one for one in reported if one.rule == SYNTAX), None)
         return broken(path, text, found.start, "biome", found.message) if found else None
@@ -95,13 +94,13 @@ class BiomeTools(NodeTools):
         return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
 
     def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
-        """Return the linter's findings. Raises CheckError or NotCheckedError."""
+        """Return the linter's findings. Raises CheckError."""
         if self.config.eslint:
             return super().lint(path, data)
         return tuple(one for one in self._reported(path, data) if one.rule != SYNTAX)
 
     def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
+        """Return ``data`` formatted. Raises CheckError, also NotNeededError."""
         if self.config.prettier:
             return super().format(path, data)
         files = self._configuration(path)
@@ -143,7 +142,7 @@ class BiomeTools(NodeTools):
         except msgspec.DecodeError as error:
             raise CheckError(f"Biome ended with code {ran.exit_code}: {_complaint(ran)}") from error
         if not (report.summary.changed or report.summary.unchanged or found):
-            raise NotCheckedError("Biome does not look at this file")
+            raise CheckError("Biome does not look at this file")
         return found
 
     def _format_now(self, path: str, files: dict[str, bytes]) -> bytes:
@@ -155,7 +154,7 @@ class BiomeTools(NodeTools):
         if "is currently disabled" in ran.err:
             raise NotNeededError("the project's configuration switches Biome's formatter off")
         if ran.exit_code or not ran.out:
-            raise NotCheckedError(f"Biome did not format it: {_complaint(ran)}")
+            raise CheckError(f"Biome did not format it: {_complaint(ran)}")
         return ran.out.encode()
 
     def _run(self, words: Sequence[str], files: dict[str, bytes], data: bytes = b"") -> Result:

@@ -24,9 +24,9 @@ from rails.gate.baseline import split_lines
 from rails.gate.languages.javascript import node_worker
 from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.support import executed_config
-from rails.gate.support.check import CheckContext
+from rails.gate.support.check import CheckContext, ExcludedError, NotNeededError
 from rails.gate.support.diagnostics import RULE, Diagnostic, not_listed
-from rails.gate.support.fix_and_lint import ExcludedError, Language, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import Language
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
@@ -64,8 +64,8 @@ class NodeTools(Language):
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         self.context = context
         self.config = config
-        self._eslint_configs: dict[str, tuple[str, bool]] = {}
-        self._prettier_known: dict[str, _Options] = {}
+        self._eslint_in = cache(self._eslint_of_folder)
+        self._options = cache(lambda path: self._ask(_Options, "options", path))
         self._digest = cache(lambda folder: executed_config.digest_of(self.context.project / folder))
 
     @cached_property
@@ -118,13 +118,10 @@ class NodeTools(Language):
         """Return the parse error."""
         text = plain_text(data)
         if text is None:
-            raise NotCheckedError("it is not UTF-8 text")
+            raise CheckError("it is not UTF-8 text")
         if fence := wrapping_fence(split_lines(text)):
             # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
-            words = "The file is wrapped in a Markdown code fence."
-            return Finding(
-                path, fence, 1, RULE, words, self.parser, end_line=fence, remedy="Leave the fence lines out."
-            )
+            return broken(path, text, (fence, 1), self.parser, "The file is not code alone.")
         return self._parsed(path, data, text)
 
     def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
@@ -142,7 +139,7 @@ class NodeTools(Language):
         return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
 
     def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
-        """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
+        """Return ESLint's findings. Raises CheckError, also NotNeededError."""
         if not self.version("eslint"):
             raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
         found = self._eslint(path, data)
@@ -153,7 +150,7 @@ class NodeTools(Language):
         return tuple(found)
 
     def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
+        """Return ``data`` formatted by Prettier. Raises CheckError, also NotNeededError."""
         if not self.version("prettier"):
             raise (CheckError(self.missing("Prettier")) if self.config.prettier else NotNeededError())
         how = self._options(path)
@@ -166,14 +163,14 @@ class NodeTools(Language):
         if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
             if how.options.get("requirePragma"):
                 raise ExcludedError
-            raise NotCheckedError("Prettier does not format this file")
+            raise CheckError("Prettier does not format this file")
         return wanted
 
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Say whether both are formatted to the same text."""
         try:
             return self.format(path, one.encode()) == self.format(path, other.encode())
-        except (CheckError, NotCheckedError, NotNeededError):
+        except CheckError:
             return False
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
@@ -188,24 +185,17 @@ class NodeTools(Language):
         return (("eslint", words),)
 
     def _eslint_config(self, path: str) -> tuple[str, bool]:
-        """Only ESLint 10 has nested configuration."""
-        folder = path.rpartition("/")[0]
-        if folder not in self._eslint_configs:
-            found = self.config.eslint_code
-            own = self.context.trusted and self.config.eslint
-            nearest = self.config.eslint_for(path)
-            if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
-                inner = nearest.rpartition("/")[0]
-                home = self.context.home or self.context.project
-                found = nearest
-                own = bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
-            self._eslint_configs[folder] = found, own
-        return self._eslint_configs[folder]
+        """Return the configuration of a file, and whether it may be executed."""
+        return self._eslint_in(path[: path.rfind("/") + 1])
 
-    def _options(self, path: str) -> _Options:
-        if path not in self._prettier_known:
-            self._prettier_known[path] = self._ask(_Options, "options", path)
-        return self._prettier_known[path]
+    def _eslint_of_folder(self, folder: str) -> tuple[str, bool]:
+        """Only ESLint 10 has nested configuration."""
+        nearest = self.config.eslint_for(folder)
+        if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
+            inner = nearest.rpartition("/")[0]
+            home = self.context.home or self.context.project
+            return nearest, bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
+        return self.config.eslint_code, self.context.trusted and self.config.eslint
 
     def _place(self, path: str) -> str:
         return f"{self.context.project}/{path}"
@@ -234,14 +224,14 @@ class NodeTools(Language):
     def _eslint_now(self, path: str, data: bytes, how: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ask(_Linted, "eslint", path, text=plain_text(data) or "", **how)
         if answer.fatal:
-            raise NotCheckedError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
+            raise CheckError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
         found = [replace(one, message=one_line(one.message, 300)) for one in answer.findings]
         return [*found, *not_listed(answer.more)]
 
     def _prettier(self, path: str, data: bytes) -> bytes:
         decoded = decode_text(data)
         if decoded is None:
-            raise NotCheckedError("it is not UTF-8 text")
+            raise CheckError("it is not UTF-8 text")
         options = dict(self._options(path).options)
         if "endOfLine" not in options and decoded.eol == "\r\n":
             options["endOfLine"] = "crlf"
@@ -255,7 +245,7 @@ class NodeTools(Language):
         return self.context.once(key, formatted)
 
     def _ask(self, kind: type[T], op: str, path: str, **more: Json) -> T:
-        """Return the worker's answer about a file. Raises CheckError or ExcludedError."""
+        """Return the worker's answer about a file. Raises CheckError, also ExcludedError."""
         answer = self.worker.ask({"op": op, "path": self._place(path), **more})
         if answer.get("ignored"):
             raise ExcludedError

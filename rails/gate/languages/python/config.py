@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.gate.support.advice import name_list
+from rails.gate.support.check import ExcludedError
 from rails.gate.support.config_files import (
     folders_to,
     hooks_of,
@@ -26,7 +27,6 @@ from rails.gate.support.config_files import (
     read_config_file,
     table,
 )
-from rails.gate.support.fix_and_lint import ExcludedError
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
@@ -214,7 +214,7 @@ def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
     Raises CheckError for a file outside the project: ruff would quote its lines.
     """
     seen: list[tuple[str, bytes]] = []
-    src = (str(file.parent), str(file.parent / "src"))
+    src: tuple[str, ...] = (str(file.parent), str(file.parent / "src"))
     known: dict[str, Json] = {}
     include: tuple[str, ...] | None = None
     more: tuple[str, ...] = ()

@@ -16,10 +16,9 @@ from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python.config import BlackSettings, Flake8Settings
-from rails.gate.support.check import CheckContext
+from rails.gate.support.check import CheckContext, ExcludedError
 from rails.gate.support.config_files import folders_to
 from rails.gate.support.diagnostics import Diagnostic, not_listed
-from rails.gate.support.fix_and_lint import ExcludedError, NotCheckedError
 from rails.processes.programs import Tool
 
 #: Breaks at least one rule of nearly every family a project can select.
@@ -69,7 +68,7 @@ class Black(InWorker, frozen=True):
     config: BlackSettings
 
     def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, NotCheckedError or ExcludedError."""
+        """Return ``data`` formatted. Raises CheckError, also ExcludedError."""
         if self._left_out(path):
             raise ExcludedError
         options = self.config.options
@@ -95,7 +94,7 @@ class Flake8(InWorker, frozen=True):
     config: Flake8Settings
 
     def find(self, path: str, data: bytes) -> tuple[Finding, ...]:
-        """Return flake8's findings. Raises CheckError, NotCheckedError or ExcludedError."""
+        """Return flake8's findings. Raises CheckError, also ExcludedError."""
         if self._left_out(path):
             raise ExcludedError
         canary = LINT_CANARY.decode()
@@ -103,7 +102,7 @@ class Flake8(InWorker, frozen=True):
         if not self._found(path if by_path else "canary.py", canary):
             if by_path and self._found("canary.py", canary):
                 raise ExcludedError
-            raise NotCheckedError("the project's configuration selects no flake8 code for this file")
+            raise CheckError("the project's configuration selects no flake8 code for this file")
         return self._found(path, _decoded(data).text)
 
     def notes(self) -> tuple[str, ...]:
@@ -136,7 +135,7 @@ class Flake8(InWorker, frozen=True):
 
 def _decoded(data: bytes) -> Decoded:
     if (decoded := decode_text(data)) is None:
-        raise NotCheckedError("it is not UTF-8 text")
+        raise CheckError("it is not UTF-8 text")
     return decoded
 
 

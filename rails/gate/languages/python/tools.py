@@ -23,9 +23,9 @@ from rails.gate.languages.python.in_workers import BROKEN_CANARY, FORMAT_CANARY,
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
 from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.support import suppressions
-from rails.gate.support.check import CheckContext
+from rails.gate.support.check import CheckContext, ExcludedError, NotNeededError
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
-from rails.gate.support.fix_and_lint import ExcludedError, Language, NotCheckedError, NotNeededError
+from rails.gate.support.fix_and_lint import Language
 from rails.gate.support.warm_processes import PythonPool
 from rails.processes import programs
 from rails.processes.programs import Tool, ToolRun
@@ -118,7 +118,7 @@ class PythonTools(Language):
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
         try:
             return not any(found.rule == SYNTAX for found in self.lint(path, data))
-        except (CheckError, NotCheckedError):
+        except CheckError:
             return False
 
     # -- ruff -------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class PythonTools(Language):
         return self.ruff_settings_seen[folder]
 
     def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
-        """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
+        """Return ruff's findings in ``data``. Raises CheckError."""
         how = self.ruff_settings(path)
         canary = how.canary_of(path)
         if canary not in self._linted:
@@ -151,14 +151,14 @@ class PythonTools(Language):
         return self._looked(path, data, how)
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
-        """Raise NotCheckedError unless ruff finds what is wrong with a canary in the file's place."""
+        """Raise CheckError unless ruff finds what is wrong with a canary in the file's place."""
         if self._breaks_rules(path, how):
             return
         if not self._looked(path, BROKEN_CANARY, how):
             raise self._excluded(how)
         if self._breaks_rules(str(PurePath(how.origin).with_name("canary.py")), how):  # beside the configuration
             raise ExcludedError
-        raise NotCheckedError("the project's configuration selects no ruff rule for this file")
+        raise CheckError("the project's configuration selects no ruff rule for this file")
 
     def _breaks_rules(self, path: str, how: RuffSettings) -> bool:
         """Return whether a selected rule reports a canary; syntax errors have none."""
@@ -175,11 +175,11 @@ class PythonTools(Language):
         listed = (one for one in found if one.rule != SYNTAX or one in broken)
         return tuple(replace(one, safe=False) if "ruff" in self.used else one for one in listed)
 
-    def _excluded(self, how: RuffSettings) -> NotCheckedError:
+    def _excluded(self, how: RuffSettings) -> CheckError:
         """Return why ruff does not look at a file: the configuration excludes it, if ruff works."""
         if how.project and self._looked("canary.py", BROKEN_CANARY, RuffSettings(False)):
             return ExcludedError()
-        return NotCheckedError("ruff does not look at this file")
+        return CheckError("ruff does not look at this file")
 
     # -- formatting -------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class PythonTools(Language):
         return tool.version, origin, f"{' '.join(tool.argv)} {verb}-"
 
     def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
+        """Return ``data`` formatted. Raises CheckError, also NotNeededError."""
         if not self.config.formatter:
             raise NotNeededError
         if self.config.formatter == "black":
@@ -242,10 +242,10 @@ class PythonTools(Language):
     # -- flake8 -----------------------------------------------------------------------------------
 
     def look_also(self, path: str, data: bytes, /) -> tuple[Finding, ...]:
-        """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
+        """Return flake8's findings in ``data``. Raises CheckError."""
         if syntax.error_in(path, data):
             version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-            raise NotCheckedError(f"flake8 runs on Python {version}, which cannot read it")
+            raise CheckError(f"flake8 runs on Python {version}, which cannot read it")
         return self._flake8.find(path, data) if self._flake8 else ()
 
     def left_out(self, _path: str, /) -> tuple[tuple[str, str], ...]:

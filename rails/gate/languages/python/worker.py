@@ -1,8 +1,9 @@
 """The process with black and flake8: a JSON line in, a JSON line out, until its input ends.
 
-Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "base", "root", "value"}``, ``{"op": "black", "text", "path",
-"options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "data"}`` (bytes as
-Latin-1). An answer is what was asked for or ``{"error"}``. Private to ``support.warm_processes``; ``python -I``.
+Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "place", "root", "value"}``, ``{"op": "black", "text",
+"path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "data"}``
+(bytes as Latin-1). An answer is what was asked for or ``{"error"}``. Private to ``support.warm_processes``;
+``python -I``.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ _Anything = Any
 _ERRORS = 50
 
 
-def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, Any]:
-    """Validate ``value``, as a schema itself if ``schema`` is empty. Nothing is fetched."""
+def _schema(schema: str, place: str, root: str, value: _Anything) -> dict[str, Any]:
+    """Validate ``value`` by the schema at an address, as a schema itself if that is empty. Nothing is fetched."""
     import itertools
 
     from jsonschema import validators
@@ -118,9 +119,8 @@ def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, An
         kind = validators.validator_for(rules, default=validators.Draft202012Validator)
         if schema:
             kind.check_schema(rules)
-            found = kind(_located(rules, base), registry=_registry(root)).iter_errors(value)
-        else:
-            found = kind(kind.META_SCHEMA).iter_errors(value)
+        wanted = {"$ref": place} if schema else kind.META_SCHEMA
+        found = kind(wanted, registry=_registry(root)).iter_errors(value)
         errors = sorted(itertools.islice(found, _ERRORS), key=lambda error: list(map(str, error.absolute_path)))
     except SchemaError as error:
         raise RefusedError(f"its schema is not a JSON Schema: {error.message[:120]}") from error
@@ -130,14 +130,6 @@ def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, An
         words = f"its schema refers to {error.ref}, which is not in the project; nothing is fetched"
         raise RefusedError(words) from error
     return {"errors": [_error(error) for error in errors]}
-
-
-def _located(rules: _Anything, base: str) -> _Anything:
-    if isinstance(rules, dict) and not str(rules.get("$id", "")).partition(":")[2]:
-        import pathlib
-
-        return {**rules, "$id": pathlib.Path(base).as_uri()}
-    return rules
 
 
 def _registry(root: str) -> _Anything:
