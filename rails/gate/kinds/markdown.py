@@ -16,7 +16,7 @@ from rails.core.verdict import CheckRun, Finding
 from rails.gate.baseline import split_lines
 from rails.gate.kinds.text import marker_findings
 from rails.gate.support import settings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, text_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, text_to_check
 
 _FENCE: Final = lazy(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = lazy(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
@@ -44,7 +44,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
 
 
 def _look(context: CheckContext, path: str, data: bytes) -> Iterator[Finding]:
-    text = text_of(data)
+    text = text_to_check(data)
     yield from marker_findings(path, text)
     yield from _missing_headings(path, text, context)
     for line, column, target in _targets(text):

@@ -15,7 +15,15 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, NotNeededError, text_of
+from rails.gate.support.check import (
+    CheckContext,
+    CheckJob,
+    CheckReport,
+    CheckResult,
+    Kind,
+    NotNeededError,
+    text_to_check,
+)
 
 _TEMPLATE: Final = lazy(r"\{%|\{\{|<%|<\?(?!xml)|\$\{")
 _CSS: Final = lazy(
@@ -34,7 +42,7 @@ def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
 
 
 def _look(path: str, data: bytes) -> Iterator[Finding]:
-    text = text_of(data)
+    text = text_to_check(data)
     if _TEMPLATE.search(text):
         raise NotNeededError("it is a template")
     yield from marker_findings(path, text)

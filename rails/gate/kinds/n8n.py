@@ -14,7 +14,7 @@ from rails.data_formats import positions
 from rails.gate.kinds.data import json_findings, parse_json
 from rails.gate.kinds.schemas import SchemaDocument, findings_of_schema
 from rails.gate.support import settings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, RuleTexts, text_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, RuleTexts, text_to_check
 
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
@@ -48,7 +48,7 @@ def _look(context: CheckContext, path: str, data: bytes) -> Iterator[Finding | N
         return
     yield from plugin.check_workflow(data, path, context.profile)
     if any(settings.matches(path, entry.path) for entry in context.options.schemas):
-        text = text_of(data)
+        text = text_to_check(data)
         value, _ = parse_json(path, text)
         yield from findings_of_schema(SchemaDocument(path, text, value, partial(positions.in_json, text)), context)
 

@@ -52,7 +52,7 @@ class ExcludedError(NotNeededError):
 
 
 #: What a check says of a file, by its path and content: findings, and what of it was not looked at.
-Look: TypeAlias = "Callable[[str, bytes], Iterable[Finding | NotChecked]]"
+FileLook: TypeAlias = "Callable[[str, bytes], Iterable[Finding | NotChecked]]"
 #: The rules of what keeps a parser from reading on.
 _BROKEN: Final = frozenset({"syntax-error", "conflict-marker", "markdown-fence"})
 
@@ -75,7 +75,7 @@ class CheckResult(Struct, frozen=True):
         return cls(job.path, job.after, not_checked=(NotChecked(job.path, check, reason, required),))
 
     @classmethod
-    def of_look(cls, job: CheckJob, check: str, look: Look, look_before: Look | None = None) -> CheckResult:
+    def of_look(cls, job: CheckJob, check: str, look: FileLook, look_before: FileLook | None = None) -> CheckResult:
         """Return what ``look`` says of both sides; the file is not checked if it raises CheckError.
 
         ``look_before`` looks at the old text, if that is done otherwise.
@@ -118,7 +118,7 @@ def _findings(said: Iterable[Finding | NotChecked]) -> tuple[Finding, ...]:
     return tuple(one for one in said if isinstance(one, Finding))
 
 
-def text_of(data: bytes) -> str:
+def text_to_check(data: bytes) -> str:
     """Return a file's text. Raises CheckError for what is none."""
     decoded = decode_text(data)
     if decoded is None:

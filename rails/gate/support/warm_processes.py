@@ -79,13 +79,13 @@ class Worker:
         try:
             source.write(line + b"\n")
             source.flush()
-        except OSError as error:
-            raise CheckError(f"{self.name} stopped: {self._last_words(process)}") from error
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(sink, selectors.EVENT_READ)
-            if not waiting.select(limits.CHECK_SECONDS):
-                raise CheckError(f"{self.name} did not answer in time and was stopped.")
-        answer = sink.readline()
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(sink, selectors.EVENT_READ)
+                if not waiting.select(limits.CHECK_SECONDS):
+                    raise CheckError(f"{self.name} did not answer in time and was stopped.")
+            answer = sink.readline()
+        except (OSError, ValueError):  # a ValueError: another thread closed it
+            answer = b""
         if not answer:
             raise CheckError(f"{self.name} stopped: {self._last_words(process)}")
         return answer
@@ -95,7 +95,11 @@ class Worker:
             self.close()
             self._process, self._end = self._start()
             self._errors = b""
-            hearing = threading.Thread(target=self._hear, args=(self._process.stderr,), daemon=True)
+            hearing = threading.Thread(
+                target=self._hear,
+                args=(self._process.stderr,),
+                daemon=True,
+            )
             hearing.start()
         return self._process
 

@@ -24,7 +24,7 @@ from rails.core.scratch import scratch_folder
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
 from rails.gate.languages.javascript.config import ScriptSettings
-from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, broken, parsed_by_tree_sitter
+from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, parsed_by_tree_sitter, unparsed_finding
 from rails.gate.support import config_files
 from rails.gate.support.check import CheckContext, ExcludedError, NotNeededError
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
@@ -87,7 +87,7 @@ class BiomeTools(NodeTools):
         except NotNeededError:  # excluded or switched off, which excuses nobody from writing a program
             return parsed_by_tree_sitter(path, text)
         found = next((one for one in reported if one.rule == SYNTAX), None)
-        return broken(path, text, found.start, "biome", found.message) if found else None
+        return unparsed_finding(path, text, found.start, "biome", found.message) if found else None
 
     def excused(self, data: bytes) -> bool:
         """Return whether a comment excuses the file."""

@@ -121,7 +121,7 @@ class NodeTools(Language):
             raise CheckError("it is not UTF-8 text")
         if fence := wrapping_fence(split_lines(text)):
             # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
-            return broken(path, text, (fence, 1), self.parser, "The file is not code alone.")
+            return unparsed_finding(path, text, (fence, 1), self.parser, "The file is not code alone.")
         return self._parsed(path, data, text)
 
     def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
@@ -132,7 +132,7 @@ class NodeTools(Language):
         if found is None:
             return None
         message = one_line(found.message, 200)
-        return broken(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
+        return unparsed_finding(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
 
     def excused(self, data: bytes) -> bool:
         """Return whether a comment excuses the file."""
@@ -260,10 +260,10 @@ def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
     from rails.data_formats.source import first_error
 
     place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")
-    return broken(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
+    return unparsed_finding(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
 
 
-def broken(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
+def unparsed_finding(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
     """Return a parser's finding, with the cause and its remedy where they are known."""
     line, column = place
     why, advice = cause(text, line, message)

@@ -17,7 +17,12 @@ from rails.sandbox.values import SandboxView
 _SCRIPT: Final = Path(__file__).with_name("node_worker.cjs")
 #: Syntax trees die young: the collector copies what is left of them the more rarely, the more room there is.
 _YOUNG: Final = ("--min-semi-space-size=48", "--max-semi-space-size=48")
-_FLAGS: Final = ("--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG)
+_FLAGS: Final = (
+    "--no-warnings",
+    "--experimental-vm-modules",
+    "--max-old-space-size=1024",
+    *_YOUNG,
+)
 
 
 def tool_folder() -> Path:
@@ -44,11 +49,15 @@ class NodeWorker(Worker):
         self.packages = packages
         self.stamps = dict[str, str]()
         own = tool_folder()
-        self._roots = [*([str(project)] if packages else []), str(own)]
         real = home or project
-        around = [found for one in (real, *real.parents) for found in own_packages(one / "node_modules")]
-        needed = (_SCRIPT, _SCRIPT.with_name("globals.txt"), own, own.resolve(), real)
-        view = SandboxView(project, None, (*needed, *around, *around_program(Path(node))))
+        self._roots = [str(own)]
+        if packages:
+            self._roots.insert(0, str(project))
+        needed = [_SCRIPT, _SCRIPT.with_name("globals.txt"), own, own.resolve(), real]
+        for folder in (real, *real.parents):
+            needed += own_packages(folder / "node_modules")
+        needed += around_program(Path(node))
+        view = SandboxView(project, None, tuple(needed))
 
         def begin() -> tuple[ToolProcess, Callable[[], object]]:
             running = start((node, *_FLAGS, str(_SCRIPT)), view, label=probe.label())

@@ -215,7 +215,12 @@ def _application(arguments: tuple[str, ...]) -> tuple[_Anything, _Anything, list
 def _run(argv: list[str], data: str) -> dict[str, Any]:
     import subprocess
 
-    ran = subprocess.run(argv, input=data.encode("latin-1"), capture_output=True, check=False)
+    ran = subprocess.run(
+        argv,
+        input=data.encode("latin-1"),
+        capture_output=True,
+        check=False,
+    )
     return {
         "code": ran.returncode,
         "out": ran.stdout.decode("latin-1"),
