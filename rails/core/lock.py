@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 #: Between two tries, in seconds: short against what a person notices, long against what a try costs.
 _PAUSE: Final = 0.02
@@ -52,9 +52,3 @@ def sync(descriptor: int) -> None:
         fcntl.fcntl(descriptor, full)
     else:
         os.fdatasync(descriptor)
-
-
-def widen(pipe: IO[bytes], size: int) -> None:
-    """Make room for ``size`` bytes in a pipe (Linux)."""
-    with contextlib.suppress(AttributeError, OSError):
-        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, size)

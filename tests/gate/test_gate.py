@@ -132,9 +132,9 @@ def test_a_worker_that_dies_is_replaced(world):
     assert world.judge(("a.py", "x = 1\n")).status == "pass"
     pids = [worker.pid for worker in world.gate._context.pool.workers if worker.pid]
     for worker in world.gate._context.pool.workers:
-        if worker._pipe:
-            worker._pipe._process.kill()
-            worker._pipe._process.wait()
+        if worker.pid:
+            worker._process.kill()
+            worker._process.wait()
     assert world.judge(("b.py", "y = 1\n")).status == "pass"
     assert {worker.pid for worker in world.gate._context.pool.workers}.isdisjoint(pids)
 
@@ -144,7 +144,7 @@ def test_closing_stops_every_process(project):
     gate.judge(ChangeSet())
     worker = gate._context.pool.workers[0]
     worker.ask({"op": "ping"})
-    process = worker._pipe._process
+    process = worker._process
     gate.close()
     assert process.poll() is not None
 

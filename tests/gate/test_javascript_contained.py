@@ -104,9 +104,9 @@ def test_the_worker_stays_warm_and_ends_with_the_gate(hostile):
     worker = hostile.gate._context.resources["node"]
     hostile.judge(("b.js", "const b  = 1;\n"))
     assert hostile.gate._context.resources["node"] is worker
-    assert worker.alive
+    assert worker.pid
     hostile.gate.close()
-    assert not worker.alive
+    assert not worker.pid
 
 
 def test_a_biome_of_the_project_runs_contained_or_not_at_all(world, tmp_path, monkeypatch):

@@ -357,7 +357,7 @@ def test_the_idle_worker_uses_no_processor(script, tmp_path):
     looks = counted(script, tmp_path / "looks")
     script.judge(("a.js", "const a = 1;\n"))
     asked = looks()
-    pid = script.gate._context.resources["node"]._pipe.pid
+    pid = script.gate._context.resources["node"].pid
     assert min(processor_ms(pid, 0.3) for _ in range(3)) < 5, "a collection may follow; a loop does not end"
     assert looks() == asked
 

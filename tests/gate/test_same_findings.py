@@ -48,9 +48,7 @@ def test_ruffs_findings_and_fixes_are_those_of_its_own_json(project, files):
     printed = subprocess.run(words, cwd=project, capture_output=True, check=False).stdout
     theirs = {name: [] for name in files}
     for item in json.loads(printed):
-        theirs[Path(item["filename"]).name] += (
-            same(found) for _, found in parse_diagnostics(json.dumps(item).encode())
-        )
+        theirs[Path(item["filename"]).name] += (same(found) for found in parse_diagnostics(json.dumps(item).encode()))
     asked = RuffCli(tool, project)
     how = RuffSettings(True)
     ours = {name: [same(found) for found in asked.lint(name, data, how)] for name, data in files.items()}

@@ -5,15 +5,18 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core.lazy_pattern import lazy
-from rails.core.text import one_line, plain_text
+from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.baseline import split_lines
 from rails.gate.kinds.text import marker_findings
 from rails.gate.support import settings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, text_to_check
 
 _FENCE: Final = lazy(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = lazy(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
@@ -35,23 +38,17 @@ _ELSEWHERE: Final = lazy(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check each file before and after."""
     run = CheckRun("markdown", "", 0, "links to files, headings, markers")
-    return CheckReport.of_files(run, jobs, lambda job: _outcome(job, context))
+    was = replace(context, created=frozenset(), gone=frozenset())
+    looks = partial(_look, context), partial(_look, was)
+    return CheckReport.of_files(run, jobs, lambda job: CheckResult.of_look(job, run.name, *looks))
 
 
-def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
-    text = plain_text(job.after)
-    if text is None:
-        return CheckResult.missed(job, "markdown", "it is not UTF-8 text")
-    before = plain_text(job.before or b"")
-    old = tuple(_findings(job.path, before, context, changed=False)) if before else ()
-    return CheckResult(job.path, job.after, tuple(_findings(job.path, text, context, changed=True)), old)
-
-
-def _findings(path: str, text: str, context: CheckContext, *, changed: bool) -> Iterator[Finding]:
+def _look(context: CheckContext, path: str, data: bytes) -> Iterator[Finding]:
+    text = text_to_check(data)
     yield from marker_findings(path, text)
     yield from _missing_headings(path, text, context)
     for line, column, target in _targets(text):
-        if not _exists(path, target, context, changed=changed):
+        if not _exists(path, target, context):
             words = f"The link leads to {one_line(target, 80)}, which does not exist."
             yield Finding(
                 path, line, column, "broken-link", words, "markdown", end_line=line, remedy="Correct the path."
@@ -108,15 +105,15 @@ def _targets(text: str) -> Iterator[tuple[int, int, str]]:
                 yield number, found.start(1) + 1, target
 
 
-def _exists(path: str, target: str, context: CheckContext, *, changed: bool) -> bool:
-    """Say whether the target exists: for ``changed`` text after the change, else before."""
+def _exists(path: str, target: str, context: CheckContext) -> bool:
+    """Return whether the target exists."""
     folder = path.rpartition("/")[0]
     wanted = posixpath.normpath(f"./{folder}/{_unquoted(target)}")
     if f"{wanted}/".startswith("../"):
         return True  # outside the project: not ours to say
-    if changed and wanted in context.gone:
+    if wanted in context.gone:
         return False
-    return (changed and wanted in context.created) or (context.project / wanted).exists()
+    return wanted in context.created or (context.project / wanted).exists()
 
 
 def _unquoted(target: str) -> str:

@@ -6,15 +6,24 @@ Not covered: meaning; templates, reported as unchecked.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from typing import Final
 
 from rails.core.lazy_pattern import lazy
-from rails.core.text import decode_text, line_column, why_not_text
+from rails.core.text import line_column
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind
+from rails.gate.support.check import (
+    CheckContext,
+    CheckJob,
+    CheckReport,
+    CheckResult,
+    Kind,
+    NotNeededError,
+    text_to_check,
+)
 
 _TEMPLATE: Final = lazy(r"\{%|\{\{|<%|<\?(?!xml)|\$\{")
 _CSS: Final = lazy(
@@ -26,24 +35,16 @@ _PAIRS: Final = {"{": "}", "(": ")", "[": "]"}
 _REMEDY: Final = "Close what is open, or take out what closes nothing."
 
 
-def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
+def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
     """Check each file before and after."""
-    del context
-    return CheckReport.of_files(CheckRun("markup", "", 0, "structure"), jobs, _outcome)
+    run = CheckRun("markup", "", 0, "structure")
+    return CheckReport.of_files(run, jobs, lambda job: CheckResult.of_look(job, "markup", _look))
 
 
-def _outcome(job: CheckJob) -> CheckResult:
-    decoded = decode_text(job.after)
-    old = decode_text(job.before or b"")
-    if decoded is None:
-        return CheckResult.missed(job, "markup", why_not_text(job.after))
-    if _TEMPLATE.search(decoded.text):
-        return CheckResult.missed(job, "markup", "it is a template", required=False)
-    before = tuple(_findings(job.path, old.text)) if old else ()
-    return CheckResult(job.path, job.after, tuple(_findings(job.path, decoded.text)), before)
-
-
-def _findings(path: str, text: str) -> Iterator[Finding]:
+def _look(path: str, data: bytes) -> Iterator[Finding]:
+    text = text_to_check(data)
+    if _TEMPLATE.search(text):
+        raise NotNeededError("it is a template")
     yield from marker_findings(path, text)
     faults = _css(text) if path.lower().endswith(".css") else Elements(text).faults
     for line, column, words in faults:
@@ -88,37 +89,37 @@ class Elements(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.faults: list[MarkupFault] = []
         self._open: list[tuple[str, int, int]] = []
-        self._places: dict[str, list[int]] = {}  # of each name in what is open
+        self._names: Counter[str] = Counter()  # of what is open
         self.feed(text)
         self.close()
-        self._unclosed(0)
+        self._close_until("")
         if (start := text.rfind("<!--")) > text.rfind("-->"):
             self.faults.append((text.count("\n", 0, start) + 1, 1, "This comment is never closed."))
         self.faults.sort()
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, _attrs: object) -> None:
         """Open an element."""
-        del attrs
-        line, column = self.getpos()
         if not _VOID.fullmatch(tag):
-            self._places.setdefault(tag, []).append(len(self._open))
+            line, column = self.getpos()
             self._open.append((tag, line, column + 1))
+            self._names[tag] += 1
 
     def handle_startendtag(self, tag: str, attrs: object) -> None:
         """Take ``<path/>`` as opened and closed."""
 
     def handle_endtag(self, tag: str) -> None:
         """Close an element, and those within it that may end with it."""
-        if places := self._places.get(tag):
-            at = places[-1]
-            self._unclosed(at + 1)
-            for name, _, _ in self._open[at:]:
-                self._places[name].pop()
-            del self._open[at:]
+        if self._names[tag]:
+            self._close_until(tag)
         elif not (_VOID.fullmatch(tag) or _OPTIONAL.fullmatch(tag)):
             line, column = self.getpos()
             self.faults.append((line, column + 1, f"</{tag[:40]}> closes nothing."))
 
-    def _unclosed(self, since: int) -> None:
-        left = (one for one in self._open[since:] if not _OPTIONAL.fullmatch(one[0]))
-        self.faults += [(line, column, f"<{tag[:40]}> is never closed.") for tag, line, column in left]
+    def _close_until(self, tag: str) -> None:
+        while self._open:
+            name, line, column = self._open.pop()
+            self._names[name] -= 1
+            if name == tag:
+                return
+            if not _OPTIONAL.fullmatch(name):
+                self.faults.append((line, column, f"<{name[:40]}> is never closed."))

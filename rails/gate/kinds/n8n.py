@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from rails.core.text import plain_text
-from rails.core.verdict import CheckRun, NotChecked
-from rails.gate.kinds.data import DataFindings, data_outcome, json_findings, parse_json, schema_findings
+from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.data_formats import positions
+from rails.gate.kinds.data import json_findings, parse_json
+from rails.gate.kinds.schemas import SchemaDocument, findings_of_schema
 from rails.gate.support import settings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, RuleTexts
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, RuleTexts, text_to_check
 
 if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
@@ -31,23 +34,23 @@ def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
 
     may_write = context.fix and not job.keep
     after, fixed = plugin.tidied_change(job.before, job.after, job.path) if may_write else (job.after, ())
-    judged = data_outcome(replace(job, after=after), context, _findings)
+    judged = CheckResult.of_look(replace(job, after=after), "n8n", partial(_look, context))
     unjudged = [NotChecked(job.path, "n8n parameters", why, required=False) for why in plugin.unjudged()]
     return replace(judged, fixed=fixed, not_checked=(*unjudged, *judged.not_checked))
 
 
-def _findings(path: str, data: bytes, context: CheckContext) -> DataFindings:
+def _look(context: CheckContext, path: str, data: bytes) -> Iterator[Finding | NotChecked]:
     """A workflow's own schema is ignored."""
     from rails.n8n import plugin
 
-    text = plain_text(data)
-    if text is None or not _claims(path, data):
-        return json_findings(path, data, context)
-    findings = list(plugin.check_workflow(data, path, context.profile))
-    if not any(settings.matches(path, entry.path) for entry in context.options.schemas):
-        return findings, None
-    more, missing = schema_findings(path, text, context)
-    return [*findings, *more], missing
+    if not _claims(path, data):
+        yield from json_findings(context, path, data)
+        return
+    yield from plugin.check_workflow(data, path, context.profile)
+    if any(settings.matches(path, entry.path) for entry in context.options.schemas):
+        text = text_to_check(data)
+        value, _ = parse_json(path, text)
+        yield from findings_of_schema(SchemaDocument(path, text, value, partial(positions.in_json, text)), context)
 
 
 def _claims(path: str, data: bytes) -> bool:

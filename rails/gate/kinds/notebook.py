@@ -15,7 +15,7 @@ from rails.data_formats.json_document import JsonError, parse_document
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind
 
 if TYPE_CHECKING:
-    from rails.gate.languages.python.config import PythonSettings
+    from rails.gate.languages.python.config import RuffSettings
     from rails.gate.languages.python.ruff import RuffCli
 
 
@@ -32,18 +32,12 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
         return CheckReport(tuple(CheckResult.missed(job, "ruff", missing) for job in jobs))
     cli = RuffCli(tool, context.project)
     run = CheckRun("ruff", tool.version, 0, "notebook cells", command=f"{' '.join(tool.argv)} check -")
-    return CheckReport.of_files(run, jobs, lambda job: _outcome(job, context, cli, config))
 
+    def look(path: str, data: bytes) -> Iterator[Finding | NotChecked]:
+        yield from _unread(path, data)
+        yield from _findings(path, data, cli, settings.ruff_for(context.project, path, config))
 
-def _outcome(job: CheckJob, context: CheckContext, cli: RuffCli, config: PythonSettings) -> CheckResult:
-    try:
-        found = tuple(_findings(job.path, job.after, context, cli, config))
-        before = tuple(_findings(job.path, job.before, context, cli, config)) if job.before else ()
-    except CheckError as error:
-        return CheckResult.missed(job, "ruff", str(error))
-    except JsonError:
-        return CheckResult(job.path, job.after)  # the check of data says so
-    return CheckResult(job.path, job.after, found, before, not_checked=_unread(job))
+    return CheckReport.of_files(run, jobs, lambda job: CheckResult.of_look(job, "ruff", look))
 
 
 class _Language(Struct, frozen=True):
@@ -63,31 +57,31 @@ class _Book(Struct, frozen=True):
     cells: tuple[_Cell, ...] = ()
 
 
-def _unread(job: CheckJob) -> tuple[NotChecked, ...]:
+def _unread(path: str, data: bytes) -> Iterator[NotChecked]:
     try:
-        book = msgspec.json.decode(job.after, type=_Book)
+        book = msgspec.json.decode(data, type=_Book)
     except msgspec.DecodeError:
-        return ()  # the check of data says so
+        return  # the check of data says so
     name = book.metadata.language_info.name
     if name != "python":
-        return (NotChecked(job.path, "ruff", f"its cells are {one_line(name, 40)}, not Python", required=False),)
-    count = sum("".join(cell.source).lstrip().startswith("%%") for cell in book.cells)
-    what = counted(count, "cell begins", "cells begin")
-    return (NotChecked(job.path, "ruff", f"{what} with %%, and is not read", required=False),) if count else ()
+        yield NotChecked(path, "ruff", f"its cells are {one_line(name, 40)}, not Python", required=False)
+    elif count := sum("".join(cell.source).lstrip().startswith("%%") for cell in book.cells):
+        what = counted(count, "cell begins", "cells begin")
+        yield NotChecked(path, "ruff", f"{what} with %%, and is not read", required=False)
 
 
-def _findings(path: str, data: bytes, context: CheckContext, cli: RuffCli, config: PythonSettings) -> Iterator[Finding]:
-    """Yield ruff's findings at lines of the file. Raises CheckError, JsonError."""
-    from rails.gate.languages.python import config as settings
-
+def _findings(path: str, data: bytes, cli: RuffCli, how: RuffSettings) -> Iterator[Finding]:
+    """Yield ruff's findings at lines of the file. Raises CheckError."""
     text = plain_text(data)
     if text is None:
         raise CheckError("it is not UTF-8 text")
-    document = parse_document(text)
-    how = settings.ruff_for(context.project, path, config)
-    for cell, found in cli.lint_cells(path, data, how):
-        line = document.line(("cells", cell - 1, "source", found.start[0] - 1))
-        words = f"cell {cell}, line {found.start[0]}: {found.message}"
+    try:
+        document = parse_document(text)
+    except JsonError:
+        return  # the check of data says so
+    for found in cli.lint(path, data, how):
+        line = document.line(("cells", found.cell - 1, "source", found.start[0] - 1))
+        words = f"cell {found.cell}, line {found.start[0]}: {found.message}"
         yield Finding(path, line, 1, found.rule, words, "ruff", end_line=line, remedy=found.remedy)
 
 

@@ -28,7 +28,7 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     groups: dict[tuple[str, str], tuple[PythonSettings, list[CheckJob]]] = {}
     for job in jobs:
         near = settings.formatted_by_the_nearest(context.project, job.path, whole)
-        groups.setdefault((near.formatter, near.black_origin), (near, []))[1].append(job)
+        groups.setdefault((near.formatter, near.black.origin), (near, []))[1].append(job)
     with _created(context) as created:
         reports = [
             report_of(PythonTools(context, near, created), some, context, _THREADS) for near, some in groups.values()

@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from rails.core.errors import CheckError
-from rails.core.plain_file import real_path
+from rails.core.plain_file import read_ordinary, real_path
 from rails.core.text import one_line
 from rails.core.verdict import Finding, NotChecked
 from rails.data_formats import positions
 from rails.gate.support import settings
+from rails.gate.support.check import NotNeededError
 
 if TYPE_CHECKING:
     from rails.gate.support.check import CheckContext
@@ -43,30 +44,29 @@ class SchemaDocument(Struct, frozen=True):
     locate: Callable[[], positions.Places]
 
 
-def findings_of_schema(document: SchemaDocument, context: CheckContext) -> tuple[list[Finding], NotChecked | None]:
-    """Return the schema's findings, and why it was not checked, if so."""
+def findings_of_schema(document: SchemaDocument, context: CheckContext) -> Iterator[Finding | NotChecked]:
+    """Yield the schema's findings, and why it was not checked, if so."""
     try:
         schema = _schema_of(document, context)
-        if schema is None or isinstance(schema, NotChecked):
-            return [], schema
-        data = json.dumps(document.value, default=str)
-        base = context.project / schema if schema else Path()
+        if schema is None:
+            return
+        value = json.dumps(document.value, default=str)
+        place = (context.project / schema).as_uri() if schema else ""
         text = _read(context.project, schema) if schema else ""
-        known = context.once(("schema", text, data), lambda: _validated(context, text, base, document.value))
+        errors = context.once(("schema", text, value), lambda: _errors(context, text, place, json.loads(value)))
     except CheckError as error:
-        return [], _missing(document.path, str(error))
+        yield NotChecked(document.path, "schema", str(error), not isinstance(error, NotNeededError))
+        return
     except (ValueError, RecursionError) as error:
-        return [], _missing(document.path, f"it cannot be compared with its schema: {one_line(str(error), 100)}")
-    found = document.locate() if known else {}
-    return [_finding(document.path, error, found) for error in known], None
+        words = f"it cannot be compared with its schema: {one_line(str(error), 100)}"
+        yield NotChecked(document.path, "schema", words)
+        return
+    places = document.locate() if errors else {}
+    yield from (_finding(document.path, error, places) for error in errors)
 
 
-def _missing(path: str, reason: str, *, required: bool = True) -> NotChecked:
-    return NotChecked(path, "schema", reason, required)
-
-
-def _schema_of(document: SchemaDocument, context: CheckContext) -> str | NotChecked | None:
-    """Return a schema's path in the project, "" for a schema about schemas, or None."""
+def _schema_of(document: SchemaDocument, context: CheckContext) -> str | None:
+    """Return a schema's path in the project, "" for a schema about schemas, or None. Raises CheckError."""
     for entry in context.options.schemas:
         if settings.matches(document.path, entry.path):
             return entry.schema
@@ -81,55 +81,50 @@ def _schema_of(document: SchemaDocument, context: CheckContext) -> str | NotChec
         return ""
     if re.match(r"[a-z][a-z0-9+.-]*:", name, re.I):
         words = f"its schema is at {one_line(name, 100)}, which is never fetched"
-        return _missing(
-            document.path, f"{words}; map the address to a file: [[gate.schema]] in .rails.toml", required=False
-        )
+        raise NotNeededError(f"{words}; map the address to a file: [[gate.schema]] in .rails.toml")
     return _local(document.path, name, context)
 
 
-def _local(path: str, name: str, context: CheckContext) -> str | NotChecked:
+def _local(path: str, name: str, context: CheckContext) -> str:
     folder = path.rpartition("/")[0]
     schema = posixpath.normpath(f"./{folder}/{name.partition('#')[0]}")
+    words = f"its schema {one_line(schema, 80)}"
     if f"{schema}/".startswith("../"):
-        return _missing(path, f"its schema {one_line(name, 80)} is outside the project")
+        raise CheckError(f"{words} is outside the project")
     if (context.project / schema).is_file():
         return schema
     if schema in context.created:
-        return _missing(path, f"its schema {one_line(schema, 80)} comes with this change", required=False)
-    installed = "node_modules" not in schema.split("/")
-    return _missing(path, f"its schema {one_line(schema, 80)} does not exist", required=installed)
+        raise NotNeededError(f"{words} comes with this change")
+    missing = NotNeededError if "node_modules" in schema.split("/") else CheckError
+    raise missing(f"{words} does not exist")
 
 
 def _read(project: Path, schema: str) -> str:
     place = real_path(project / schema)
+    words = f"the schema {one_line(schema, 80)}"
     if project not in place.parents:
-        raise CheckError(f"the schema {one_line(schema, 80)} is outside the project")
+        raise CheckError(f"{words} is outside the project")
     try:
-        if place.stat().st_size > _BYTES:
-            raise CheckError(f"the schema {one_line(schema, 80)} is larger than {_BYTES} bytes")
-        return place.read_text("utf-8-sig")
+        data = read_ordinary(place, _BYTES)
+        if len(data) <= _BYTES:
+            return data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise CheckError(f"the schema {one_line(schema, 80)} cannot be read") from error
+        raise CheckError(f"{words} cannot be read") from error
+    raise CheckError(f"{words} is larger than {_BYTES} bytes")
 
 
-def _validated(context: CheckContext, schema: str, base: Path, value: object) -> list[Mapping[str, object]]:
-    request = {"op": "schema", "schema": schema, "base": str(base), "root": str(context.project), "value": value}
-    answer = context.pool.ask(json.loads(json.dumps(request, default=str)))
-    if not answer.get("ok"):
-        raise CheckError(one_line(str(answer.get("error")), 200))
-    errors = answer.get("errors")
-    if not isinstance(errors, list):
-        raise CheckError("the Python worker answered something unknown")
+def _errors(context: CheckContext, schema: str, place: str, value: object) -> list[dict[str, Any]]:
+    request = {"op": "schema", "schema": schema, "place": place, "root": str(context.project), "value": value}
+    errors: list[dict[str, Any]] = context.pool.ask(request)["errors"]
     return errors
 
 
-def _finding(path: str, error: Mapping[str, object], found: positions.Places) -> Finding:
-    where = error["path"]
-    steps = tuple(where) if isinstance(where, list) else ()
+def _finding(path: str, error: Mapping[str, Any], found: positions.Places) -> Finding:
+    steps = tuple(error["path"])
     line, column = positions.place_of(found, steps)
     shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    words = f"{one_line(str(error['message']), 240)} (at ${one_line(shown, 120)})"
-    advice = one_line(str(error["says"]), 200)
+    words = f"{one_line(error['message'], 240)} (at ${one_line(shown, 120)})"
+    advice = one_line(error["says"], 200)
     remedy = f"The schema says: {advice}" if advice else ""
     rule = f"schema-{error['keyword']}"
     shown = f"${one_line(shown, 200)}"

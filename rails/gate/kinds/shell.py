@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,40 +13,31 @@ from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding
 from rails.gate.kinds.text import marker_findings
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, NotNeededError, suffix_of
 from rails.gate.support.read_file import SHELLS, interpreter_of
 
 _PLACES: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash")
 _SAID: Final = lazy(r"^/dev/stdin: line (\d+): (.*)$", re.MULTILINE)
 
 
-def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
+def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
     """Check each script before and after."""
-    del context
     bash = next((place for place in _PLACES if Path(place).is_file()), "")
     if not bash:
         return CheckReport(
             tuple(CheckResult.missed(job, "shell", "bash is not installed", required=False) for job in jobs)
         )
     run = CheckRun("bash", "", 0, "syntax", command=f"{bash} -n")
-    return CheckReport.of_files(run, jobs, lambda job: _outcome(job, bash))
+    look = partial(_look, bash)
+    return CheckReport.of_files(run, jobs, lambda job: CheckResult.of_look(job, "shell", look).after_broken())
 
 
-def _outcome(job: CheckJob, bash: str) -> CheckResult:
-    program = interpreter_of(job.after)
-    if program and program not in SHELLS:
-        return CheckResult.missed(job, "shell", f"it is run by {one_line(program, 40)}", required=False)
-    try:
-        old = tuple(_findings(job.path, job.before, bash)) if job.before is not None else ()
-        broken = any(finding.rule == "syntax-error" for finding in old)
-        return CheckResult(job.path, job.after, tuple(_findings(job.path, job.after, bash)), old, broken)
-    except CheckError as error:
-        return CheckResult.missed(job, "shell", str(error))
-
-
-def _findings(path: str, data: bytes, bash: str) -> Iterator[Finding]:
+def _look(bash: str, path: str, data: bytes) -> Iterator[Finding]:
     from rails.processes.programs import run_tool
 
+    program = interpreter_of(data)
+    if program and program not in SHELLS:
+        raise NotNeededError(f"it is run by {one_line(program, 40)}")
     if (text := plain_text(data)) is not None:
         yield from marker_findings(path, text)
     # A script may switch patterns like !(a|b) on while it runs, and hardly any text is broken by them.

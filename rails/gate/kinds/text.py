@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from rails.core.text import decode_text, why_not_text
 from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, suffix_of
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, NotNeededError, suffix_of
 from rails.gate.support.parse_hints import marker_blocks, wrapping_fence
 
 #: Files whose meaning is prose: a fence in them is content.
 _PROSE: Final = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt"})
 #: Text without a syntax that a check could look at. Of every other kind the verdict says that nothing parsed it.
 _PLAIN: Final = _PROSE | {".text", ".log", ".csv", ".tsv", ".diff", ".patch", ".lock", ".env", ".example", ".sample"}
-#: As what these checks stand in the evidence: a file whose syntax nothing read was not checked.
-_RAN: Final = ("syntax",)
 #: Languages that are only parsed, where the grammar of the extra "grammars" is installed.
 _PARSED: Final = {".go": "go", ".rs": "rust", ".java": "java", ".rb": "ruby"}
 
@@ -31,35 +31,38 @@ def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
 
 
 def _outcome(job: CheckJob) -> CheckResult:
-    decoded = decode_text(job.after)
+    result = CheckResult.of_look(job, "text", _look).after_broken()
+    # Evidence: a file whose syntax nothing read was not checked.
+    name = "tree-sitter" if suffix_of(job.path) in _PARSED else "syntax"
+    return replace(result, ran=(*(missed.check for missed in result.not_checked), name)[:1])
+
+
+def _look(path: str, data: bytes) -> Iterator[Finding | NotChecked]:
+    decoded = decode_text(data)
     if decoded is None:
-        return CheckResult.missed(job, "text", why_not_text(job.after), required=False)
-    old = decode_text(job.before or b"")
-    before = tuple(marker_findings(job.path, old.text)) if old else ()
-    found = tuple(marker_findings(job.path, decoded.text))
-    try:
-        broken = tuple(_unparsed(job.path, decoded.text)) if not found else ()
-        was_broken = bool(old and [*_unparsed(job.path, old.text)])
-        return CheckResult(job.path, job.after, (*found, *broken), before, was_broken, ran=("tree-sitter",))
-    except (ImportError, KeyError):
-        return CheckResult(job.path, job.after, found, before, not_checked=_unread(job.path), ran=_RAN)
-
-
-def _unread(path: str) -> tuple[NotChecked, ...]:
+        raise NotNeededError(why_not_text(data))
+    markers = [*marker_findings(path, decoded.text)]
+    yield from markers
+    if suffix_of(path) in _PARSED and not markers:
+        yield from _parsed(path, decoded.text)
     name = path.rpartition("/")[2].lower()
-    stem, dot, ending = name.rpartition(".")
-    if name in name_list("plain_text") or f".{ending}" in _PLAIN:
-        return ()
-    what = f".{ending} files" if dot and stem else "files of this name"
-    parsed = f"{what} are parsed with the extra grammars of ai-rails"
-    return (NotChecked(path, "syntax", parsed if f".{ending}" in _PARSED else f"there is no check for {what}", False),)
+    ending = f".{name.rpartition('.')[2]}"
+    if not (ending in _PARSED or ending in _PLAIN or name in name_list("plain_text")):
+        what = f"{suffix_of(path)} files" if suffix_of(path) else "files of this name"
+        yield NotChecked(path, "syntax", f"there is no check for {what}", required=False)
 
 
-def _unparsed(path: str, text: str) -> Iterator[Finding]:
-    """Yield the syntax error, if any. Raises KeyError, ImportError for what is not parsed."""
+def _parsed(path: str, text: str) -> Iterator[Finding | NotChecked]:
     from rails.data_formats.source import first_error
 
-    if place := first_error(text, _PARSED[suffix_of(path)]):
+    suffix = suffix_of(path)
+    try:
+        place = first_error(text, _PARSED[suffix])
+    except ImportError:
+        words = f"{suffix} files are parsed with the extra grammars of ai-rails"
+        yield NotChecked(path, "syntax", words, required=False)
+        return
+    if place:
         line, column = place
         yield Finding(path, line, column, "syntax-error", "The syntax is invalid.", "tree-sitter", end_line=line)
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from rails.core.errors import CheckError
+from rails.core.text import decode_text, why_not_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.support.settings import GateSettings
 
 if TYPE_CHECKING:
-    from rails.gate.support.warm_processes import PythonPool
-
-if TYPE_CHECKING:
     from rails.core.change_summary import ChangeSummary
     from rails.core.changes import FileChange
+    from rails.gate.support.warm_processes import PythonPool
 
 T = TypeVar("T")
-
 
 #: Answers kept: those about a few hundred files.
 _KNOWN: Final = 16_384
@@ -40,8 +40,25 @@ class CheckJob(Struct, frozen=True):
     keep: str = ""
 
 
+class NotNeededError(CheckError):
+    """What is not checked and need not be; without a message there is no note."""
+
+
+class ExcludedError(NotNeededError):
+    """The project's configuration excludes the file by its path."""
+
+    def __init__(self) -> None:
+        super().__init__("the project's configuration excludes this file")
+
+
+#: What a check says of a file, by its path and content: findings, and what of it was not looked at.
+FileLook: TypeAlias = "Callable[[str, bytes], Iterable[Finding | NotChecked]]"
+#: The rules of what keeps a parser from reading on.
+_BROKEN: Final = frozenset({"syntax-error", "conflict-marker", "markdown-fence"})
+
+
 class CheckResult(Struct, frozen=True):
-    """Temporary files belong in a folder ``scratch/``; a new one elsewhere is a finding."""
+    """A file after a check: its text, and what was found in it and in the old text."""
 
     path: str
     after: bytes
@@ -56,6 +73,27 @@ class CheckResult(Struct, frozen=True):
     def missed(cls, job: CheckJob, check: str, reason: str, *, required: bool = True) -> CheckResult:
         """Return that a check skipped a file, and why."""
         return cls(job.path, job.after, not_checked=(NotChecked(job.path, check, reason, required),))
+
+    @classmethod
+    def of_look(cls, job: CheckJob, check: str, look: FileLook, look_before: FileLook | None = None) -> CheckResult:
+        """Return what ``look`` says of both sides; the file is not checked if it raises CheckError.
+
+        ``look_before`` looks at the old text, if that is done otherwise.
+        """
+        try:
+            after = [*look(job.path, job.after)]
+        except CheckError as error:
+            return cls.missed(job, check, str(error), required=not isinstance(error, NotNeededError))
+        before: list[Finding | NotChecked] = []
+        if job.before:
+            with contextlib.suppress(CheckError):
+                before += (look_before or look)(job.path, job.before)
+        missed = tuple(one for one in after if isinstance(one, NotChecked))
+        return cls(job.path, job.after, _findings(after), _findings(before), not_checked=missed)
+
+    def after_broken(self) -> CheckResult:
+        """Return the same, where the old text could not be read to its end: what is on unchanged lines is old."""
+        return replace(self, before_is_broken=any(one.rule in _BROKEN for one in self.before))
 
 
 class CheckReport(Struct, frozen=True):
@@ -74,6 +112,18 @@ class CheckReport(Struct, frozen=True):
         return cls(
             outcomes, (replace(run, duration_ms=round((time.perf_counter() - start) * 1000, 2), files=len(jobs)),)
         )
+
+
+def _findings(said: Iterable[Finding | NotChecked]) -> tuple[Finding, ...]:
+    return tuple(one for one in said if isinstance(one, Finding))
+
+
+def text_to_check(data: bytes) -> str:
+    """Return a file's text. Raises CheckError for what is none."""
+    decoded = decode_text(data)
+    if decoded is None:
+        raise CheckError(why_not_text(data))
+    return decoded.text
 
 
 class CheckContext(Struct):

@@ -23,7 +23,7 @@ class FixEdit(Struct, frozen=True):
 
 
 class Diagnostic(Struct, frozen=True):
-    """A linter's finding. ``edits`` is its fix, ``safe`` by the linter's account."""
+    """A linter's finding. ``edits`` is its fix, ``safe`` by its account. ``cell``: of a notebook, from 1."""
 
     rule: str
     message: str
@@ -33,6 +33,7 @@ class Diagnostic(Struct, frozen=True):
     safe: bool = False
     remedy: str = ""
     severity: Severity = "error"
+    cell: int = 1
 
     def as_finding(self, path: str, tool: str) -> Finding:
         """Return ``tool``'s finding in a file."""

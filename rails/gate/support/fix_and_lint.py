@@ -6,9 +6,11 @@ reported. Only findings of the change are fixed. A :class:`Language` has the too
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import compress
 from typing import Final, Protocol, TypeVar
 
@@ -20,31 +22,18 @@ from rails.core.text import Decoded, decode_text, why_not_text
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.baseline import TextFindings, first_difference, lines_of, which_are_new, without_numbers
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, NotNeededError
 from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
 from rails.gate.support.warm_processes import side_by_side
 
 
-class NotCheckedError(Exception):
-    """A tool skipped a file because of the file or the configuration."""
-
-
-class ExcludedError(NotCheckedError):
-    """The project's configuration excludes the file by its path."""
-
-    def __init__(self) -> None:
-        super().__init__("the project's configuration excludes this file")
-
-
-class NotNeededError(Exception):
-    """A tool that the project does not ask for; without a message there is no note."""
-
-
 class Language(Protocol):
-    """The tools for one language. Each method may raise CheckError, NotCheckedError or NotNeededError."""
+    """The tools for one language. Each method may raise CheckError, also NotNeededError."""
 
     parser: str
     linter: str
+    #: A second linter's name, or "".
+    also: str = ""
 
     @property
     def formatter_name(self) -> str:
@@ -69,13 +58,9 @@ class Language(Protocol):
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted."""
 
-    def others(self) -> tuple[str, ...]:
-        """Return the names of further linters."""
+    def look_also(self, _path: str, _data: bytes, /) -> tuple[Finding, ...]:
+        """Return the findings of the second linter, ``also``."""
         return ()
-
-    def other(self, _name: str, _path: str, _data: bytes, /) -> tuple[Finding, ...]:
-        """Return a further linter's findings."""
-        raise NotNeededError
 
     def left_out(self, path: str, /) -> tuple[tuple[str, str], ...]:
         """Return ignored configuration: check and reason."""
@@ -106,6 +91,9 @@ class FixAndLint(Struct):
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
     ran: dict[str, None] = field(default_factory=dict)
+    decoded: Decoded = field(default_factory=lambda: Decoded(""))
+    #: The old text, if it could be compared, and the linter's findings in it.
+    old: bytes = b""
     known: Told = ()
     before_is_broken: bool = False
 
@@ -113,72 +101,80 @@ class FixAndLint(Struct):
         """Run all steps."""
         before = self.job.before
         after = self.job.after
+        was: Finding | None = None
+        with contextlib.suppress(CheckError):
+            was = self._syntax(before) if before is not None else None
         try:
             broken = self._timed(self.tools.parser, lambda: self._syntax(after))
-        except (CheckError, NotCheckedError) as reason:
+        except CheckError as reason:
             self._miss(self.tools.parser, str(reason))
-            return self._result(after, (), ())
-        unknown = before is not None and (self._unreadable(before) or self.tools.excused(before))
+            return self._result(after)
         if broken:
-            return self._broken(broken)
-        if decode_text(after) is None:
+            if was is not None:
+                self._miss(self.tools.linter, "the file does not parse, as before this change")
+            return self._result(after, (broken,), (was,) if was else ())
+        decoded = decode_text(after)
+        if decoded is None:
             self._miss(self.tools.linter, why_not_text(after))
-            return self._result(after, (), ())
-        self.before_is_broken = unknown
-        old = b"" if before is None or unknown else before
-        self.known = self._found(old) if old else ()
-        decoded = decode_text(after) if self._may_write() else None
-        if decoded and any(found.rule == MORE for found in self._lint(after)):
+            return self._result(after)
+        self.decoded = decoded
+        if before is not None:
+            self.before_is_broken = self._unreadable(before) or self.tools.excused(before)
+            self.old = b"" if self.before_is_broken else before
+            self.known = self._found(self.old) if self.old else ()
+        if not self._may_write:
+            return self._finish(after)
+        if any(found.rule == MORE for found in self._lint(after)):
             self._miss("fix", "it has more findings than are listed, so nothing of it was repaired", required=False)
-            decoded = None
-        return self._finish(after if decoded is None else self._repaired(decoded), old)
+            return self._finish(after)
+        return self._finish(self._repaired())
 
-    def _finish(self, data: bytes, old: bytes) -> CheckResult:
-        if self.tools.excused(data):
-            self._miss(self.tools.linter, "a comment excuses the whole file from it")
+    def _finish(self, data: bytes) -> CheckResult:
+        tools = self.tools
+        if tools.excused(data):
+            self._miss(tools.linter, "a comment excuses the whole file from it")
         findings = self._found(data)
         earlier = self.known
-        other = self.tools.other_format
-        if other:
-            self.not_checked.append(NotChecked(".", self.tools.formatter_name, other, required=False))
-        if other or not self._may_write():
+        if tools.other_format:
+            self.not_checked.append(NotChecked(".", tools.formatter_name, tools.other_format, required=False))
+        if tools.other_format or not self._may_write:
             findings += self._unformatted(data)
-        for name in self.tools.others():
-            findings += _without_doubles(self._other(name, data), findings)
-            earlier += _without_doubles(self._other(name, old), earlier) if old else ()
-        for check, reason in self.tools.left_out(self.job.path):
+        if tools.also:
+            findings += self._also(data, findings)
+            earlier += self._also(self.old, earlier) if self.old else ()
+        for check, reason in tools.left_out(self.job.path):
             self._miss(check, reason, required=False)
-        return replace(self._result(data, findings, earlier), before_is_broken=self.before_is_broken)
+        return self._result(data, findings, earlier)
 
-    def _broken(self, error: Finding) -> CheckResult:
-        was = self._syntax(self.job.before) if self.job.before is not None else None
-        if was is not None:
-            self._miss(self.tools.linter, "the file does not parse, as before this change")
-        return self._result(self.job.after, (error,), (was,) if was else ())
+    def _result(self, data: bytes, found: Told = (), before: Told = ()) -> CheckResult:
+        missed = {miss.check for miss in self.not_checked}
+        return CheckResult(
+            self.job.path,
+            data,
+            found,
+            before,
+            self.before_is_broken,
+            tuple(self.fixed),
+            tuple(self.not_checked),
+            tuple(name for name in self.ran if name not in missed),
+        )
 
-    def _result(self, data: bytes, found: Told, before: Told) -> CheckResult:
-        fixed = tuple(self.fixed)
-        missed = tuple(self.not_checked)
-        ran = tuple(name for name in self.ran if name not in {miss.check for miss in missed})
-        return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed, ran=ran)
-
+    @property
     def _may_write(self) -> bool:
         """Whether the text may be repaired."""
         return self.context.fix and not self.job.keep
 
     # -- repairs ----------------------------------------------------------------------------------
 
-    def _repaired(self, decoded: Decoded) -> bytes:
+    def _repaired(self) -> bytes:
         """Fix and format until stable; return the agent's text if that does harm."""
         data = self.job.after
         seen = {data}
-        settled = False
-        for _ in range(_ROUNDS):
-            fixed = self._fixes(data, decoded)
-            if settled and fixed == data:
+        for turn in range(_ROUNDS):
+            fixed = self._fixes(data)
+            if turn and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
-            settled = True
             if formatted == data:
                 break
             data = formatted
@@ -199,31 +195,28 @@ class FixAndLint(Struct):
             return "a fix or the formatter broke the file"
         return f"a fix brought {', '.join(broken)}" if broken else ""
 
-    def _fixes(self, data: bytes, decoded: Decoded) -> bytes:
+    def _fixes(self, data: bytes) -> bytes:
         counts: Counter[str] = Counter()
         for _ in range(_FIX_ROUNDS):
-            chosen = self._new_and_safe(data)
-            made, applied = self._applied(data, decoded, chosen) if chosen else (data, [])
+            data, applied = self._applied(data, self._new_and_safe(data))
             if not applied:
                 break
             counts.update(diagnostic.rule for diagnostic in applied)
-            data = made
         self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
         return data
 
     def _new_and_safe(self, data: bytes) -> list[Diagnostic]:
-        safe = [diagnostic for diagnostic in self._lint(data) if diagnostic.safe and diagnostic.edits]
-        safe = [one for one in safe if self.context.final or one.rule not in name_list("unfinished")]
-        before = self.job.before
-        if before is None or not safe:
+        kept = () if self.context.final else name_list("unfinished")
+        safe = [one for one in self._lint(data) if one.safe and one.edits and one.rule not in kept]
+        if self.job.before is None or not safe:
             return safe
         found = self._found(data)
-        sides = TextFindings(lines_of(before), self.known), TextFindings(lines_of(data), found)
+        sides = TextFindings(lines_of(self.job.before), self.known), TextFindings(lines_of(data), found)
         fresh = which_are_new(*sides, old_is_broken=self.before_is_broken)
         places = {(one.rule, one.line, one.column) for one in compress(found, fresh)}
         return [one for one in safe if (one.rule, *one.start) in places]
 
-    def _applied(self, data: bytes, decoded: Decoded, chosen: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
+    def _applied(self, data: bytes, chosen: list[Diagnostic]) -> tuple[bytes, list[Diagnostic]]:
         """Apply the fixes that do no harm together; the others wait for the next round.
 
         Two fixes may be right alone and wrong together: if a used name is imported twice, each removes one import.
@@ -236,9 +229,9 @@ class FixAndLint(Struct):
         while parts:
             part = parts.pop()
             fixed, applied = apply_fixes(text, [*good, *part])
-            made = decoded.encode(fixed)
+            made = self.decoded.encode(fixed)
             if fixed != text and not self._does_harm(data, made):
-                good = [*good, *part]
+                good += part
                 result = (made, applied)
             elif len(part) > 1:
                 parts += [part[len(part) // 2 :], part[: len(part) // 2]]
@@ -267,14 +260,15 @@ class FixAndLint(Struct):
         """Return ``data`` formatted: entirely if the file is new or was formatted, else where touched."""
         formatted = self._format(data)
         before = self.job.before
-        if formatted == data or before is None or (decoded := decode_text(data)) is None:
+        if formatted == data or before is None:
             return formatted
-        texts = _text(before), decoded.text, _text(formatted)
         from rails.gate.support.partial_format import touched_only
 
-        partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
-        if partial == formatted or self._unreadable(before) or self._format(before) != before:
-            return partial
+        texts = map(_text, (before, data, formatted))
+        same = partial(self.tools.same_program, self.job.path)
+        touched = self.decoded.encode(touched_only(*texts, same=same))
+        if touched == formatted or self._unreadable(before) or self._format(before) != before:
+            return touched
         return formatted
 
     def _format(self, data: bytes) -> bytes:
@@ -287,29 +281,20 @@ class FixAndLint(Struct):
             return ()
         name = self.tools.formatter_name
         first = first_difference(lines_of(data), lines_of(wanted))
-        found = Finding(
-            self.job.path,
-            first,
-            1,
-            "format",
-            f"The file is not formatted as {name} would.",
-            name,
-            fixable=True,
-            end_line=first,
-        )
+        words = f"The file is not formatted as {name} would."
+        found = Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first)
         return (replace(found, severity="info", fixable=False) if self.tools.other_format else found,)
 
     # -- tools ------------------------------------------------------------------------------------
 
     def _syntax(self, data: bytes) -> Finding | None:
-        return self.context.once(
-            (self.tools.parser, self.job.path, data), lambda: self.tools.syntax(self.job.path, data)
-        )
+        path = self.job.path
+        return self.context.once((self.tools.parser, path, data), lambda: self.tools.syntax(path, data))
 
     def _unreadable(self, data: bytes) -> bool:
         try:
             return self._syntax(data) is not None
-        except (CheckError, NotCheckedError):
+        except CheckError:
             return True
 
     def _lint(self, data: bytes) -> tuple[Diagnostic, ...]:
@@ -318,18 +303,19 @@ class FixAndLint(Struct):
     def _found(self, data: bytes) -> Told:
         return tuple(one.as_finding(self.job.path, self.tools.linter) for one in self._lint(data))
 
-    def _other(self, name: str, data: bytes) -> Told:
-        return self._try(name, lambda: self.tools.other(name, self.job.path, data)) or ()
+    def _also(self, data: bytes, told: Told) -> Told:
+        """Return the second linter's findings but those that the first has told (same rule on the same line)."""
+        found = self._try(self.tools.also, lambda: self.tools.look_also(self.job.path, data)) or ()
+        known = {(one.rule, one.line) for one in told}
+        return tuple(one for one in found if (one.rule, one.line) not in known)
 
     def _try(self, check: str, work: Callable[[], T]) -> T | None:
         """Run one tool; note once for the file why it cannot run."""
         try:
             return self._timed(check, work)
-        except (ExcludedError, NotNeededError) as reason:
+        except CheckError as reason:
             if reason.args:
-                self._miss(check, str(reason), required=False)
-        except (CheckError, NotCheckedError) as reason:
-            self._miss(check, str(reason))
+                self._miss(check, str(reason), required=not isinstance(reason, NotNeededError))
         return None
 
     def _miss(self, check: str, reason: str, *, required: bool = True) -> None:
@@ -364,9 +350,3 @@ def report_of(tools: Language, jobs: Sequence[CheckJob], context: CheckContext, 
 def _text(data: bytes) -> str:
     decoded = decode_text(data)
     return decoded.text if decoded else ""
-
-
-def _without_doubles(mine: Told, told: Told) -> Told:
-    """Return the findings of ``mine`` that are not in ``told`` already (same rule on the same line)."""
-    known = {(found.rule, found.line) for found in told}
-    return tuple(found for found in mine if (found.rule, found.line) not in known)

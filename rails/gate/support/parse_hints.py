@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,14 +12,11 @@ _OPEN: Final = lazy(r"<{7}(?: .*)?$")
 _MIDDLE: Final = lazy(r"={7}$")
 _CLOSE: Final = lazy(r">{7}(?: .*)?$")
 _FENCE: Final = lazy(r"\s*`{3,}[\w+.-]*\s*$")
-_PROSE_START: Final = lazy(
-    r"(?:sure|certainly|of course|here(?:'s| is| are)|below is|i(?:'ll| will|'ve| have)|this (?:is|code|script|file)|"
-    r"note|let me|explanation|the (?:following|code|above|updated|complete)|in this|to (?:run|use|fix)|okay|great)\b"
-    r"[^=(){}\[\]]*[.:,!]?",
-    re.I,
-)
-_STATEMENT: Final = lazy(r"(?:def|class|import|from|return|if|for|while|with|try|raise|async|@)\b|[\w.\[\]'\"]+ ?=[^=]")
+#: Three words or more, the first with a capital: no line of code.
+_PROSE: Final = lazy(r"\s*[A-Z][\w'’]*[,:]?(?: [\w'’-]+[.,:;!?]?){2,}\s*$")
 _CURLY: Final = lazy("[\u2018\u2019\u201c\u201d\u00ab\u00bb\u2032\u2033]")
+#: What parsers say of a text that ends too early.
+_WANTS_MORE: Final = lazy(r"EOF|expected (?:an indented block|'except')")
 
 
 def marker_blocks(lines: Sequence[str], *, skip_fenced: bool) -> Iterator[tuple[int, str]]:
@@ -46,11 +42,7 @@ def marker_blocks(lines: Sequence[str], *, skip_fenced: bool) -> Iterator[tuple[
 def wrapping_fence(lines: Sequence[str]) -> int:
     """Return the line of a fence around the whole file, or 0."""
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
-    if filled and _FENCE.match(lines[filled[0] - 1]):
-        return filled[0]
-    if len(filled) > 1 and _FENCE.match(lines[filled[-1] - 1]):
-        return filled[-1]
-    return 0
+    return next((number for number in (*filled[:1], *filled[-1:]) if _FENCE.match(lines[number - 1])), 0)
 
 
 def cause(text: str, line: int, message: str = "", column: int = 0) -> tuple[str, str]:
@@ -59,46 +51,33 @@ def cause(text: str, line: int, message: str = "", column: int = 0) -> tuple[str
     ``line`` and ``column`` are the parser's place (1-based, 0: unknown), ``message`` is its message.
     """
     lines = split_lines(text)
+    here = lines[line - 1] if 0 < line <= len(lines) else ""
     if found := next(marker_blocks(lines, skip_fenced=False), None):
         return found[1], "Write the file as it should be, without the marker lines."
     if any(_OPEN.match(text) or _CLOSE.match(text) for text in lines):
         return "A line of conflict or edit markers is left in the file.", "Leave the marker lines out."
-    filled = [number for number, text in enumerate(lines, 1) if text.strip()]
-    if not filled:
-        return "", ""
-    first = filled[0]
-    last = filled[-1]
-    if fence := next((number for number in (first, line, last) if _is_fence(lines, number)), 0):
+    if fence := wrapping_fence(lines) or (line if _FENCE.match(here) else 0):
         return f"A Markdown code fence is left in the file (line {fence}).", "Send the code only, without fence lines."
-    here = lines[line - 1] if 0 < line <= len(lines) else ""
-    if _PROSE_START.fullmatch(here.strip()) or (line == first and _is_prose(here)):
+    if _PROSE.match(here):
         return f"Line {line} is prose, not code.", "Send the code only; put remarks in comments."
     if _CURLY.search(here):
         return f"Line {line} has typographic quotation marks.", "Use plain ' and \" quotation marks."
-    at_end = lines[-1] != "" and line >= last and column >= len(here.rstrip())
-    if at_end or _is_cut_off(lines, last, line, message):
+    if text.strip() and _is_cut_off(lines, line, here, message, column):
         return "The file ends in the middle of a statement: it may have been cut off.", "Send the whole file again."
     return "", ""
 
 
-def _is_fence(lines: Sequence[str], number: int) -> bool:
-    return 0 < number <= len(lines) and _FENCE.match(lines[number - 1]) is not None
-
-
-def _is_cut_off(lines: Sequence[str], last: int, line: int, message: str) -> bool:
+def _is_cut_off(lines: Sequence[str], line: int, here: str, message: str, column: int) -> bool:
+    rest = [text for text in lines[line:] if text.strip()]
     if "never closed" in message:
-        # Statements after the bracket, no deeper than its line, say that a bracket was forgotten there.
-        indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
-        after = (text for text in lines[line:last] if text.strip())
-        return not any(len(text) - len(text.lstrip()) <= indent and _STATEMENT.match(text.strip()) for text in after)
-    if "unterminated" in message:
-        return "triple" in message or (line >= last and lines[-1] != "")
-    if "expected an indented block" in message or "EOF" in message or "expected 'except'" in message:
-        return line >= last
-    return line > last
+        # A line no deeper than that of a bracket says that the bracket was forgotten.
+        return not any(_indent(text) <= _indent(here) for text in rest)
+    if "unterminated triple" in message:
+        return True
+    if rest or _WANTS_MORE.search(message) or not here.strip():
+        return not rest
+    return lines[-1] != "" and ("unterminated" in message or column >= len(here.rstrip()))
 
 
-def _is_prose(line: str) -> bool:
-    words = line.split()
-    plain = sum(1 for word in words if re.fullmatch(r"[A-Za-z][A-Za-z'’-]*[.,:;!?]?", word))
-    return len(words) >= 4 and plain >= 0.8 * len(words)
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -12,8 +12,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.paths import WorkspacePath
 from rails.core.plain_file import real_path
 
-_RUN_BY_PYTHON: Final = lazy(rb"\b(?:python[0-9.]*|pypy[0-9.]*|uv run)\b")
-_PROGRAM: Final = lazy(rb"#!\s*(?:\S*/env\s+(?:-S\s+)?(?:\w+=\S*\s+)*)?(\S+)")
+_PROGRAM: Final = lazy(rb"#!\s*(?:\S*/env\s+(?:-\S+\s+)*(?:\w+=\S*\s+)*)?(\S+)")
 #: The programs that read what bash reads.
 SHELLS: Final = frozenset({"sh", "bash", "dash"})
 _LINE: Final = 300
@@ -42,7 +41,7 @@ def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | st
 
 def run_by_python(data: bytes) -> bool:
     """Return whether the first line names Python."""
-    return data.startswith(b"#!") and _RUN_BY_PYTHON.search(data[:_LINE].split(b"\n", 1)[0]) is not None
+    return interpreter_of(data).rstrip("0123456789.") in ("python", "pypy", "uv")
 
 
 def interpreter_of(data: bytes) -> str:

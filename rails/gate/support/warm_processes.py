@@ -5,147 +5,123 @@ A worker's input ends however this process ends, and workers stop at its end: no
 
 from __future__ import annotations
 
-import contextlib
 import json
 import queue
+import selectors
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import IO, Any, Final, TypeAlias, TypeVar
 
-from rails.core import limits, lock
+import msgspec
+
+from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import one_line
-from rails.core.tool_request import Json
 from rails.processes import programs
 
-#: A worker is replaced after this many requests, so that what a plugin leaks is bounded.
-_REQUESTS: Final = 500
 #: Two fill the two cores of a small machine; more of them cost 40 MB each.
 _WORKERS: Final = 2
-
-_SCRIPT: Final = Path(__file__).parents[1] / "languages" / "python" / "worker.py"
-#: What an unprivileged process may ask for on Linux.
-_PIPE_BYTES: Final = 1 << 20
+#: The program with black and flake8.
+SCRIPT: Final = Path(__file__).parents[1] / "languages" / "python" / "worker.py"
 
 J = TypeVar("J")
 R = TypeVar("R")
+#: Returns a new process and what ends it, with its children.
+StartProcess: TypeAlias = Callable[[], tuple[programs.ToolProcess, Callable[[], object]]]
 
 
-class Pipe:
-    """A process that answers each line of standard input with one on standard output.
+class Worker:
+    """A process that answers each line of JSON on standard input with one on standard output.
 
-    A thread reads, so neither side blocks. ``end`` stops a process that a kill does not.
+    It is started by the first request, and by the next one after it stopped.
     """
 
-    def __init__(
-        self,
-        name: str,
-        process: programs.ToolProcess,
-        end: Callable[[], object] | None = None,
-    ) -> None:
+    def __init__(self, name: str, start: StartProcess) -> None:
         self.name = name
-        self._process = process
-        self._end = end
-        self._input, output = programs.pipes(self._process)
-        self._ended = False
-        lock.widen(self._input, _PIPE_BYTES)
-        self._errors = bytearray()
-        if self._process.stderr is not None:
-            threading.Thread(
-                target=self._listen, args=(self._process.stderr,), daemon=True, name=f"hear {name}"
-            ).start()
-        self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        threading.Thread(target=self._read, args=(output,), daemon=True, name=f"read {name}").start()
+        self._start = start
+        self._process: programs.ToolProcess | None = None
+        self._end: Callable[[], object] = lambda: None
+        self._errors = b""
 
     @property
     def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
+        """The process id, or 0 when it does not run."""
+        running = self._process is not None and self._process.poll() is None
+        return self._process.pid if self._process and running else 0
 
-    @property
-    def alive(self) -> bool:
-        """Whether it runs and its output is open."""
-        return not self._ended and self._process.poll() is None
-
-    def ask_json(self, message: Mapping[str, object]) -> dict[str, Json]:
-        """Return the answer to a JSON line. Raises CheckError; the process is then unusable."""
-        line = json.dumps(dict(message)).encode() + b"\n"
+    def ask(self, message: Mapping[str, object]) -> dict[str, Any]:
+        """Return the answer. Raises CheckError: for an answer with an ``error``, a crash or timeout."""
         try:
-            self._input.write(line)
-            self._input.flush()
-        except (OSError, ValueError) as error:
-            raise CheckError(f"{self.name} stopped: {self._last_words()}") from error
-        try:
-            told = self._answers.get(timeout=limits.CHECK_SECONDS)
-        except queue.Empty:
-            raise CheckError(f"{self.name} did not answer in time and was stopped.") from None
-        if told is None:
-            raise CheckError(f"{self.name} stopped: {self._last_words()}")
-        try:
-            answer: Json = json.loads(told)
-        except ValueError as error:
+            answer = msgspec.json.decode(self._answer(json.dumps(message).encode()), type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            self.close()
             raise CheckError(f"{self.name} answered something that is not JSON.") from error
-        if not isinstance(answer, dict):
-            raise CheckError(f"{self.name} answered something unknown.")
+        except CheckError:
+            self.close()
+            raise
+        if "error" in answer:
+            raise CheckError(one_line(str(answer["error"]), 200))
         return answer
 
     def close(self) -> None:
         """Stop the process and its children."""
-        self._end() if self._end else programs.kill_tool(self._process)
+        self._end()
+        self._process = None
+        self._end = lambda: None
 
-    def _read(self, output: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            for line in output:
-                self._answers.put(line)
-        self._ended = True
-        self._answers.put(None)
+    def _answer(self, line: bytes) -> bytes:
+        """Return the line that answers a line."""
+        process = self._running()
+        source, sink = programs.pipes(process)
+        try:
+            source.write(line + b"\n")
+            source.flush()
+            with selectors.DefaultSelector() as waiting:
+                waiting.register(sink, selectors.EVENT_READ)
+                if not waiting.select(limits.CHECK_SECONDS):
+                    raise CheckError(f"{self.name} did not answer in time and was stopped.")
+            answer = sink.readline()
+        except (OSError, ValueError):  # a ValueError: another thread closed it
+            answer = b""
+        if not answer:
+            raise CheckError(f"{self.name} stopped: {self._last_words(process)}")
+        return answer
 
-    def _listen(self, complaints: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError):
+    def _running(self) -> programs.ToolProcess:
+        if self._process is None or not self.pid:
+            self.close()
+            self._process, self._end = self._start()
+            self._errors = b""
+            hearing = threading.Thread(
+                target=self._hear,
+                args=(self._process.stderr,),
+                daemon=True,
+            )
+            hearing.start()
+        return self._process
+
+    def _hear(self, complaints: IO[bytes]) -> None:
+        """Read what it complains about, so that it never waits for somebody to read it."""
+        try:
             for line in complaints:
                 self._errors = (self._errors + line)[-1000:]
+        except ValueError:
+            return  # it was ended and its pipes closed
 
-    def _last_words(self) -> str:
-        code = programs.exit_code(self._process, 0.2)
+    def _last_words(self, process: programs.ToolProcess) -> str:
+        code = programs.exit_code(process, 0.2)
         if code is None:
             return "it closed its output."
-        words = one_line(" ".join(bytes(self._errors).decode(errors="replace").split()[-30:]), 200)
+        words = one_line(" ".join(self._errors.decode(errors="replace").split()[-30:]), 200)
         return f"exit code {code}. {words}".strip()
 
 
-class _Worker:
-    def __init__(self, start: Callable[[Path], Pipe]) -> None:
-        self._start = start
-        self._pipe: Pipe | None = None
-        self._requests = 0
-
-    @property
-    def pid(self) -> int:
-        return self._pipe.pid if self._pipe and self._pipe.alive else 0
-
-    def ask(self, message: Mapping[str, object]) -> Mapping[str, object]:
-        if not self._pipe or not self._pipe.alive or self._requests >= _REQUESTS:
-            self.close()
-            self._pipe = self._start(_SCRIPT)
-        self._requests += 1
-        try:
-            return self._pipe.ask_json(message)
-        except CheckError:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        if self._pipe is not None:
-            self._pipe.close()
-        self._pipe = None
-        self._requests = 0
-
-
-def _by_ours(script: Path) -> Pipe:
-    return Pipe("The Python worker", programs.start_tool([sys.executable, "-I", str(script)]))
+def _start_ours() -> tuple[programs.ToolProcess, Callable[[], object]]:
+    process = programs.start_tool([sys.executable, "-I", str(SCRIPT)])
+    return process, lambda: programs.kill_tool(process)
 
 
 class PythonPool:
@@ -154,14 +130,16 @@ class PythonPool:
     ``start`` starts them otherwise: a project's Python, contained.
     """
 
-    def __init__(self, size: int = _WORKERS, start: Callable[[Path], Pipe] = _by_ours) -> None:
-        self.workers = tuple(_Worker(start) for _ in range(size))
-        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+    def __init__(
+        self, size: int = _WORKERS, start: StartProcess = _start_ours, name: str = "The Python worker"
+    ) -> None:
+        self.workers = tuple(Worker(name, start) for _ in range(size))
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         for worker in self.workers:
             self._idle.put(worker)
 
-    def ask(self, message: Mapping[str, object]) -> Mapping[str, object]:
-        """Ask a free worker, waiting for one if needed. Raises CheckError for a crash, timeout or invalid answer."""
+    def ask(self, message: Mapping[str, object]) -> dict[str, Any]:
+        """Ask a free worker, waiting for one if needed. Raises CheckError as a worker does."""
         worker = self._idle.get()
         try:
             return worker.ask(message)

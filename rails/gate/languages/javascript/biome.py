@@ -6,18 +6,16 @@ Node script (seven times slower). Unknown shapes of the experimental JSON are "n
 
 from __future__ import annotations
 
-import contextlib
 import platform
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.errors import CheckError
@@ -26,12 +24,10 @@ from rails.core.scratch import scratch_folder
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
 from rails.gate.languages.javascript.config import ScriptSettings
-from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, parsed_by_tree_sitter
+from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, parsed_by_tree_sitter, unparsed_finding
 from rails.gate.support import config_files
-from rails.gate.support.check import CheckContext
+from rails.gate.support.check import CheckContext, ExcludedError, NotNeededError
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic
-from rails.gate.support.fix_and_lint import ExcludedError, NotCheckedError, NotNeededError
-from rails.gate.support.parse_hints import cause
 from rails.sandbox import probe
 from rails.sandbox.places import own_packages
 from rails.sandbox.run import run
@@ -45,7 +41,6 @@ _NAMED: Final = re.compile(r'"((?:\.{1,2}/)?[^"\n]+\.(?:jsonc?|grit))"')
 _EXCUSED: Final = re.compile(r"^[ \t]*+(?://|/\*)\s*biome-ignore-all\s+lint[:\s]", re.M)
 #: What Biome may print: one file can hold ten thousand findings.
 _OUTPUT: Final = 64_000_000
-T = TypeVar("T")
 
 
 class BiomeTools(NodeTools):
@@ -64,53 +59,53 @@ class BiomeTools(NodeTools):
 
     @cached_property
     def _version(self) -> str:
-        data = config_files.read_config_file(self._packages / "biome" / "package.json") or b"{}"
-        with contextlib.suppress(msgspec.DecodeError):
-            return str(msgspec.json.decode(data, type=dict).get("version", ""))
-        return ""
+        data = config_files.read_config_file(self._packages / "biome" / "package.json")
+        try:
+            return msgspec.json.decode(data, type=_Package).version
+        except msgspec.DecodeError:
+            return ""
 
     @property
     def _packages(self) -> Path:
         return self.context.project / "node_modules" / "@biomejs"
 
     @cached_property
-    def _binary(self) -> str:
+    def _binary(self) -> Path:
         machine = "x64" if platform.machine() == "x86_64" else "arm64"
-        system = "darwin" if sys.platform == "darwin" else "linux"
-        for name in (f"cli-{system}-{machine}", f"cli-{system}-{machine}-musl"):
-            place = self._packages / name / "biome"
-            if not place.is_file():
-                continue
-            if not self.may_run:
-                raise CheckError(f"Biome of the project {NOT_EXECUTED}")
-            return str(real_path(place))
-        raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
+        name = f"cli-{sys.platform}-{machine}"
+        places = (self._packages / package / "biome" for package in (name, f"{name}-musl"))
+        found = next(filter(Path.is_file, places), None)
+        if found is None:
+            raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
+        if not self.may_run:
+            raise CheckError(f"Biome of the project {NOT_EXECUTED}")
+        return real_path(found)
 
     def _parsed(self, path: str, data: bytes, text: str) -> Finding | None:
         try:
             reported = self._reported(path, data)
-        except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
+        except NotNeededError:  # excluded or switched off, which excuses nobody from writing a program
             return parsed_by_tree_sitter(path, text)
         found = next((one for one in reported if one.rule == SYNTAX), None)
-        if found is None:
-            return None
-        why, remedy = cause(text, found.start[0], found.message)
-        words = f"{found.message} {why}".strip()
-        return replace(found, message=words, remedy=remedy).as_finding(path, "biome")
+        return unparsed_finding(path, text, found.start, "biome", found.message) if found else None
 
     def excused(self, data: bytes) -> bool:
         """Return whether a comment excuses the file."""
         return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
 
     def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
-        """Return the linter's findings. Raises CheckError or NotCheckedError."""
+        """Return the linter's findings. Raises CheckError."""
         if self.config.eslint:
             return super().lint(path, data)
         return tuple(one for one in self._reported(path, data) if one.rule != SYNTAX)
 
     def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
-        return super().format(path, data) if self.config.prettier else self._format(path, data)
+        """Return ``data`` formatted. Raises CheckError, also NotNeededError."""
+        if self.config.prettier:
+            return super().format(path, data)
+        files = self._configuration(path)
+        key = ("biome format", self._version, tuple(files.items()), path, data)
+        return self.context.once(key, lambda: self._format_now(path, {**files, path: data}))
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Return the ignored parts of the project's configuration."""
@@ -132,16 +127,9 @@ class BiomeTools(NodeTools):
         return {name: data for name, data in found.items() if data}
 
     def _reported(self, path: str, data: bytes) -> list[Diagnostic]:
-        return self._asked("biome", path, data, self._configuration(path), self._lint_now)
-
-    def _format(self, path: str, data: bytes) -> bytes:
-        return self._asked("biome format", path, data, self._configuration(path), self._format_now)
-
-    def _asked(
-        self, what: str, path: str, data: bytes, files: dict[str, bytes], ask: Callable[[str, dict[str, bytes]], T]
-    ) -> T:
-        key = (what, self._version, tuple(files.items()), path, data)
-        return self.context.once(key, lambda: ask(path, {**files, path: data}))
+        files = self._configuration(path)
+        key = ("biome", self._version, tuple(files.items()), path, data)
+        return self.context.once(key, lambda: self._lint_now(path, {**files, path: data}))
 
     def _lint_now(self, path: str, files: dict[str, bytes]) -> list[Diagnostic]:
         words = ("lint", "--reporter=json", "--max-diagnostics=none", "--colors=off", f"./{path}")
@@ -154,17 +142,8 @@ class BiomeTools(NodeTools):
         except msgspec.DecodeError as error:
             raise CheckError(f"Biome ended with code {ran.exit_code}: {_complaint(ran)}") from error
         if not (report.summary.changed or report.summary.unchanged or found):
-            raise NotCheckedError("Biome does not look at this file")
+            raise CheckError("Biome does not look at this file")
         return found
-
-    def _laid_out(self, folder: Path, files: dict[str, bytes]) -> None:
-        if files.keys().isdisjoint((".gitignore", ".ignore")):
-            files[".gitignore"] = b"\n"  # Biome wants one where it is to leave out what git ignores
-        for name, content in files.items():
-            place = folder / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
-        (folder / "node_modules").symlink_to(real_path(self.context.project / "node_modules"), True)
 
     def _format_now(self, path: str, files: dict[str, bytes]) -> bytes:
         # Biome asks its lists of files only about a file that is there.
@@ -175,16 +154,22 @@ class BiomeTools(NodeTools):
         if "is currently disabled" in ran.err:
             raise NotNeededError("the project's configuration switches Biome's formatter off")
         if ran.exit_code or not ran.out:
-            raise NotCheckedError(f"Biome did not format it: {_complaint(ran)}")
+            raise CheckError(f"Biome did not format it: {_complaint(ran)}")
         return ran.out.encode()
 
     def _run(self, words: Sequence[str], files: dict[str, bytes], data: bytes = b"") -> Result:
         packages = (self.context.home or self.context.project) / "node_modules"
         bounds = SandboxLimits(seconds=limits.CHECK_SECONDS, output=_OUTPUT)
-        with scratch_folder("biome") as folder:
-            self._laid_out(Path(folder), files)
-            view = SandboxView(Path(folder), None, (Path(self._binary), *own_packages(packages)))
-            ran = run((self._binary, *words), view, limits=bounds, label=probe.label(), stdin=data)
+        if files.keys().isdisjoint((".gitignore", ".ignore")):
+            files[".gitignore"] = b"\n"  # Biome wants one where it is to leave out what git ignores
+        with scratch_folder("biome") as name:
+            folder = Path(name)
+            for path, content in files.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(content)
+            (folder / "node_modules").symlink_to(real_path(self.context.project / "node_modules"), True)
+            view = SandboxView(folder, None, (self._binary, *own_packages(packages)))
+            ran = run((str(self._binary), *words), view, limits=bounds, label=probe.label(), stdin=data)
         if ran.timed_out:
             raise CheckError(f"Biome did not finish within {limits.CHECK_SECONDS:g} seconds and was stopped.")
         return ran
@@ -192,6 +177,10 @@ class BiomeTools(NodeTools):
 
 def _complaint(ran: Result) -> str:
     return one_line(" ".join(ran.err[-600:].split()), 300)
+
+
+class _Package(Struct):
+    version: str = ""
 
 
 class _Place(Struct):
@@ -223,6 +212,7 @@ class _Report(Struct):
 
 def _diagnostic(item: _Item) -> Diagnostic:
     rule = SYNTAX if item.category.startswith("parse") else item.category.removeprefix("lint/")
-    start, end = ((place.line, place.column) for place in (item.location.start, item.location.end))
     severity: Severity = "error" if item.severity in ("error", "fatal") else "warning"
-    return Diagnostic(rule, one_line(item.message, 300), start, end, severity=severity)
+    start, end = item.location.start, item.location.end
+    message = one_line(item.message, 300)
+    return Diagnostic(rule, message, (start.line, start.column), (end.line, end.column), severity=severity)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.errors import CheckError
@@ -23,9 +24,9 @@ from rails.gate.baseline import split_lines
 from rails.gate.languages.javascript import node_worker
 from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.support import executed_config
-from rails.gate.support.check import CheckContext
-from rails.gate.support.diagnostics import RULE, Diagnostic, FixEdit, not_listed
-from rails.gate.support.fix_and_lint import ExcludedError, Language, NotCheckedError, NotNeededError
+from rails.gate.support.check import CheckContext, ExcludedError, NotNeededError
+from rails.gate.support.diagnostics import RULE, Diagnostic, not_listed
+from rails.gate.support.fix_and_lint import Language
 from rails.gate.support.parse_hints import cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
@@ -63,25 +64,24 @@ class NodeTools(Language):
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         self.context = context
         self.config = config
-        self._eslint_configs: dict[str, tuple[str, bool]] = {}
-        self._stamps: dict[str, str] = {}
-        self._prettier_known: dict[str, _Options] = {}
+        self._eslint_in = cache(self._eslint_of_folder)
+        self._options = cache(lambda path: self._ask(_Options, "options", path))
+        self._digest = cache(lambda folder: executed_config.digest_of(self.context.project / folder))
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
         """The Node process. Raises CheckError without Node.js."""
-        kept = self.context.resources.get("node")
-        if isinstance(kept, node_worker.NodeWorker):
-            if kept.alive and kept.packages == self.may_run:
-                return kept
+        kept: node_worker.NodeWorker | None = self.context.resources.get("node")
+        if kept is not None and kept.packages == self.may_run:
+            return kept
+        if kept is not None:
             kept.close()
         node = node_worker.find_node(self.context.project)
         if node is None:
             raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        made = self.context.resources["node"] = node_worker.NodeWorker(
-            node, self.context.project, self.context.home, packages=self.may_run
-        )
-        return made
+        worker = node_worker.NodeWorker(node, self.context.project, self.context.home, packages=self.may_run)
+        self.context.resources["node"] = worker
+        return worker
 
     @cached_property
     def may_run(self) -> bool:
@@ -95,9 +95,13 @@ class NodeTools(Language):
     def version(self, tool: str) -> str:
         """Return the version of "node", "eslint" or "prettier", "" if missing."""
         try:
-            return str(self.worker.about.get(tool) or "")
+            return self._versions[tool] or ""
         except CheckError:
             return ""
+
+    @cached_property
+    def _versions(self) -> dict[str, Any]:
+        return self.worker.ask({"op": "about"})
 
     def about(self, name: str) -> tuple[str, str, str]:
         """Return a tool's version, where its rules are from, and its command."""
@@ -114,35 +118,28 @@ class NodeTools(Language):
         """Return the parse error."""
         text = plain_text(data)
         if text is None:
-            raise NotCheckedError("it is not UTF-8 text")
+            raise CheckError("it is not UTF-8 text")
         if fence := wrapping_fence(split_lines(text)):
             # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
-            words = "The file is wrapped in a Markdown code fence."
-            return Finding(
-                path, fence, 1, RULE, words, self.parser, end_line=fence, remedy="Leave the fence lines out."
-            )
+            return unparsed_finding(path, text, (fence, 1), self.parser, "The file is not code alone.")
         return self._parsed(path, data, text)
 
     def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
         try:
-            answer = self.worker.ask({"op": "syntax", "path": self._place(path), "text": text})
-        except CheckError:
-            answer = {"error": "NO_PARSER"}
-        if answer.get("error") == "NO_PARSER":
+            found = self._ask(_Parsed, "syntax", path, text=text).found
+        except CheckError:  # no installed package parses it, or Node.js is missing
             return parsed_by_tree_sitter(path, text)
-        found = self._ok(answer, "syntax").get("error")
-        if not isinstance(found, dict):
+        if found is None:
             return None
-        place = _number(found.get("line")), _number(found.get("column"))
-        message = one_line(str(found.get("message")), 200)
-        return _broken(path, text, place, "node", message, remedy=str(found.get("remedy") or ""))
+        message = one_line(found.message, 200)
+        return unparsed_finding(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
 
     def excused(self, data: bytes) -> bool:
         """Return whether a comment excuses the file."""
         return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
 
     def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
-        """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
+        """Return ESLint's findings. Raises CheckError, also NotNeededError."""
         if not self.version("eslint"):
             raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
         found = self._eslint(path, data)
@@ -153,7 +150,7 @@ class NodeTools(Language):
         return tuple(found)
 
     def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
+        """Return ``data`` formatted by Prettier. Raises CheckError, also NotNeededError."""
         if not self.version("prettier"):
             raise (CheckError(self.missing("Prettier")) if self.config.prettier else NotNeededError())
         how = self._options(path)
@@ -166,14 +163,14 @@ class NodeTools(Language):
         if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
             if how.options.get("requirePragma"):
                 raise ExcludedError
-            raise NotCheckedError("Prettier does not format this file")
+            raise CheckError("Prettier does not format this file")
         return wanted
 
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Say whether both are formatted to the same text."""
         try:
             return self.format(path, one.encode()) == self.format(path, other.encode())
-        except (CheckError, NotCheckedError, NotNeededError):
+        except CheckError:
             return False
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
@@ -188,25 +185,17 @@ class NodeTools(Language):
         return (("eslint", words),)
 
     def _eslint_config(self, path: str) -> tuple[str, bool]:
-        """Only ESLint 10 has nested configuration."""
-        folder = path.rpartition("/")[0]
-        if folder not in self._eslint_configs:
-            found = self.config.eslint_code
-            own = self.context.trusted and self.config.eslint
-            nearest = self.config.eslint_for(path)
-            if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
-                inner = nearest.rpartition("/")[0]
-                home = self.context.home or self.context.project
-                found = nearest
-                own = bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
-            self._eslint_configs[folder] = found, own
-        return self._eslint_configs[folder]
+        """Return the configuration of a file, and whether it may be executed."""
+        return self._eslint_in(path[: path.rfind("/") + 1])
 
-    def _options(self, path: str) -> _Options:
-        if path not in self._prettier_known:
-            answer = self._ok(self.worker.ask({"op": "options", "path": self._place(path)}), "Prettier")
-            self._prettier_known[path] = _converted(answer, _Options)
-        return self._prettier_known[path]
+    def _eslint_of_folder(self, folder: str) -> tuple[str, bool]:
+        """Only ESLint 10 has nested configuration."""
+        nearest = self.config.eslint_for(folder)
+        if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
+            inner = nearest.rpartition("/")[0]
+            home = self.context.home or self.context.project
+            return nearest, bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
+        return self.config.eslint_code, self.context.trusted and self.config.eslint
 
     def _place(self, path: str) -> str:
         return f"{self.context.project}/{path}"
@@ -214,64 +203,56 @@ class NodeTools(Language):
     def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
         config, own = self._eslint_config(path)
         folder, _, name = config.rpartition("/")
-        request: dict[str, Json] = {
-            "op": "eslint",
-            "path": self._place(path),
+        how: dict[str, Json] = {
             "root": self._place(folder),
             "own": own,
             "most": limits.FINDINGS_LISTED,
             "config": name if folder else "",
             "stamp": self._stamp(folder) if own else "",
         }
-        key = ("eslint", self.version("eslint"), request["stamp"], config if own else "", path, data)
-        return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
+        key = ("eslint", self.version("eslint"), how["stamp"], config if own else "", path, data)
+        return self.context.once(key, lambda: self._eslint_now(path, data, how))
 
     def _stamp(self, folder: str) -> str:
-        if folder not in self._stamps:
-            stamp = self._stamps[folder] = executed_config.digest_of(self.context.project / folder)
-            if self.worker.stamps.setdefault(folder, stamp) != stamp:
-                self.worker.close()
-                del self.worker
-                self.worker.stamps[folder] = stamp
-        return self._stamps[folder]
+        """Return the digest of a folder's configuration; a process that loaded another one is stopped."""
+        stamp = self._digest(folder)
+        if self.worker.stamps.setdefault(folder, stamp) != stamp:
+            self.worker.close()
+            self.worker.stamps = {folder: stamp}
+        return stamp
 
-    def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
-        answer = self._ok(self.worker.ask(request), "ESLint")
-        found = _converted(answer, _Messages)
-        fatal = next((one for one in found.messages if one.fatal), None)
-        if fatal is not None:
-            raise NotCheckedError(f"ESLint could not parse it: {one_line(fatal.message, 160)}")
-        return [*map(_diagnostic, found.messages), *not_listed(found.more)]
+    def _eslint_now(self, path: str, data: bytes, how: Mapping[str, Json]) -> list[Diagnostic]:
+        answer = self._ask(_Linted, "eslint", path, text=plain_text(data) or "", **how)
+        if answer.fatal:
+            raise CheckError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
+        found = [replace(one, message=one_line(one.message, 300)) for one in answer.findings]
+        return [*found, *not_listed(answer.more)]
 
     def _prettier(self, path: str, data: bytes) -> bytes:
         decoded = decode_text(data)
         if decoded is None:
-            raise NotCheckedError("it is not UTF-8 text")
+            raise CheckError("it is not UTF-8 text")
         options = dict(self._options(path).options)
         if "endOfLine" not in options and decoded.eol == "\r\n":
             options["endOfLine"] = "crlf"
-        request: dict[str, Json] = {
-            "op": "prettier",
-            "path": self._place(path),
-            "text": decoded.text,
-            "options": options,
-            "ignorePath": [self._place(one) for one in self.config.prettier_ignores(path)],
-        }
 
         def formatted() -> bytes:
-            answer = self._ok(self.worker.ask(request), "Prettier")
-            return decoded.encode(str(answer["text"]))
+            ignores: list[Json] = [self._place(one) for one in self.config.prettier_ignores(path)]
+            how: dict[str, Json] = {"options": options, "ignorePath": ignores}
+            return decoded.encode(self._ask(_Formatted, "prettier", path, text=decoded.text, **how).text)
 
         key = ("prettier", self.version("prettier"), repr(options), path, data)
         return self.context.once(key, formatted)
 
-    def _ok(self, answer: dict[str, Json], tool: str) -> dict[str, Json]:
-        if not answer.get("ok"):
-            words = " ".join(str(answer.get("error")).split())
-            raise CheckError(f"{tool} failed: {one_line(words, 200)}")
+    def _ask(self, kind: type[T], op: str, path: str, **more: Json) -> T:
+        """Return the worker's answer about a file. Raises CheckError, also ExcludedError."""
+        answer = self.worker.ask({"op": op, "path": self._place(path), **more})
         if answer.get("ignored"):
             raise ExcludedError
-        return answer
+        try:
+            return msgspec.convert(answer, kind)
+        except msgspec.ValidationError as error:
+            raise CheckError("The Node worker answered something unknown.") from error
 
 
 def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
@@ -279,21 +260,15 @@ def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
     from rails.data_formats.source import first_error
 
     place = first_error(text, "tsx" if path.lower().endswith("x") else "typescript")
-    return _broken(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
+    return unparsed_finding(path, text, place, "tree-sitter", "The syntax is invalid.") if place else None
 
 
-def _broken(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
+def unparsed_finding(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
+    """Return a parser's finding, with the cause and its remedy where they are known."""
     line, column = place
     why, advice = cause(text, line, message)
     words = f"{message.rstrip('.')}. {why}" if why else message
     return Finding(path, line, column, RULE, words, tool, end_line=line, end_column=column, remedy=remedy or advice)
-
-
-def _converted(answer: dict[str, Json], kind: type[T]) -> T:
-    try:
-        return msgspec.convert(answer, kind)
-    except msgspec.ValidationError as error:
-        raise CheckError("The Node worker answered something unknown.") from error
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
@@ -309,30 +284,22 @@ class _Options(Struct):
     options: dict[str, Any]
 
 
-class _Fix(Struct):
-    start: _Place
-    end: _Place
+class _SyntaxError(Struct):
+    message: str
+    line: int
+    column: int
+    remedy: str = ""
+
+
+class _Parsed(Struct):
+    found: _SyntaxError | None
+
+
+class _Formatted(Struct):
     text: str
 
 
-class _Message(Struct):
-    message: str
-    start: _Place
-    end: _Place
-    rule: str | None = None
-    fatal: bool = False
-    fix: _Fix | None = None
-
-
-class _Messages(Struct):
-    messages: list[_Message]
+class _Linted(Struct):
+    findings: list[Diagnostic]
     more: dict[str, int]
-
-
-def _diagnostic(found: _Message) -> Diagnostic:
-    edits = (FixEdit(found.fix.start, found.fix.end, found.fix.text),) if found.fix else ()
-    return Diagnostic(found.rule or _NO_RULE, one_line(found.message, 300), found.start, found.end, edits, bool(edits))
-
-
-def _number(value: Json) -> int:
-    return value if isinstance(value, int) else 0
+    fatal: str

@@ -1,8 +1,8 @@
 // The process that holds ESLint and Prettier: one JSON line in, one JSON line out, until its input ends.
 //
-// Requests: {op: "about", roots}, {op: "options", path},
-// {op: "syntax" | "prettier" | "eslint", path, text, …}.
-// Answers: {ok: true, …} or {ok: false, error}. A private protocol between this file and rails/gate/languages/javascript/node_tools.py.
+// Requests: {op: "about" | "options" | "syntax" | "prettier" | "eslint", roots, path, text, …}.
+// Answers: {…} or {error}; {ignored} for a file that the configuration excludes. A private protocol between this file
+// and rails/gate/languages/javascript/node_tools.py.
 // Lines and columns in answers are 1-based and count characters (code points), as everywhere in AI-Rails.
 "use strict";
 
@@ -38,10 +38,14 @@ function find(name) {
   return null;
 }
 
-async function about({ roots }) {
+// The folders whose packages may load, which every request names, are the same as long as the process lives.
+function begin(roots) {
   state.roots = roots;
   state.prettier = find("prettier");
   state.eslint = find("eslint");
+}
+
+async function about() {
   return {
     node: process.versions.node,
     prettier: state.prettier && state.prettier.version,
@@ -60,30 +64,30 @@ async function parses(parser, text, file) {
     const start = error.loc && error.loc.start;
     if (!start) throw error;
     const message = String(error.message).split("\n")[0].replace(/ \(\d+:\d+\)$/, "");
-    return { message, line: start.line, column: start.column || 1 };
+    return { message, line: Number(start.line) || 1, column: Number(start.column) || 1 };
   }
 }
 
 async function syntax({ text, path: file }) {
-  if (!state.prettier) return { error: scriptError(text, file) };
-  if (!TYPESCRIPT.test(file) && (!moduleError(text) || isModule(text))) return { error: null };
+  if (!state.prettier) return { found: scriptError(text, file) };
+  if (!TYPESCRIPT.test(file) && (!moduleError(text) || isModule(text))) return { found: null };
   if (TYPESCRIPT.test(file)) {
     const error = await parses("typescript", text, file);
     if (error && !/x$/i.test(file) && !(await parses("typescript", text, `${file}x`))) {
       error.message = `JSX in a ${path.extname(file)} file`;
       error.remedy = "Name the file .tsx, or write it without JSX.";
     }
-    return { error };
+    return { found: error };
   }
   const error = await parses("acorn", text, file);
-  if (!error) return { error };
+  if (!error) return { found: null };
   const typescript = !(await parses("typescript", text, `${file.replace(/\.\w+$/, "")}.tsx`));
   if (typescript && !/^\s*@\w/m.test(text)) {
     error.message = `TypeScript in a ${path.extname(file)} file: ${error.message}`;
     error.remedy = "Name the file .ts, or write it without types.";
-    return { error };
+    return { found: error };
   }
-  return { error: (await parses("babel", text, file)) && error };
+  return { found: (await parses("babel", text, file)) && error };
 }
 
 // What V8 itself compiles as a module (it is never run) needs no second opinion, and costs 0.1 ms for 200 lines.
@@ -236,41 +240,43 @@ function ruler(text) {
 async function eslint({ text, ...how }) {
   const results = await engine(how).lintText(text, { filePath: how.path, warnIgnored: true });
   if (results.length === 0) return { ignored: "no file was linted" };
-  if (results[0].messages.length === 0) return { messages: [], more: {} };
+  if (results[0].messages.length === 0) return { findings: [], more: {}, fatal: "" };
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   const [at, theirs] = [ruler(body), starts(body, THEIR_ENDS)];
   const place = (line, column) => (line ? at((theirs[line - 1] ?? body.length) + (column || 1) - 1) : [0, 0]);
   const [first, rest] = [results[0].messages.slice(0, how.most), results[0].messages.slice(how.most)];
   const more = {};
   for (const { ruleId } of rest) more[ruleId] = (more[ruleId] ?? 0) + 1;
-  const messages = first.map((m) => ({
-    rule: m.ruleId,
+  const findings = first.map((m) => ({
+    rule: m.ruleId || "eslint",
     message: m.message,
-    fatal: m.fatal === true,
-    severity: m.severity,
     start: place(m.line, m.column),
     end: place(m.endLine, m.endColumn),
-    fix: m.fix ? { start: at(m.fix.range[0]), end: at(m.fix.range[1]), text: m.fix.text } : null,
+    edits: m.fix ? [{ start: at(m.fix.range[0]), end: at(m.fix.range[1]), content: m.fix.text }] : [],
+    safe: Boolean(m.fix),
   }));
-  const ignored = messages.find((m) => !m.rule && !m.fatal && /ignored|no matching configuration/i.test(m.message));
-  return ignored ? { ignored: ignored.message } : { messages, more };
+  const ignored = first.find((m) => !m.ruleId && !m.fatal && /ignored|no matching configuration/i.test(m.message));
+  if (ignored) return { ignored: ignored.message };
+  return { findings, more, fatal: first.find((m) => m.fatal)?.message ?? "" };
 }
 
 // -- the loop -----------------------------------------------------------------------------------------
 
 const operations = { about, syntax, options, prettier, eslint };
+const TOOLS = { options: "Prettier", prettier: "Prettier", eslint: "ESLint" };
 // Whatever a package prints must not get between the answers.
 const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
 (async () => {
   for await (const line of readline.createInterface({ input: process.stdin })) {
-    const { op, ...request } = JSON.parse(line);
+    const { op, roots, ...request } = JSON.parse(line);
     let answer;
     try {
-      answer = { ok: true, ...(await operations[op](request)) };
+      if (!state.roots.length) begin(roots);
+      answer = await operations[op](request);
     } catch (error) {
-      answer = { ok: false, error: String((error && error.message) || error).slice(0, 500) };
+      answer = { error: `${TOOLS[op] ?? op} failed: ${String((error && error.message) || error).slice(0, 500)}` };
     }
     write(`${JSON.stringify(answer)}\n`);
   }

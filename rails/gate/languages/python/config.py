@@ -5,17 +5,19 @@ Without linter configuration only errors count; without a formatter nothing is f
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.gate.support.advice import name_list
+from rails.gate.support.check import ExcludedError
 from rails.gate.support.config_files import (
     folders_to,
     hooks_of,
@@ -25,7 +27,6 @@ from rails.gate.support.config_files import (
     read_config_file,
     table,
 )
-from rails.gate.support.fix_and_lint import ExcludedError
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
@@ -45,7 +46,9 @@ _BLACK_EXCLUDES: Final = (
     r"/(\.direnv|\.eggs|\.git|\.hg|\.ipynb_checkpoints|\.mypy_cache|\.nox|\.pytest_cache|\.ruff_cache|\.tox|\.svn|\.venv"
     r"|\.vscode|__pypackages__|_build|buck-out|build|dist|venv)/"
 )
-#: What flake8 does.
+#: Options of flake8 that are there or not.
+_FLAGS: Final = frozenset({"hang-closing", "disable-noqa", "doctests"})
+#: What flake8 leaves out.
 _FLAKE8_EXCLUDES: Final = ".svn,CVS,.bzr,.hg,.git,__pycache__,.tox,.nox,.eggs,*.egg"
 #: All but stubs: flake8 alone takes ``*.py``, and pre-commit hands it what else is Python.
 _FLAKE8_FILES: Final = "*[!i],*[!y]i,*[!p]yi"
@@ -80,29 +83,40 @@ class RuffSettings(Struct, frozen=True):
         return f"{folder}/{canary}" if folder and self.project else canary
 
     def arguments(self) -> tuple[str, ...]:
-        """The command-line arguments."""
-        pairs = [f"--config={key}={_toml(value)}" for key, value in self.options]
+        """The command-line arguments; of these types JSON is TOML, too."""
+        pairs = [f"--config={key}={json.dumps(value)}" for key, value in self.options]
         return tuple(pairs) if self.project else ("--isolated", *pairs)
+
+
+class BlackSettings(Struct, frozen=True):
+    """black's options, the patterns of files, and where they are from."""
+
+    options: Mapping[str, Json]
+    include: str
+    exclude: tuple[str, ...]
+    origin: str
+
+
+class Flake8Settings(Struct, frozen=True):
+    """flake8's arguments, the patterns of files, what of its configuration is ignored, and where it is from."""
+
+    arguments: tuple[str, ...]
+    exclude: tuple[str, ...]
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+    origin: str
 
 
 class PythonSettings(Struct, frozen=True):
     """A project's Python configuration, without ruff's per-folder settings.
 
-    ``flake8`` are arguments, ``None`` if unwanted. ``target``: the oldest supported Python.
+    ``flake8`` is ``None`` if unwanted. ``target``: the oldest supported Python.
     """
 
     formatter: Formatter
-    black: Mapping[str, Json] = field(default_factory=dict)
-    black_include: str = ""
-    black_exclude: tuple[str, ...] = ()
-    flake8: tuple[str, ...] | None = None
-    flake8_exclude: tuple[str, ...] = ()
-    flake8_files: tuple[str, ...] = ()
-    flake8_notes: tuple[str, ...] = ()
-    target: tuple[int, int] | None = None
-    requires_python: str = ""
-    black_origin: str = ""
-    flake8_origin: str = ""
+    black: BlackSettings
+    flake8: Flake8Settings | None
+    target: tuple[int, int] | None
 
 
 def read_python_settings(project: Path) -> PythonSettings:
@@ -111,64 +125,68 @@ def read_python_settings(project: Path) -> PythonSettings:
     tool = table(pyproject, "tool")
     ruff = next(filter(None, (_toml_file(project / name) for name in (".ruff.toml", "ruff.toml"))), table(tool, "ruff"))
     hooks = hooks_of(read_config_file(project / ".pre-commit-config.yaml"))
-    requires = table(pyproject, "project").get("requires-python")
     return PythonSettings(
         _formatter(ruff, tool, hooks),
-        **_black(tool, "pyproject.toml"),
-        **_flake8(project, table(tool, "flake8"), hooks),
-        target=_target(ruff.get("target-version")) or _oldest(requires),
-        requires_python=requires if isinstance(requires, str) else "",
+        _black(pyproject, "pyproject.toml"),
+        _flake8(project, table(tool, "flake8"), hooks),
+        _target(ruff.get("target-version")) or _oldest(_requires(pyproject)),
     )
 
 
-def _flake8(project: Path, own: Mapping[str, Json], hooks: set[str]) -> dict[str, Any]:
-    """Return flake8's settings, empty where it is not wanted."""
-    name, section = next(_sections(project), ("pyproject.toml", {key: _joined(value) for key, value in own.items()}))
-    if not section and "flake8" in hooks:
-        name = ".pre-commit-config.yaml"
-    elif not section:
-        return {}
-    arguments, notes = _flake8_arguments(section)
-    excluded = _patterns(section, "exclude", _FLAKE8_EXCLUDES)
-    return {
-        "flake8": arguments,
-        "flake8_exclude": (*excluded, *_patterns(section, "extend-exclude", "")),
-        "flake8_files": _patterns(section, "filename", _FLAKE8_FILES),
-        "flake8_notes": notes,
-        "flake8_origin": name,
-    }
-
-
-def _sections(project: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield flake8's section of each file that has one. Raises CheckError."""
+def _flake8(project: Path, own: Mapping[str, Json], hooks: set[str]) -> Flake8Settings | None:
+    """Return flake8's settings: of the first file that has some, else of pyproject.toml or a hook without any."""
+    origin = "pyproject.toml" if own else ".pre-commit-config.yaml"
+    given = {key: ",".join(map(str, value)) if isinstance(value, list) else str(value) for key, value in own.items()}
+    wanted = bool(own) or "flake8" in hooks
+    notes: tuple[str, ...] = ()
     for name in ("setup.cfg", "tox.ini", ".flake8"):
         parser = parse_ini(read_config_file(project / name), name)
-        local = {"local-plugins": "yes"} if parser.has_section("flake8:local-plugins") else {}
+        local = parser.has_section("flake8:local-plugins")
         if local or parser.has_section("flake8"):
-            yield name, {"": "", **(dict(parser.items("flake8")) if parser.has_section("flake8") else {}), **local}
+            wanted = True
+            origin = name
+            given = dict(parser.items("flake8")) if parser.has_section("flake8") else {}
+            notes = ("local plugins are code of the project and are not executed",) if local else ()
+            break
+    if not wanted:
+        return None
+    options = {key.replace("_", "-"): _without_comments(value) for key, value in given.items()}
+    patterns = {"exclude": _FLAKE8_EXCLUDES, "extend-exclude": "", "filename": _FLAKE8_FILES, **options}
+    excluded, more, files = (
+        tuple(filter(None, re.split(r"[,\s]+", patterns[key]))) for key in ("exclude", "extend-exclude", "filename")
+    )
+    return Flake8Settings(_flake8_arguments(options), excluded + more, files, notes, origin)
+
+
+def _flake8_arguments(options: Mapping[str, str]) -> tuple[str, ...]:
+    known = {key: value for key, value in options.items() if key in name_list("flake8_options")}
+    flags = (f"--{key}" for key in known if key in _FLAGS and known[key].lower() in ("true", "1", "yes", "on"))
+    return (*flags, *(f"--{key}={value}" for key, value in known.items() if key not in _FLAGS))
 
 
 def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings) -> PythonSettings:
     """Return the settings with the nearest folder's formatter."""
     for folder in folders_to(path)[:0:-1]:
         place = f"{folder}pyproject.toml"
-        tool = table(_toml_file(project / place), "tool")
+        pyproject = _toml_file(project / place)
+        tool = table(pyproject, "tool")
         own = next((name for name in (".ruff.toml", "ruff.toml") if (project / folder / name).is_file()), "")
         formatter = _formatter(_toml_file(project / folder / own) if own else table(tool, "ruff"), tool, set())
         if formatter and formatter != "undecided":
-            return replace(settings, formatter=formatter, **_black(tool, place))
+            return replace(settings, formatter=formatter, black=_black(pyproject, place))
     return settings
 
 
-def _black(tool: Mapping[str, Json], place: str) -> dict[str, Any]:
+def _black(pyproject: Mapping[str, Json], place: str) -> BlackSettings:
+    tool = table(pyproject, "tool")
     given = {key.removeprefix("--").replace("_", "-"): value for key, value in table(tool, "black").items()}
-    excluded = {"exclude": _BLACK_EXCLUDES, **given}
-    return {
-        "black": {key: given[key] for key in _BLACK_KEYS if key in given},
-        "black_include": str(given.get("include", "")),
-        "black_exclude": tuple(str(excluded.get(key, "")) for key in ("exclude", "extend-exclude", "force-exclude")),
-        "black_origin": place if "black" in tool else "black's own defaults",
-    }
+    patterns = {"exclude": _BLACK_EXCLUDES, **given}
+    return BlackSettings(
+        {"requires-python": _requires(pyproject), **{key: given[key] for key in _BLACK_KEYS if key in given}},
+        str(given.get("include", "")),
+        tuple(str(patterns.get(key, "")) for key in ("exclude", "extend-exclude", "force-exclude")),
+        place if "black" in tool else "black's own defaults",
+    )
 
 
 def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str = "") -> RuffSettings:
@@ -181,18 +199,13 @@ def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str =
             file = project / folder / name
             if file.is_file() and (name != "pyproject.toml" or "ruff" in table(_toml_file(file), "tool")):
                 return replace(_chain(project, file, more_src), origin=f"{folder}{name}")
-    return RuffSettings(False, _own_options(project, settings, more_src), "errors only: ruff is not configured")
-
-
-def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tuple[RuffOption, ...]:
-    target = settings.target or (3, 10)
-    src = (str(project), str(project / "src"), *([more_src] if more_src else []))
-    return (
+    options: tuple[RuffOption, ...] = (
         ("exclude", ()),
-        ("src", src),
-        ("target-version", f"py3{min(max(target[1], 7), 15)}"),
+        ("src", tuple(filter(None, (str(project), str(project / "src"), more_src)))),
+        ("target-version", f"py3{min(max((settings.target or (3, 10))[1], 7), 15)}"),
         ("lint.select", name_list("errors")),
     )
+    return RuffSettings(False, options, "errors only: ruff is not configured")
 
 
 def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
@@ -201,10 +214,10 @@ def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
     Raises CheckError for a file outside the project: ruff would quote its lines.
     """
     seen: list[tuple[str, bytes]] = []
-    src: tuple[str, ...] | None = None
+    src: tuple[str, ...] = (str(file.parent), str(file.parent / "src"))
+    known: dict[str, Json] = {}
     include: tuple[str, ...] | None = None
     more: tuple[str, ...] = ()
-    first = file.parent
     for _ in range(10):
         data = read_config_file(file)
         seen.append((file.name, data))
@@ -212,15 +225,15 @@ def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
         if file.name == "pyproject.toml":
             options = table(table(options, "tool"), "ruff")
         folders = options.get("src")
-        if isinstance(folders, list) and src is None:
+        if isinstance(folders, list) and "src" not in known:
             src = tuple(str(file.parent / str(folder)) for folder in folders)
-        if include is None and "include" in options:
+        if "include" in options and "include" not in known:
             include = _patterns_of(project, file, options["include"])
         more += _patterns_of(project, file, options.get("extend-include"))
+        known = {**options, **known}
         extended = options.get("extend")
         if not isinstance(extended, str):
-            sources = (*(src or (str(first), str(first / "src"))), more_src)
-            named = (("src", sources),) if more_src else ()
+            named = (("src", (*src, more_src)),) if more_src else ()
             return RuffSettings(True, named, "", tuple(seen), None if include is None else include + more)
         file = real_path(file.parent / extended)
         if project not in file.parents:
@@ -246,31 +259,9 @@ def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[st
     return "undecided"
 
 
-def _flake8_arguments(section: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    arguments = []
-    notes = []
-    for key, value in section.items():
-        name = key.replace("_", "-")
-        if name == "local-plugins":
-            notes.append("local plugins are code of the project and are not executed")
-        elif name not in name_list("flake8_options"):
-            continue
-        elif name in ("hang-closing", "disable-noqa", "doctests"):
-            if value.strip().lower() in ("true", "1", "yes", "on"):
-                arguments.append(f"--{name}")
-        else:
-            arguments.append(f"--{name}={_without_comments(value)}")
-    return tuple(arguments), tuple(notes)
-
-
 def _without_comments(value: str) -> str:
     lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in value.splitlines())
-    return "\n".join(line for line in lines if line)
-
-
-def _patterns(section: Mapping[str, str], key: str, default: str) -> tuple[str, ...]:
-    value = section.get(key, section.get(key.replace("-", "_"), default))
-    return tuple(filter(None, re.split(r"[,\s]+", _without_comments(value))))
+    return "\n".join(filter(None, lines))
 
 
 def _target(version: Json) -> tuple[int, int] | None:
@@ -278,23 +269,14 @@ def _target(version: Json) -> tuple[int, int] | None:
     return (3, int(found[1])) if found else None
 
 
-def _oldest(requires: Json) -> tuple[int, int] | None:
-    if not isinstance(requires, str):
-        return None
-    bounds = re.findall(r"(>=|~=|={2,3}|>)\s*3\.(\d+)", requires)
-    return (3, max(int(minor) for _, minor in bounds)) if bounds else None
+def _requires(pyproject: Mapping[str, Json]) -> str:
+    return str(table(pyproject, "project").get("requires-python", ""))
+
+
+def _oldest(requires: str) -> tuple[int, int] | None:
+    bounds = re.findall(r"(?:>=|~=|={2,3}|>)\s*3\.(\d+)", requires)
+    return (3, max(map(int, bounds))) if bounds else None
 
 
 def _toml_file(path: Path) -> Mapping[str, Json]:
     return parse_toml(read_config_file(path), path.name)
-
-
-def _joined(value: Json) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _toml(value: str | int | tuple[str, ...]) -> str:
-    """Return TOML; for these types JSON is TOML too."""
-    import json
-
-    return json.dumps(value)

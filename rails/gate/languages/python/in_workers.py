@@ -5,19 +5,20 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
-from typing import Final, cast
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import decode_text
+from rails.core.text import Decoded, decode_text
 from rails.core.verdict import Finding
-from rails.gate.languages.python.config import PythonSettings
-from rails.gate.support.check import CheckContext
+from rails.gate.languages.python.config import BlackSettings, Flake8Settings
+from rails.gate.support.check import CheckContext, ExcludedError
 from rails.gate.support.config_files import folders_to
 from rails.gate.support.diagnostics import Diagnostic, not_listed
-from rails.gate.support.fix_and_lint import ExcludedError, Language, NotCheckedError
 from rails.processes.programs import Tool
 
 #: Breaks at least one rule of nearly every family a project can select.
@@ -43,103 +44,99 @@ FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
 #: ruff reports this whatever rules are selected, unless it does not look at the file.
 BROKEN_CANARY: Final = b"x = (\n"
 
+#: Asks a worker, as ``support.warm_processes`` does.
+AskWorker: TypeAlias = Callable[[Mapping[str, object]], dict[str, Any]]
 
-class InWorkers(Language):
-    """What black and flake8 are asked; where one is not installed, its tool is ``None``."""
 
+class InWorker(Struct, frozen=True):
+    """A tool in a Python worker."""
+
+    tool: Tool
     context: CheckContext
-    config: PythonSettings
-    black_tool: Tool | None
-    flake8_tool: Tool | None
+    ask: AskWorker
 
-    def ask(self, request: Mapping[str, object]) -> Mapping[str, object]:
-        """Return a worker's answer."""
-        raise NotImplementedError
+    def asked(self, path: str, text: str, options: object, request: Mapping[str, object]) -> dict[str, Any]:
+        """Return the answer about a text, by its path and options. Raises CheckError."""
+        key = (self.tool.name, self.tool, options, path, text)
+        message = {"op": self.tool.name, "text": text, "path": path, **request}
+        return self.context.once(key, lambda: self.ask(message))
 
-    def black(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, NotCheckedError or ExcludedError."""
-        if self.black_tool is None:
-            raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
-        if self._left_by_black(path):
+
+class Black(InWorker, frozen=True):
+    """black."""
+
+    config: BlackSettings
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted. Raises CheckError, also ExcludedError."""
+        if self._left_out(path):
             raise ExcludedError
-        decoded = decode_text(data)
-        if decoded is None:
-            raise NotCheckedError("it is not UTF-8 text")
-        options = {**self.config.black, "requires-python": self.config.requires_python}
-        request = {"op": "black", "text": decoded.text, "path": path, "options": options}
-        key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), data)
-        return self.context.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+        options = self.config.options
+        decoded = _decoded(data)
+        # One answer for all files with the same ending.
+        answer = self.asked(f"m{PurePath(path).suffix}", decoded.text, repr(options), {"options": options})
+        return decoded.encode(answer["text"])
 
-    def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
-        """Return flake8's findings. Raises CheckError, NotCheckedError or ExcludedError."""
-        if self.flake8_tool is None:
-            raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
-        if self._left_by_flake8(path):
-            raise ExcludedError
-        by_path = any(one.startswith("--per-file-ignores") for one in self.config.flake8 or ())
-        if not self._found(path if by_path else "canary.py", LINT_CANARY.decode()):
-            if self._found("canary.py", LINT_CANARY.decode()):
-                raise ExcludedError
-            raise NotCheckedError("the project's configuration selects no flake8 code for this file")
-        decoded = decode_text(data)
-        if decoded is None:
-            raise NotCheckedError("it is not UTF-8 text")
-        return self._found(path, decoded.text)
-
-    def _left_by_black(self, path: str) -> bool:
+    def _left_out(self, path: str) -> bool:
         """Return whether ``black .`` excludes a file, run beside its configuration; an empty match is none."""
-        below = f"/{path.removeprefix(self.config.black_origin.removesuffix('pyproject.toml'))}"
+        below = f"/{path.removeprefix(self.config.origin.removesuffix('pyproject.toml'))}"
         places = [*folders_to(below)[2:], below]
         try:
-            found = [_searched(pattern, place) for pattern in self.config.black_exclude for place in places]
-            return any(one and one[0] for one in found) or not _searched(self.config.black_include, below)
+            found = [_searched(pattern, place) for pattern in self.config.exclude for place in places]
+            return any(one and one[0] for one in found) or not _searched(self.config.include, below)
         except re.error as error:
             raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
 
-    def _left_by_flake8(self, path: str) -> bool:
+
+class Flake8(InWorker, frozen=True):
+    """flake8."""
+
+    config: Flake8Settings
+
+    def find(self, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return flake8's findings. Raises CheckError, also ExcludedError."""
+        if self._left_out(path):
+            raise ExcludedError
+        canary = LINT_CANARY.decode()
+        by_path = any(one.startswith("--per-file-ignores") for one in self.config.arguments)
+        if not self._found(path if by_path else "canary.py", canary):
+            if by_path and self._found("canary.py", canary):
+                raise ExcludedError
+            raise CheckError("the project's configuration selects no flake8 code for this file")
+        return self._found(path, _decoded(data).text)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what of its configuration is ignored."""
+        selects = [one for one in self.config.arguments if one.startswith(("--select=", "--extend-select="))]
+        codes = re.findall(r"[A-Za-z]+\d*", " ".join(one.partition("=")[2] for one in selects))
+        known = self.context.known.get(("flake8 codes", self.config.arguments), ())
+        missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
+        words = f"no installed plugin reports {', '.join(missing)}, which the project selects"
+        return (*self.config.notes, words) if missing else self.config.notes
+
+    def _left_out(self, path: str) -> bool:
         """Return whether ``flake8 .`` excludes a file, by its name, its path or a parent's."""
         project = self.context.project
         inside = PurePath(path)
         places = (*inside.parts, *(str(project / one) for one in (inside, *inside.parents)))
-        for pattern in self.config.flake8_exclude:
+        for pattern in self.config.exclude:
             placed = os.path.normpath(project / pattern) if "/" in pattern or pattern == "." else pattern
             if fnmatch.filter(places, placed):
                 return True
-        return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in self.config.flake8_files)
-
-    def left_out(self, _path: str, /) -> tuple[tuple[str, str], ...]:
-        """Return ignored flake8 configuration."""
-        selects = [one for one in self.config.flake8 or () if one.startswith(("--select=", "--extend-select="))]
-        codes = re.findall(r"[A-Za-z]+\d*", " ".join(one.partition("=")[2] for one in selects))
-        known = self.context.known.get(("flake8 codes", self.config.flake8), ())
-        missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
-        notes = self.config.flake8_notes
-        if missing:
-            notes += (f"no installed plugin reports {', '.join(missing)}, which the project selects",)
-        return tuple(("flake8", reason) for reason in notes)
+        return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in self.config.files)
 
     def _found(self, path: str, text: str) -> tuple[Finding, ...]:
-        arguments = self.config.flake8 or ()
-        key = "flake8", self.flake8_tool, arguments, path, text
-        request = {"op": "flake8", "text": text, "path": path, "arguments": arguments, "most": limits.FINDINGS_LISTED}
-        return self.context.once(key, lambda: self._findings(path, self._asked(request)))
+        request = {"arguments": self.config.arguments, "most": limits.FINDINGS_LISTED}
+        answer = self.asked(path, text, self.config.arguments, request)
+        self.context.known["flake8 codes", self.config.arguments] = answer["codes"]
+        listed = [Diagnostic(code, text, (line, at), (line, 0)) for line, at, code, text in answer["findings"]]
+        return tuple(one.as_finding(path, "flake8") for one in (*listed, *not_listed(answer["more"])))
 
-    def _findings(self, path: str, answer: Mapping[str, object]) -> tuple[Finding, ...]:
-        if answer.get("skipped"):
-            raise NotCheckedError(str(answer["skipped"]))
-        found = answer["findings"]
-        self.context.known["flake8 codes", self.config.flake8] = answer["codes"]
-        if not isinstance(found, list):
-            raise CheckError("flake8 answered something unknown.")
-        more = not_listed(cast("Mapping[str, int]", answer.get("more") or {}))
-        listed = [Diagnostic(code, text, (line, column), (line, 0)) for code, line, column, text in found]
-        return tuple(one.as_finding(path, "flake8") for one in (*listed, *more))
 
-    def _asked(self, request: Mapping[str, object]) -> Mapping[str, object]:
-        answer = self.ask(request)
-        if not answer.get("ok"):
-            raise CheckError(f"{request['op']} failed: {answer.get('error')}")
-        return answer
+def _decoded(data: bytes) -> Decoded:
+    if (decoded := decode_text(data)) is None:
+        raise CheckError("it is not UTF-8 text")
+    return decoded
 
 
 def _searched(pattern: str, place: str) -> re.Match[str] | None:

@@ -22,6 +22,7 @@ from rails.trust import consent
 
 if TYPE_CHECKING:
     from rails.gate.support.warm_processes import PythonPool
+    from rails.processes.programs import ToolProcess
 
 Numbers = tuple[int, ...]
 
@@ -120,17 +121,18 @@ def may_run(project: Path) -> bool:
 
 def workers(project: Path, home: Path) -> PythonPool:
     """Return a process with the Python of ``home``'s environment that reads ``project``, which may replace it."""
-    from rails.gate.support.warm_processes import Pipe, PythonPool
+    from rails.gate.support.warm_processes import SCRIPT, PythonPool
     from rails.sandbox.probe import label
     from rails.sandbox.run import start  # most projects have our versions, or none
 
     python = home / installed_tools(home)[0].place / "bin" / "python"
+    view = SandboxView(project, None, (SCRIPT, home))
 
-    def begin(script: Path) -> Pipe:
-        running = start((str(python), "-I", str(script)), SandboxView(project, None, (script, home)), label=label())
-        return Pipe("The project's own Python", running.process, running.end)
+    def begin() -> tuple[ToolProcess, Callable[[], object]]:
+        running = start((str(python), "-I", str(SCRIPT)), view, label=label())
+        return running.process, running.end
 
-    return PythonPool(1, begin)
+    return PythonPool(1, begin, "The project's own Python")
 
 
 def _names(tools: tuple[OwnTool, ...]) -> str:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import decode_text, one_line
 from rails.gate.languages.python.config import RuffSettings
@@ -22,31 +20,19 @@ from rails.gate.support.diagnostics import SYNTAX, Diagnostic, FixEdit, first_on
 from rails.processes import programs
 
 
-def _started(argv: list[str], data: bytes) -> programs.ToolRun:
-    return programs.run_tool(argv, data=data)
-
-
-class RuffCli(msgspec.Struct, frozen=True):
+class RuffCli(Struct, frozen=True):
     """ruff as a command, run per text by ``ask``. Never writes to the workspace."""
 
     tool: programs.Tool
     project: Path
-    ask: Callable[[list[str], bytes], programs.ToolRun] = msgspec.field(default=_started)
+    ask: Callable[..., programs.ToolRun] = programs.run_tool
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
         """Return findings in ``data``. Raises CheckError."""
-        return first_ones(found for _, found in self._found(path, data, settings))
-
-    def lint_cells(self, path: str, data: bytes, settings: RuffSettings) -> list[tuple[int, Diagnostic]]:
-        """Return findings in a notebook, with 1-based cell numbers. Raises CheckError."""
-        return list(islice(self._found(path, data, settings), limits.FINDINGS_LISTED))
-
-    def _found(self, path: str, data: bytes, settings: RuffSettings) -> Iterator[tuple[int, Diagnostic]]:
-        """Yield findings one by one: many at once take a gigabyte."""
         ran = self._run("check", path, data, settings, "--output-format=json-lines", "--no-fix", "--no-fix-only")
         if ran.code not in (0, 1):
             raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
-        return parse_diagnostics(ran.out)
+        return first_ones(parse_diagnostics(ran.out))
 
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
         """Return ``data`` formatted. Raises CheckError, also for a syntax error."""
@@ -65,7 +51,7 @@ class RuffCli(msgspec.Struct, frozen=True):
         if decoded is not None and decoded.encoding != "utf-8":  # ruff reads nothing else
             data = decoded.text.encode()
         files = ("--no-cache", "--force-exclude", "--stdin-filename", name, "-")
-        return self.ask([*self.tool.argv, verb, *options, *more, *files], data)
+        return self.ask([*self.tool.argv, verb, *options, *more, *files], data=data)
 
 
 class _Place(Struct):
@@ -80,8 +66,8 @@ class _Edit(Struct):
 
 
 class _Fix(Struct):
-    applicability: str
-    edits: list[_Edit]
+    applicability: str = ""
+    edits: list[_Edit] = msgspec.field(default_factory=list)
     message: str | None = None
 
 
@@ -95,33 +81,24 @@ class _Item(Struct):
     cell: int | None = None
 
 
-def parse_diagnostics(out: bytes) -> Iterator[tuple[int, Diagnostic]]:
-    """Yield cell (default 1) and diagnostic for each line of ruff's JSON. Raises CheckError."""
+def parse_diagnostics(out: bytes) -> Iterator[Diagnostic]:
+    """Yield the diagnostic of each line of ruff's JSON, one by one: many at once take a gigabyte. Raises CheckError."""
     for line in io.BytesIO(out):
         try:
             item = msgspec.json.decode(line, type=_Item)
         except msgspec.DecodeError as error:
             raise CheckError(f"ruff printed something that is not its JSON: {one_line(repr(line[:80]))}") from error
-        yield item.cell or 1, _diagnostic(item)
-
-
-def _diagnostic(item: _Item) -> Diagnostic:
-    edits: tuple[FixEdit, ...] = ()
-    safe = False
-    remedy = ""
-    if item.fix is not None:
-        edits = tuple(FixEdit(_pair(one.location), _pair(one.end_location), one.content) for one in item.fix.edits)
-        safe = item.fix.applicability == "safe"
-        remedy = item.fix.message or ""
-    return Diagnostic(
-        item.code or item.name or SYNTAX,
-        item.message,
-        _pair(item.location),
-        _pair(item.end_location),
-        edits,
-        safe,
-        remedy,
-    )
+        fix = item.fix or _Fix()
+        yield Diagnostic(
+            item.code or item.name or SYNTAX,
+            item.message,
+            _pair(item.location),
+            _pair(item.end_location),
+            tuple(FixEdit(_pair(one.location), _pair(one.end_location), one.content) for one in fix.edits),
+            fix.applicability == "safe",
+            fix.message or "",
+            cell=item.cell or 1,
+        )
 
 
 def _pair(place: _Place) -> tuple[int, int]:

@@ -1,9 +1,9 @@
 """The process with black and flake8: a JSON line in, a JSON line out, until its input ends.
 
-Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "base", "root", "value"}``, ``{"op": "black", "text", "path",
-"options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "data"}`` (bytes as
-Latin-1). Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``. Private to ``support.warm_processes``; ``python
--I``.
+Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "place", "root", "value"}``, ``{"op": "black", "text",
+"path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "data"}``
+(bytes as Latin-1). An answer is what was asked for or ``{"error"}``. Private to ``support.warm_processes``;
+``python -I``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from black.mode import Mode
-    from flake8.violation import Violation
 
 
 def answer_requests() -> None:
@@ -39,8 +39,10 @@ def answer_requests() -> None:
         op = request.pop("op")
         try:
             answer = _OPERATIONS[op](**request)
+        except RefusedError as error:
+            answer = {"error": str(error)}
         except Exception as error:
-            answer = {"ok": False, "error": f"{type(error).__name__}: {error}"[:500]}
+            answer = {"error": f"{op} failed: {type(error).__name__}: {error}"[:500]}
         sink.write(json.dumps(answer).encode() + b"\n")
         sink.flush()
         del request, answer
@@ -51,8 +53,12 @@ def answer_requests() -> None:
             gc.freeze()
 
 
+class RefusedError(Exception):
+    """What a tool cannot do with a text, in words for the report."""
+
+
 def _ping() -> dict[str, Any]:
-    return {"ok": True}
+    return {}
 
 
 def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,10 +68,10 @@ def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
     newline = "\r\n" if text[: text.find("\n")].endswith("\r") else "\n"
     source = io.StringIO(text, newline=None).read()
     try:
-        done = format_str(source, mode=_mode(json.dumps(options, sort_keys=True), path.endswith(".pyi")))
+        done = format_str(source, mode=_mode(json.dumps(options), path.endswith(".pyi")))
     except InvalidInput as error:
-        return {"ok": False, "error": f"black cannot parse it: {str(error)[:200]}"}
-    return {"ok": True, "text": done if newline == "\n" else done.replace("\n", newline)}
+        raise RefusedError(f"black cannot parse it: {str(error)[:200]}") from error
+    return {"text": done.replace("\n", newline)}
 
 
 @cache
@@ -74,31 +80,24 @@ def _mode(options: str, is_pyi: bool) -> Mode:
     from black.mode import Mode, Preview, TargetVersion
 
     table = json.loads(options)
-    versions = {TargetVersion[name.upper()] for name in _list(table.get("target-version"))}
-    if not versions and table.get("requires-python"):
+    versions = [TargetVersion[name.upper()] for name in table.get("target-version", ())]
+    if not versions and table["requires-python"]:
         from black.files import infer_target_version
 
-        inferred = infer_target_version({"project": {"requires-python": table["requires-python"]}})
-        versions = set(inferred or ())
+        versions = infer_target_version({"project": {"requires-python": table["requires-python"]}}) or []
     wanted = {
-        "target_versions": versions,
+        "target_versions": set(versions),
         "line_length": int(table.get("line-length", DEFAULT_LINE_LENGTH)),
         "is_pyi": is_pyi,
-        "string_normalization": not table.get("skip-string-normalization", False),
-        "magic_trailing_comma": not table.get("skip-magic-trailing-comma", False),
-        "preview": bool(table.get("preview", False)),
-        "unstable": bool(table.get("unstable", False)),
-        "enabled_features": {Preview[name] for name in _list(table.get("enable-unstable-feature"))},
+        "string_normalization": not table.get("skip-string-normalization"),
+        "magic_trailing_comma": not table.get("skip-magic-trailing-comma"),
+        "preview": table.get("preview", False),
+        "unstable": table.get("unstable", False),
+        "enabled_features": {Preview[name] for name in table.get("enable-unstable-feature", ())},
     }
     make: _Anything = Mode
     # A project's own black may be older than some of them.
     return make(**{key: value for key, value in wanted.items() if key in make.__dataclass_fields__})  # type: ignore[no-any-return]
-
-
-def _list(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [str(item) for item in value] if isinstance(value, list) else []
 
 
 #: Values of libraries without types, or whose stubs are behind them.
@@ -107,8 +106,8 @@ _Anything = Any
 _ERRORS = 50
 
 
-def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, Any]:
-    """Validate ``value``, as a schema itself if ``schema`` is empty. Nothing is fetched."""
+def _schema(schema: str, place: str, root: str, value: _Anything) -> dict[str, Any]:
+    """Validate ``value`` by the schema at an address, as a schema itself if that is empty. Nothing is fetched."""
     import itertools
 
     from jsonschema import validators
@@ -116,33 +115,21 @@ def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, An
     from referencing.exceptions import Unresolvable
 
     try:
-        rules = json.loads(schema) if schema else None
-        if rules is None:
-            kind = validators.validator_for(value, default=validators.Draft202012Validator)
-            found = kind(kind.META_SCHEMA).iter_errors(value)
-        else:
-            kind = validators.validator_for(rules, default=validators.Draft202012Validator)
+        rules = json.loads(schema) if schema else value
+        kind = validators.validator_for(rules, default=validators.Draft202012Validator)
+        if schema:
             kind.check_schema(rules)
-            found = kind(_located(rules, base), registry=_registry(root)).iter_errors(value)
+        wanted = {"$ref": place} if schema else kind.META_SCHEMA
+        found = kind(wanted, registry=_registry(root)).iter_errors(value)
         errors = sorted(itertools.islice(found, _ERRORS), key=lambda error: list(map(str, error.absolute_path)))
     except SchemaError as error:
-        return {"ok": False, "error": f"its schema is not a JSON Schema: {error.message[:120]}"}
+        raise RefusedError(f"its schema is not a JSON Schema: {error.message[:120]}") from error
     except ValueError as error:
-        return {"ok": False, "error": f"its schema is not JSON: {error}"}
+        raise RefusedError(f"its schema is not JSON: {error}") from error
     except Unresolvable as error:
-        return {
-            "ok": False,
-            "error": f"its schema refers to {error.ref}, which is not in the project; nothing is fetched",
-        }
-    return {"ok": True, "errors": [_error(error) for error in errors]}
-
-
-def _located(rules: _Anything, base: str) -> _Anything:
-    if isinstance(rules, dict) and not str(rules.get("$id", "")).partition(":")[2]:
-        import pathlib
-
-        return {**rules, "$id": pathlib.Path(base).as_uri()}
-    return rules
+        words = f"its schema refers to {error.ref}, which is not in the project; nothing is fetched"
+        raise RefusedError(words) from error
+    return {"errors": [_error(error) for error in errors]}
 
 
 def _registry(root: str) -> _Anything:
@@ -177,35 +164,26 @@ def _error(error: _Anything) -> dict[str, Any]:
     return {"path": path, "message": best.message, "keyword": best.validator, "says": str(says)}
 
 
-class _Collector:
-    def __init__(self) -> None:
-        self.found: set[tuple[str, int, int, str]] = set()
-
-    def handle(self, violation: Violation) -> None:
-        self.found.add((violation.code, violation.line_number, violation.column_number, violation.text))
-
-    def beginning(self, filename: str) -> None:
-        """Part of the formatter's interface."""
-
-    def finished(self, filename: str) -> None:
-        """Part of the formatter's interface."""
-
-
 def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, Any]:
-    app, codes, guide, collector = _application(tuple(arguments))
+    app, guide, kept = _application(tuple(arguments))
     checker_of = _text_checker()
     checker_of.text = text
-    checker = checker_of(filename=path, plugins=app.plugins.checkers, options=app.options)
+    checkers = app.plugins.checkers
+    checker = checker_of(filename=path, plugins=checkers, options=app.options)
     if not checker.should_process:
-        return {"ok": True, "skipped": "the file says flake8: noqa", "findings": [], "codes": codes}
+        raise RefusedError("the file says flake8: noqa")
     _, results, _ = checker.run_checks()
-    collector.found.clear()
-    with guide.processing_file(path):
-        for code, line, column, message, physical in sorted(results, key=lambda found: (found[0], found[1])):
-            guide.handle_error(code, path, line, column, message, physical)
-    found = sorted(collector.found, key=lambda f: (f[1:3], f))
-    more = Counter(code for code, *_ in found[most:])
-    return {"ok": True, "findings": found[:most], "more": more, "codes": codes}
+    kept.clear()
+    for code, line, column, message, physical in results:
+        guide.handle_error(code, path, line, column, message, physical)
+    # A plugin may report a thing twice.
+    found = sorted({(one.line_number, one.column_number, one.code, one.text) for one in kept})
+    loaded = (*checkers.tree, *checkers.logical_line, *checkers.physical_line)
+    return {
+        "findings": found[:most],
+        "more": Counter(code for _, _, code, _ in found[most:]),
+        "codes": sorted({plugin.entry_name for plugin in loaded}),
+    }
 
 
 @cache
@@ -223,25 +201,27 @@ def _text_checker() -> _Anything:
 
 
 @cache
-def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str], Any, _Collector]:
+def _application(arguments: tuple[str, ...]) -> tuple[_Anything, _Anything, list[_Anything]]:
+    """Return flake8 with these arguments, what decides which violations count, and the list where it puts them."""
     from flake8.main.application import Application
     from flake8.style_guide import StyleGuideManager
 
     app = Application()
-    collector = _Collector()
     app.initialize(["--isolated", *arguments])
-    checkers = app.plugins.checkers
-    loaded = [*checkers.tree, *checkers.logical_line, *checkers.physical_line]
-    codes = sorted({plugin.entry_name for plugin in loaded})
-    return app, codes, StyleGuideManager(app.options, collector), collector
+    kept: list[_Anything] = []
+    return app, StyleGuideManager(app.options, SimpleNamespace(handle=kept.append)), kept
 
 
 def _run(argv: list[str], data: str) -> dict[str, Any]:
     import subprocess
 
-    ran = subprocess.run(argv, input=data.encode("latin-1"), capture_output=True, check=False)
+    ran = subprocess.run(
+        argv,
+        input=data.encode("latin-1"),
+        capture_output=True,
+        check=False,
+    )
     return {
-        "ok": True,
         "code": ran.returncode,
         "out": ran.stdout.decode("latin-1"),
         "err": ran.stderr.decode("latin-1"),
