@@ -71,7 +71,6 @@ class JsonBlock(NamedTuple):
     tool: str = ""  # named by the marker
     dialects: frozenset[str] = frozenset()
     cut_short: bool = False  # another block opens where this one should be closed
-    id: str = ""  # of the request in it, where that is known already
     first: tuple[int, int] = (1, 1)
 
     def explain(self, fault: JsonFault) -> str:
@@ -219,7 +218,7 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) 
     parameters = cast("dict[str, Json]", done.value)
     place, dialect = (block.start, block.end), frame.dialect or read.dialect
     repairs = (*notes, *done.repairs)
-    request = RawRequest(block.id, read.tool, parameters, read.explanation, dialect, *place, repairs, block.raw)
+    request = RawRequest("", read.tool, parameters, read.explanation, dialect, *place, repairs, block.raw)
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request, frame.tools.get(read.tool))
     return request

@@ -148,7 +148,7 @@ class _Answer:
             return [classify.xml_call(span, raw, self._tools)]
         block = JsonBlock(
             *(span.body, raw, span.start, span.start + len(raw), span.body_start, span.closed, whole),
-            *(span.dialect, span.label, self._dialects, span.cut_short, "", self._place_of(span.body_start)),
+            *(span.dialect, span.label, self._dialects, span.cut_short, self._place_of(span.body_start)),
         )
         return [uncertain_blocks.ends_twice(block)] if span.ambiguous else classify.judge_block(block, self._tools)
 
