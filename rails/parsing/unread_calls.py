@@ -56,11 +56,10 @@ _DEFINES: Final = lazy(r"\b(?:def|fn|func|function|import)[ \t]+\Z")
 #: A call between back-ticks with nothing else on its line.
 _ALONE: Final = lazy(r"[ \t]*`\w+\([^`\n]*\)`[ \t]*\r?$", re.M)
 #: Fences in which a call may be meant wherever it stands, and those in which all is shown.
-_CALL_FENCES: Final = frozenset(
-    {"", "action", "function", "function_call", "json", "json5", "jsonc", "jsonl", "plaintext", "text", "tool"}
-    | {"tool_call", "tool_calls", "tool_code", "tool_request", "tool_use", "toml", "tools", "txt", "xml", "yaml", "yml"}
+_CALL_FENCES: Final = lazy(
+    r"(?:action|function(?:_call)?|json[5cl]?|plaintext|te?xt|tool(?:s|_calls?|_code|_request|_use)?|toml|xml|ya?ml)?"
 )
-_SHOWING: Final = frozenset({"console", "diff", "example", "html", "markdown", "md", "mdx", "patch", "rst"})
+_SHOWING: Final = lazy(r"console|diff|example|html|markdown|mdx?|patch|rst")
 #: What a call in another model's form holds, and a mention of its marks does not.
 _HOLDS: Final = lazy(r"[{(=:]|<\w|\w\s*\n")
 _INK: Final = lazy(r"[^\n]")
@@ -184,8 +183,8 @@ def _place(call: _Found, around: BlockSpan | None) -> str:
     if around.container:
         return ""
     word = re.split(r"[\s:{=]", around.label.lower(), maxsplit=1)[0]
-    meant = word in _CALL_FENCES or around.body.lstrip().startswith((call.tool, "{", "["))
-    if word in _SHOWING or not meant:
+    meant = _CALL_FENCES.fullmatch(word) or around.body.lstrip().startswith((call.tool, "{", "["))
+    if _SHOWING.fullmatch(word) or not meant:
         return ""
     if around.kind == "json":
         return "in a json fence, in a form that is not known"
@@ -232,7 +231,7 @@ def _quotations(text: str) -> Iterator[tuple[int, str, str]]:
             continue
         is_thought = item.container == "thought"
         told = item.container == "element" or item.label in _TOLD_INSIDE or (is_thought and item.end >= whole)
-        if told or (item.container is None and item.kind == "quote" and item.label.lower() in _CALL_FENCES):
+        if told or (item.container is None and item.kind == "quote" and _CALL_FENCES.fullmatch(item.label.lower())):
             where = "a thought" if is_thought else one_line(item.label, 40) or "a fence"
             yield item.body_start, _CLOSER.sub("", item.body), f"inside {where}"
     yield 0, _BEFORE_LINE.sub("", text), _MARKED
