@@ -85,7 +85,6 @@ class _Found(NamedTuple):
     start: int
     end: int
     tool: str
-    where: str
 
 
 def without_blocks(text: str, blocks: Iterable[tuple[int, int]]) -> str:
@@ -122,12 +121,12 @@ def find_unread_calls(
         if where and (stray is None or stray.kind == "call"):
             end = around.end if around is not None else call.end
             count += 1
-            yield _refusal(text, call._replace(where=where), tools if offered is None else offered)
+            yield _refusal(text, call, where, tools if offered is None else offered)
 
 
 def _of_form(span: BlockSpan, names: re.Pattern[str]) -> _Found:
     named = names.search(span.raw)
-    return _Found(span.start, span.end, named[0] if named else "", "")
+    return _Found(span.start, span.end, named[0] if named else "")
 
 
 def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
@@ -149,7 +148,7 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
         if given.match(plain, found.end(), found.end() + _REACH) or named_last:
             end = plain.find("\n", found.end())
             begin = start + len(head) - len(head.lstrip())
-            yield _Found(begin, len(text) if end < 0 else end, tool, "")
+            yield _Found(begin, len(text) if end < 0 else end, tool)
 
 
 def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
@@ -157,7 +156,7 @@ def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
         name = found[1] or found[2]
         start = text.rfind("\n", 0, found.start()) + 1
         if name not in tools and not _is_shown(text, found, start, text[start : found.start()]):
-            yield _Found(found.start(), found.end(), name, "")
+            yield _Found(found.start(), found.end(), name)
 
 
 def _spelling(name: str) -> str:
@@ -201,10 +200,10 @@ def _speaks_of(text: str, call: _Found, read: Sequence[RawRequest]) -> bool:
     return False
 
 
-def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
+def _refusal(text: str, call: _Found, where: str, tools: ToolSchemas) -> Refusal:
     line, _ = line_column(text, call.start)
     what = f"a call of '{call.tool}'" if call.tool else "a call"
-    message = f"Line {line} holds {what} {call.where}, which is not read; it was not executed."
+    message = f"Line {line} holds {what} {where}, which is not read; it was not executed."
     if call.tool and call.tool not in tools:
         why = unsupported_tools.reason(call.tool) or f"You have no tool '{call.tool}'."
         message += f" {why} Your tools: {own_names(tools, call.tool)}."
