@@ -83,13 +83,13 @@ def _found(body: str, at: int) -> str:
     return f"'{printable(next_word[0].strip())}'" if next_word else "the end"
 
 
-def remedy(fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
+def remedy(fault: JsonFault, head: Head, tools: ToolSchemas) -> str:
     """Return what to do, with the block's tool and keys in a form that needs no escaping."""
     told = f"{fault.code}: {fault.message}"
     words = next((said for pattern, said in _REMEDIES.items() if re.search(pattern, told)), "")
     hint = f"{words} {_AGAIN}" if words else _AGAIN
     of_text = fault.code in _OF_TEXT or "a string between" in fault.message
-    form = _plain_form(tool, head.keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
+    form = _plain_form(head.tool, head.keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
     return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
 
 
