@@ -99,7 +99,6 @@ class _Answer:
         self._found: list[RawRequest | Refusal] = []  # in order
         self._places: dict[str, tuple[int, int]] = {}
         self._native: dict[str, str] = {}
-        self._withdrawn: set[str] = set()
         self._count = 0
         self._lines: list[int] = []
         self._thought = 0  # where the last thought ends
@@ -176,7 +175,6 @@ class _Answer:
         if around.kind == "call":
             own = span.container == "call" and _CLOSES_CALL.match(self._text, span.end)
             return outcome if own else self._placed(uncertain_blocks.inside_foreign(outcome, around.label))
-        self._withdrawn.add(_id(outcome))
         del self._places[_id(outcome)]
         ignored = Ignored(span.start, span.end, uncertain_blocks.quoted_inside(around.label))
         self._ignored += [] if ignored in self._ignored[-1:] else [ignored]
