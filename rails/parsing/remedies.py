@@ -48,6 +48,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
 _EDITS: Final = frozenset({"edits", "replacements"})
 #: What an edit must have.
 _EDIT_KEYS: Final = ("file_path", "path", "old_string", "new_string")
+#: What is only compared with the file, and which nobody has to send.
+_COMPARED: Final = "old_content"
 _LINE_ENDS: Final = (
     "The line endings beside the tags are no part of a text: if it ends in one, leave a line empty there."
 )
@@ -101,6 +103,9 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
         return f"{form}\nSend one such call for each of the edits."
     wanted = {*keys, *quick_check.required(schema)}
     wanted |= {f"new{key[3:]}" for key in wanted if key.startswith("old")}  # the torn text may hold its key
+    if wanted.intersection(properties) <= set(PATH_KEYS):
+        others = [key for key in properties if key != _COMPARED and allowed_types(properties[key]) != {"boolean"}]
+        wanted.update(others[:3])
     paths = [key for key in PATH_KEYS if key in wanted and key in properties][:1]
     texts = [key for key in properties if key in wanted and key not in PATH_KEYS]
     if not texts or any(allowed_types(properties[key]) <= {"array", "object"} for key in texts):
