@@ -43,9 +43,7 @@ _PROVIDER_CALL: Final = lazy(
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
-_NAMED: Final = r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})"""
-_NAMED_TOOL: Final = lazy(_NAMED)
-_FIRST_CALL: Final = lazy(rf"\s*\[\s*{{\s*[\"']{_NAMED}")
+_NAMED_TOOL: Final = lazy(r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
 #: Why a block is ignored that is no JSON and does not look like a call.
 BROKEN: Final = "broken JSON without a tool key"
 #: Behind a place in a message: where its lines and columns are counted.
@@ -71,7 +69,6 @@ class JsonBlock(NamedTuple):
     tool: str = ""  # named by the marker
     dialects: frozenset[str] = frozenset()
     cut_short: bool = False  # another block opens where this one should be closed
-    id: str = ""  # of the request in it, where that is known already
     first: tuple[int, int] = (1, 1)
 
     def explain(self, fault: JsonFault) -> str:
@@ -219,7 +216,7 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) 
     parameters = cast("dict[str, Json]", done.value)
     place, dialect = (block.start, block.end), frame.dialect or read.dialect
     repairs = (*notes, *done.repairs)
-    request = RawRequest(block.id, read.tool, parameters, read.explanation, dialect, *place, repairs, block.raw)
+    request = RawRequest("", read.tool, parameters, read.explanation, dialect, *place, repairs, block.raw)
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request, frame.tools.get(read.tool))
     return request
@@ -290,8 +287,7 @@ def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
-    tool = first[1] if (first := _FIRST_CALL.match(block.body)) else head.tool
-    hint = remedy(repaired, tool, head, tools)
+    hint = remedy(repaired, head, tools)
     return Refusal(code, told + second, hint, at, min(at + 1, block.end))
 
 

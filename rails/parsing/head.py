@@ -32,6 +32,7 @@ class Head(NamedTuple):
 def head_of(text: str) -> Head:
     """Return the head of ``text``; the first of equal keys counts."""
     depth = holder = 0
+    root = 2 if text.lstrip().startswith("[") else 1
     said: dict[str, str] = {}
     keys = set[str]()
     paths = list[str]()
@@ -43,9 +44,9 @@ def head_of(text: str) -> Head:
         elif found["shut"]:
             depth -= 1
         key = found["key"] or ""
-        if key and depth <= 1 + text.lstrip().startswith("["):
+        if key and depth <= root:
             keys.add(key)
-        if found["value"] and (depth <= 1 or depth == holder):
+        if found["value"] and (depth <= root or depth == holder):
             paths += [found["value"]] * (key in PATH_KEYS)
             said.setdefault(key, found["value"])
     named = said.get("tool_name" if said.get("type") == "tool_request" else "tool", "")

@@ -23,28 +23,17 @@ from rails.core.lazy_pattern import lazy
 
 ContainerKind = Literal["thought", "quote", "call", "patch", "element"]
 
-THOUGHTS: Final = frozenset(
-    {"brainstorming", "contemplation", "cot", "pondering", "rationale"}
-    | {
-        "analysis",
-        "antthinking",
-        "deliberation",
-        "inner_monologue",
-        "inner_thoughts",
-        "monologue",
-        "reason",
-        "reasoning",
-    }
-    | {"reasoning_content", "reflection", "scratchpad", "think", "thinking", "thinking_process", "thought", "thoughts"}
+#: Words that make a name a thought's, whatever is joined to them: ``<inner_voice_thoughts>``, ``<thought-process>``.
+_THINKS: Final = (
+    r"(?:cot|think(?:ing)?|thoughts?|reason(?:ing|s)?|reflections?|monologue|scratch[_-]?pad|deliberation|contemplation"
+    r"|rationale|brainstorm(?:ing)?|ponder(?:ing)?|critique)"
 )
-_CALLS: Final = frozenset(
-    {"arg_key", "arg_value", "function", "function_call", "function_calls", "invoke", "parameter", "tool_call"}
-    | {"tool_calls", "tool_code", "tool_request", "tool_use", "toolcall", "toolcalls", "use_mcp_tool"}
+_AROUND: Final = r"[a-z]{1,20}"
+_THOUGHT_NAME: Final = rf"(?:analysis|antthinking|(?:{_AROUND}[_-]){{0,3}}{_THINKS}(?:[_-]{_AROUND}){{0,3}})(?![\w-])"
+_CALL_NAME: Final = (
+    r"(?:arg_(?:key|value)|function(?:_calls?)?|invoke|parameter|tool_?calls?|tool_(?:code|request|use)|use_mcp_tool)"
 )
-_QUOTES: Final = frozenset(
-    {"example", "examples", "function_response", "function_result", "function_results", "observation", "tool_output"}
-    | {"tool_outputs", "tool_response", "tool_responses", "tool_result", "tool_results"}
-)
+_QUOTE_NAME: Final = r"(?:examples?|function_(?:response|results?)|observation|tool_(?:output|response|result)s?)"
 #: What shows a text, or folds it away: a call in it may have been meant, and its author is told that it is not read.
 SHOWN: Final = frozenset(
     {
@@ -79,30 +68,23 @@ SHOWN: Final = frozenset(
 #: Tags that stand for a fence where a file holds fences itself, as aider asks for them.
 TAG_FENCES: Final = frozenset({"code", "codeblock", "pre", "source", "sourcecode"})
 #: Names that are also words of HTML or of prose: containers only where a line begins or ends with them.
-_AT_LINE_START: Final = SHOWN | frozenset(
-    {"context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
-    | {"history", "log", "plan", "planning", "sample", "samples", "stdout", "system"}
-    | {"system-reminder", "transcript", "user", "human", "assistant"}
+_WORD_NAME: Final = (
+    r"(?:context|conversation|documents?|file(?:_contents?)?|history|log|plan(?:ning)?|samples?|stdout|system"
+    rf"|system-reminder|transcript|user|human|assistant|{'|'.join(SHOWN)})(?![\w-])"
 )
 #: Names that are containers only with the name of a function behind them.
 _WITH_NAME: Final = frozenset({"function", "parameter"})
-
-#: Words that make a name a thought's, whatever is joined to them: ``<inner_voice_thoughts>``, ``<thought-process>``.
-_THINKS: Final = (
-    r"(?:cot|think(?:ing)?|thoughts?|reason(?:ing|s)?|reflections?|monologue|scratch[_-]?pad|deliberation|contemplation"
-    r"|rationale|brainstorm(?:ing)?|ponder(?:ing)?|critique)"
-)
-_AROUND: Final = r"[a-z]{1,20}"
-_THOUGHT_NAME: Final = rf"(?:{_AROUND}[_-]){{0,3}}{_THINKS}(?:[_-]{_AROUND}){{0,3}}(?![\w-])"
-_NAMES: Final = "|".join(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START, key=len, reverse=True))
+_NAMES: Final = rf"(?:{_THOUGHT_NAME}|(?:{_CALL_NAME}|{_QUOTE_NAME})(?![\w-])|{_WORD_NAME})"
 #: The angle brackets of tags, also as a renderer of HTML, Markdown or JSON had to escape them.
 _LT: Final = r"(?:<|&lt;|&#60;|&#x3c;|\\<|\\u003c|[＜〈])"
 _GT: Final = r"(?=[>&\\＞〉])(?:>|&gt;|&#62;|&#x3e;|\\>|\\u003e|[＞〉])"
 _TAG: Final = (
-    rf"(?P<lt>{_LT})[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_THOUGHT_NAME}|{_NAMES})"
+    rf"(?P<lt>{_LT})[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_NAMES})"
     rf"(?P<rest>(?:[^\S\n][^<>\n]{{0,500}}?|[=/][^<>\n]{{0,500}}?)?)(?:{_GT}|(?<![ \t])(?=[ \t]*+\r?(?:\n|\Z)))"
 )
 _IS_THOUGHT: Final = lazy(_THOUGHT_NAME)
+_IS_CALL: Final = lazy(_CALL_NAME)
+_IS_WORD: Final = lazy(_WORD_NAME)
 _BAR: Final = r"[|｜]"
 _WORD: Final = r"(?:thought|thoughts|thinking|think|reasoning)"
 _THOUGHT_END: Final = (
@@ -218,8 +200,7 @@ _MARK: Final = lazy(
 _HINT: Final = lazy(
     rf"<(?:[|｜!]|(?i:start_f|start_of_turn|unused9|channel\|)"
     rf"|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}+:)?"
-    rf"(?:(?i:{_NAMES})(?!\w)"
-    rf"|(?=[\w-]{{0,60}}[_-])(?i:{_THOUGHT_NAME}))|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
+    rf"(?i:{_NAMES})|<[-~<]?[ \t]?[\"'\\\\]?[A-Za-z_])"
     rf"|\[/?(?i:think|thought|reasoning)|◁|\*\*\* Begin Patch"
     r"|&(?:lt|#60|#[xX]3[cC]);|\\(?:<|u003[cC])|＜|〈|\"\"\"|'''"
 )
@@ -302,7 +283,7 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
     escaped = found["lt"] != "<"
     if (
         name in ours
-        or (name in _AT_LINE_START and not alone)
+        or (_IS_WORD.fullmatch(name) and not alone)
         or (escaped and kind != "thought" and lead.strip(" \t\ufeff"))
     ):
         return None
@@ -360,7 +341,9 @@ def _token(found: re.Match[str]) -> Container:
 
 def kind_of(name: str) -> ContainerKind:
     """Return the kind of container that a tag's name opens."""
-    return "thought" if name in THOUGHTS or _IS_THOUGHT.fullmatch(name) else "call" if name in _CALLS else "quote"
+    if _IS_THOUGHT.fullmatch(name):
+        return "thought"
+    return "call" if _IS_CALL.fullmatch(name) else "quote"
 
 
 def find_patch(line: str) -> Container | None:

@@ -17,20 +17,9 @@ from rails.parsing.head import Head
 from rails.parsing.values import ToolSchemas
 
 _AGAIN: Final = "Correct the JSON and send the whole block again."
-#: What to do about a fault, by its code.
+_ESCAPE: Final = 'Write \\" for every quotation mark inside a string, " at its end, and then a comma or a bracket.'
+#: What to do about a fault: the first whose pattern is in its code and message.
 _REMEDIES: Final[Mapping[str, str]] = {
-    "inner_quotes": 'Write \\" for every quotation mark inside a string, " at its end, and then a comma or a bracket.',
-    "ambiguous": 'Write \\" for every quotation mark inside a string, " at its end, and then a comma or a bracket.',
-    "unclosed_string": 'Close the string with ", and write \\" for every quotation mark inside it.',
-    "mixed_escapes": "Write every backslash of the text twice, and line endings as \\n.",
-    "ambiguous_escape": "Write \\\\ for a backslash of the text, \\n for a line ending, and straight quotation marks.",
-    "duplicate_key": "Send each key once.",
-    "extra_data": "Send one JSON object in the block and nothing behind it.",
-    "surrogate": "Write the character itself instead of its escape.",
-    "number": "Send a number of fewer digits, or a text.",
-}
-#: What to do about a fault, by a pattern of its code and message; they come before its code alone.
-_BY_WORDS: Final[Mapping[str, str]] = {
     "^elision": "Send the whole text; leave nothing out.",
     "^not_a_number": "Write a plain number, or null.",
     "^cut": "Close every { and [ in its own place, and write no comma before that.",
@@ -43,14 +32,24 @@ _BY_WORDS: Final[Mapping[str, str]] = {
     "a comma seems": "Write a comma behind the closing quotation mark, and none before it that the text has not.",
     "a comment seems": "Leave all comments out.",
     "a string between": 'Write the text in double quotes, with \\" and \\n.',
-    r"missing brackets|bracket is missing|expecting '[]}]": "Close every { and [ in its own place.",
+    r"missing brackets|bracket is missing|expecting '[]}]'": "Close every { and [ in its own place.",
     "(?:quotes|marks|line ends) of the block": "Send the block itself, not a text that holds it.",
     "is not a JSON value": "Write every text in double quotes, and behind it only a comma or a bracket.",
+    "^(?:inner_quotes|ambiguous):": _ESCAPE,
+    "^unclosed_string": 'Close the string with ", and write \\" for every quotation mark inside it.',
+    "^mixed_escapes": "Write every backslash of the text twice, and line endings as \\n.",
+    "^ambiguous_escape": "Write \\\\ for a backslash of the text, \\n for a line ending, and straight quotation marks.",
+    "^duplicate_key": "Send each key once.",
+    "^extra_data": "Send one JSON object in the block and nothing behind it.",
+    "^surrogate": "Write the character itself instead of its escape.",
+    "^number": "Send a number of fewer digits, or a text.",
 }
 #: What several edits of one call stand under.
 _EDITS: Final = frozenset({"edits", "replacements"})
+#: What an edit must have.
+_EDIT_KEYS: Final = ("file_path", "path", "old_string", "new_string")
 #: What is only compared with the file, and which nobody has to send.
-_COMPARED: Final = frozenset({"old_content"})
+_COMPARED: Final = "old_content"
 _LINE_ENDS: Final = (
     "The line endings beside the tags are no part of a text: if it ends in one, leave a line empty there."
 )
@@ -86,32 +85,34 @@ def _found(body: str, at: int) -> str:
     return f"'{printable(next_word[0].strip())}'" if next_word else "the end"
 
 
-def remedy(fault: JsonFault, tool: str, head: Head, tools: ToolSchemas) -> str:
+def remedy(fault: JsonFault, head: Head, tools: ToolSchemas) -> str:
     """Return what to do, with the block's tool and keys in a form that needs no escaping."""
-    own = (said for words, said in _BY_WORDS.items() if re.search(words, f"{fault.code}: {fault.message}"))
-    words = next(own, _REMEDIES.get(fault.code, ""))
+    told = f"{fault.code}: {fault.message}"
+    words = next((said for pattern, said in _REMEDIES.items() if re.search(pattern, told)), "")
     hint = f"{words} {_AGAIN}" if words else _AGAIN
     of_text = fault.code in _OF_TEXT or "a string between" in fault.message
-    form = _plain_form(tool, head.keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
+    form = _plain_form(head.tool, head.keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
     return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
 
 
 def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -> str:
-    properties, used = quick_check.properties(tools.get(tool, {})), set(keys)
-    used |= {f"new{key[3:]}" for key in used if key.startswith("old")}  # the torn text may hold its key
+    schema = tools.get(tool, {})
+    properties = quick_check.properties(schema)
     if tool != EDIT_FILE.name and EDIT_FILE.name in tools and _EDITS & properties.keys():
-        return f"{_plain_form(EDIT_FILE.name, (), tools, path)}\nSend one such call for each of the edits."
-    named = [key for key in properties if key in used]
-    if set(named) <= set(PATH_KEYS) or not set(quick_check.required(tools.get(tool))) <= set(named):
-        named = [key for key in properties if allowed_types(properties[key]) != {"boolean"} and key not in _COMPARED][
-            :3
-        ]
-    named = [key for key in named if key not in PATH_KEYS or key == next(one for one in named if one in PATH_KEYS)]
-    if any(allowed_types(properties[key]) <= {"array", "object"} for key in named):
+        form = _plain_form(EDIT_FILE.name, _EDIT_KEYS, tools, path)
+        return f"{form}\nSend one such call for each of the edits."
+    wanted = {*keys, *quick_check.required(schema)}
+    wanted |= {f"new{key[3:]}" for key in wanted if key.startswith("old")}  # the torn text may hold its key
+    if wanted.intersection(properties) <= set(PATH_KEYS):
+        others = [key for key in properties if key != _COMPARED and allowed_types(properties[key]) != {"boolean"}]
+        wanted.update(others[:3])
+    paths = [key for key in PATH_KEYS if key in wanted and key in properties][:1]
+    texts = [key for key in properties if key in wanted and key not in PATH_KEYS]
+    if not texts or any(allowed_types(properties[key]) <= {"array", "object"} for key in texts):
         return ""
     lines = [f'<tool name="{one_line(tool, 60)}">']
-    for key in named[:8]:
+    lines += [f"<{key}>{one_line(path, 200) or '…'}</{key}>" for key in paths]
+    for key in texts[:8]:
         inner = "\nthe text as it is\n" if "string" in allowed_types(properties[key]) else "…"
-        inner = one_line(path, 200) or "…" if key in PATH_KEYS else inner
         lines.append(f"<{key}>{inner}</{key}>")
-    return "\n".join((*lines, "</tool>")) if named else ""
+    return "\n".join((*lines, "</tool>"))

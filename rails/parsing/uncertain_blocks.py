@@ -17,7 +17,7 @@ from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest
-from rails.data_formats.strict_json import ParsedJson, balance, parse_strict
+from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.parsing import classify
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.classify import BlockResult, JsonBlock
@@ -37,11 +37,6 @@ _CALL_LIKE: Final = lazy(
 
 
 _PLACED: Final = lazy(rf"\ALine \d|, column \d+{classify.OF_ANSWER}\b")
-
-
-def open_string(text: str, end: int) -> re.Match[str] | None:
-    """Return the prose's first line that is JSON with a string open at ``end``."""
-    return _OPEN_STRING.search(text, 0, end)
 
 
 def placed(refusal: Refusal, line: int, column: int) -> Refusal:
@@ -174,20 +169,10 @@ def too_long(limit: int) -> Refusal:
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 #: A line that begins with the end of a string in JSON.
 REST_LINE: Final = lazy(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[,\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
-#: The end of a JSON block with its closing fence.
-_REST_END: Final = lazy(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
-#: The end of a text that could be the end of a JSON block.
-_ENDS: Final = lazy(r"[\"'”]\s*+,?\s*+[}\]][\s}\],]*\Z")
+#: The end of a text, or of what stands before a fence, that could be the end of a JSON block.
+_ENDS: Final = lazy(r"[\"'”]\s*+,?\s*+[}\]][\s}\],]*(?:\Z|\n[ \t]*(?:`{3}|~{3}))")
 #: Quotation marks that pair up the wrong way round: a word directly behind the second of a pair.
 _ODD_QUOTES: Final = lazy(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
-
-
-def _value(span: BlockSpan, outcomes: Sequence[BlockResult]) -> Json:
-    parsed = parse_strict(span.body)
-    if isinstance(parsed, ParsedJson):
-        return parsed.value
-    last = outcomes[-1] if outcomes else None
-    return dict(last.parameters) if isinstance(last, RawRequest) else None
 
 
 def last_text(value: Json) -> str | None:
@@ -223,39 +208,38 @@ class Doubts:
     def text(self, text: str, offset: int) -> None:
         """Note prose that begins at ``offset``."""
         self._look(text)
-        if self._from == _NOWHERE and (found := open_string(text, len(text))):
+        if self._from == _NOWHERE and (found := _OPEN_STRING.search(text)):
             self._from, self._remnant = offset + found.start(), True
 
     def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         """Note a block and its outcomes."""
         self._remnant = self._remnant or (not span.closed and span.start >= self._from)
         if span.kind == "json":
-            if repair_names(outcomes) & RAW_LINES:
-                self._from = min(self._from, span.start)
-            if not _surely_ends(span, outcomes):
-                self._from = min(self._from, span.end)
             self._json(span, outcomes)
         elif span.kind == "quote":
             self._quote(span)
-            if any(isinstance(one, Refusal) for one in outcomes) and not only_led(outcomes):
+            if any(isinstance(one, Refusal) and one.code not in ("unread", "unterminated") for one in outcomes):
                 self._from, self._remnant = min(self._from, span.end), True
 
     def _json(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
-        strict = isinstance(parse_strict(span.body), ParsedJson)
-        if not strict and not any(isinstance(one, RawRequest) for one in outcomes):
+        parsed, repairs = parse_strict(span.body), repair_names(outcomes)
+        read = [one for one in outcomes if isinstance(one, RawRequest)]
+        strict = isinstance(parsed, ParsedJson)
+        if repairs & RAW_LINES:
+            self._from = min(self._from, span.start)
+        if span.cut_short or not (strict or read):
+            self._from = min(self._from, span.end)
+        if not (strict or read):
             self._torn = min(self._torn, span.end)
-            if any(isinstance(one, Refusal) and one.code == "duplicate_key" for one in outcomes):
-                self._unfinished = min(self._unfinished, span.end)
             return
-        value = _value(span, outcomes)
+        value = parsed.value if isinstance(parsed, ParsedJson) else dict(read[-1].parameters)
         last = last_text(value)
         if strict and (last is None or "\n" in last):
             return
         self._torn = min(self._torn, span.start)
-        is_data = all(isinstance(one, Ignored) for one in outcomes)
-        texts = [last, *(value.values() if is_data and isinstance(value, dict) else ())]
-        closers = repair_names(outcomes) & _UNLESS_CUT
-        if span.cut_short or closers or any(isinstance(one, str) and looks_cut(one) for one in texts):
+        data = value.values() if isinstance(value, dict) and not read else ()
+        cut = any(looks_cut(text) for text in (last, *data) if isinstance(text, str))
+        if span.cut_short or repairs & _UNLESS_CUT or cut:
             self._unfinished = min(self._unfinished, span.start)
 
     def _quote(self, span: BlockSpan) -> None:
@@ -264,8 +248,7 @@ class Doubts:
         inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
         if self._torn == _NOWHERE or (span.closed and surplus(inside) <= 0):
             return
-        ends = _REST_END.search(inside) or (span.closed and _ENDS.search(inside)) or REST_LINE.search(inside)
-        self._rest = self._rest or bool(ends)
+        self._rest = self._rest or bool(_ENDS.search(inside) or REST_LINE.search(inside))
 
     def _look(self, text: str) -> None:
         self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(text) is not None)
@@ -275,14 +258,3 @@ class Doubts:
         """Return the offset from which blocks are in doubt; ``whole``: not cut off."""
         torn = self._torn if self._rest else _NOWHERE if whole else self._unfinished
         return min(self._from if not whole or self._remnant else _NOWHERE, torn)
-
-
-def only_led(outcomes: Sequence[BlockResult]) -> bool:
-    """Return whether the block was refused unread."""
-    return all(isinstance(one, Refusal) and one.code in ("unread", "unterminated") for one in outcomes)
-
-
-def _surely_ends(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
-    if span.cut_short or all(isinstance(one, Ignored) for one in outcomes):
-        return isinstance(parse_strict(span.body), ParsedJson) and not span.cut_short
-    return any(isinstance(one, RawRequest) for one in outcomes) or not balance(span.body)

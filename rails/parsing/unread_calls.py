@@ -56,11 +56,10 @@ _DEFINES: Final = lazy(r"\b(?:def|fn|func|function|import)[ \t]+\Z")
 #: A call between back-ticks with nothing else on its line.
 _ALONE: Final = lazy(r"[ \t]*`\w+\([^`\n]*\)`[ \t]*\r?$", re.M)
 #: Fences in which a call may be meant wherever it stands, and those in which all is shown.
-_CALL_FENCES: Final = frozenset(
-    {"", "action", "function", "function_call", "json", "json5", "jsonc", "jsonl", "plaintext", "text", "tool"}
-    | {"tool_call", "tool_calls", "tool_code", "tool_request", "tool_use", "toml", "tools", "txt", "xml", "yaml", "yml"}
+_CALL_FENCES: Final = lazy(
+    r"(?:action|function(?:_call)?|json[5cl]?|plaintext|te?xt|tool(?:s|_calls?|_code|_request|_use)?|toml|xml|ya?ml)?"
 )
-_SHOWING: Final = frozenset({"console", "diff", "example", "html", "markdown", "md", "mdx", "patch", "rst"})
+_SHOWING: Final = lazy(r"console|diff|example|html|markdown|mdx?|patch|rst")
 #: What a call in another model's form holds, and a mention of its marks does not.
 _HOLDS: Final = lazy(r"[{(=:]|<\w|\w\s*\n")
 _INK: Final = lazy(r"[^\n]")
@@ -86,7 +85,6 @@ class _Found(NamedTuple):
     start: int
     end: int
     tool: str
-    where: str
 
 
 def without_blocks(text: str, blocks: Iterable[tuple[int, int]]) -> str:
@@ -123,12 +121,12 @@ def find_unread_calls(
         if where and (stray is None or stray.kind == "call"):
             end = around.end if around is not None else call.end
             count += 1
-            yield _refusal(text, call._replace(where=where), tools if offered is None else offered)
+            yield _refusal(text, call, where, tools if offered is None else offered)
 
 
 def _of_form(span: BlockSpan, names: re.Pattern[str]) -> _Found:
     named = names.search(span.raw)
-    return _Found(span.start, span.end, named[0] if named else "", "")
+    return _Found(span.start, span.end, named[0] if named else "")
 
 
 def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
@@ -150,7 +148,7 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
         if given.match(plain, found.end(), found.end() + _REACH) or named_last:
             end = plain.find("\n", found.end())
             begin = start + len(head) - len(head.lstrip())
-            yield _Found(begin, len(text) if end < 0 else end, tool, "")
+            yield _Found(begin, len(text) if end < 0 else end, tool)
 
 
 def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
@@ -158,7 +156,7 @@ def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
         name = found[1] or found[2]
         start = text.rfind("\n", 0, found.start()) + 1
         if name not in tools and not _is_shown(text, found, start, text[start : found.start()]):
-            yield _Found(found.start(), found.end(), name, "")
+            yield _Found(found.start(), found.end(), name)
 
 
 def _spelling(name: str) -> str:
@@ -184,8 +182,8 @@ def _place(call: _Found, around: BlockSpan | None) -> str:
     if around.container:
         return ""
     word = re.split(r"[\s:{=]", around.label.lower(), maxsplit=1)[0]
-    meant = word in _CALL_FENCES or around.body.lstrip().startswith((call.tool, "{", "["))
-    if word in _SHOWING or not meant:
+    meant = _CALL_FENCES.fullmatch(word) or around.body.lstrip().startswith((call.tool, "{", "["))
+    if _SHOWING.fullmatch(word) or not meant:
         return ""
     if around.kind == "json":
         return "in a json fence, in a form that is not known"
@@ -202,10 +200,10 @@ def _speaks_of(text: str, call: _Found, read: Sequence[RawRequest]) -> bool:
     return False
 
 
-def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
+def _refusal(text: str, call: _Found, where: str, tools: ToolSchemas) -> Refusal:
     line, _ = line_column(text, call.start)
     what = f"a call of '{call.tool}'" if call.tool else "a call"
-    message = f"Line {line} holds {what} {call.where}, which is not read; it was not executed."
+    message = f"Line {line} holds {what} {where}, which is not read; it was not executed."
     if call.tool and call.tool not in tools:
         why = unsupported_tools.reason(call.tool) or f"You have no tool '{call.tool}'."
         message += f" {why} Your tools: {own_names(tools, call.tool)}."
@@ -232,7 +230,7 @@ def _quotations(text: str) -> Iterator[tuple[int, str, str]]:
             continue
         is_thought = item.container == "thought"
         told = item.container == "element" or item.label in _TOLD_INSIDE or (is_thought and item.end >= whole)
-        if told or (item.container is None and item.kind == "quote" and item.label.lower() in _CALL_FENCES):
+        if told or (item.container is None and item.kind == "quote" and _CALL_FENCES.fullmatch(item.label.lower())):
             where = "a thought" if is_thought else one_line(item.label, 40) or "a fence"
             yield item.body_start, _CLOSER.sub("", item.body), f"inside {where}"
     yield 0, _BEFORE_LINE.sub("", text), _MARKED

@@ -101,12 +101,11 @@ def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas,
     if isinstance(value, dict) and "json" in within and "tool" not in value:
         listed = [item for key, item in value.items() if _plain(key) in _WRAPPERS and isinstance(item, list)]
         value = listed[0] if len(listed) == 1 else value
-    if isinstance(value, list):
-        pairs = [_one(item, within, tools, certain=bool(dialect)) for item in value]
-        named = next((name for _, name in pairs if name), "")
-        return [item for item, _ in pairs], (dialect or named) if named else ""
-    translated, name = _one(value, within, tools, certain=bool(dialect))
-    return translated, (dialect or name) if name else ""
+    items = value if isinstance(value, list) else [value]
+    pairs = [_one(item, within, tools, certain=bool(dialect)) for item in items]
+    named = next((name for _, name in pairs if name), "")
+    read = [item for item, _ in pairs]
+    return read if isinstance(value, list) else read[0], (dialect or named) if named else ""
 
 
 def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) -> tuple[Json, str]:
