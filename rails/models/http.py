@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
@@ -251,7 +252,7 @@ def _data_of(body: Iterable[bytes], url: str, key: str) -> Iterator[bytes]:
     """
     streams, lines = False, _lines(body)
     for line in lines:
-        name, _, data = line.strip().partition(b":")
+        name, _, data = line.removeprefix(BOM_UTF8).strip().partition(b":")
         if name == b"data":
             streams = True
             if data.strip() == b"[DONE]":

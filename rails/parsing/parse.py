@@ -292,9 +292,12 @@ class AnswerParser:
         self._parse = partial(parse, tools=tools, id_prefix=id_prefix, dialects=dialects, exists=exists)
         self._further = report_unread_calls, proposed_to
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._text = ""
-        self._lines = 0  # where the line begins that is not complete yet
-        self._begun: re.Match[str] | None = None  # the first line of the open block
+        self._pieces: list[str] = []
+        self._line: list[str] = []  # of the line that is not complete yet
+        self._size = 0
+        self._begun: tuple[int, str] | None = None  # the open block: where it begins, and its tool, if its tag names it
+        self._head = ""  # the first characters of it, of which so many were looked at
+        self._looked = 0
         self._started: dict[str, CallStarted] = {}
         self._told: dict[str, RawRequest | Refusal] = {}
         self._reads = self._next = 0
@@ -304,16 +307,25 @@ class AnswerParser:
         """Take the next piece. Return the news, in order. Raises ValueError after ``flush``."""
         if self._done:
             raise ValueError("the reader was flushed")
-        before, begin = len(self._text), self._lines
-        self._text += self._decoder.decode(chunk) if isinstance(chunk, bytes) else chunk
-        self._lines = self._text.rfind("\n", begin) + 1 or begin
-        if self._begun is None:
-            self._begun = _BEGINS_BLOCK.search(self._text, begin, self._lines)
-        events = self._announced(before)
-        if self._lines >= self._next and _ENDS_BLOCK.search(self._text, begin, self._lines):
+        text = self._decoder.decode(chunk) if isinstance(chunk, bytes) else chunk
+        self._pieces.append(text)
+        self._head += text[:_ANNOUNCED] if self._begun and self._looked < _ANNOUNCED else ""
+        last = text.rfind("\n") + 1
+        if not last:
+            self._line.append(text)
+            return self._announced()
+        fresh = "".join([*self._line, text[:last]])
+        self._line = [text[last:]]
+        self._size += len(fresh)
+        begun = _BEGINS_BLOCK.search(fresh) if self._begun is None else None
+        if begun is not None:
+            self._begun = self._size - len(fresh) + begun.start(), begun["tool"] or ""
+            self._head, self._looked = (fresh[begun.end() :] + text[last:])[:_ANNOUNCED], 0
+        events = self._announced()
+        if self._size >= self._next and _ENDS_BLOCK.search(fresh):
             self._reads += 1
-            self._next = self._lines + (self._lines // _GROWTH if self._reads > _READ_AT_ONCE else 0)
-            news = self._news(self._parse(self._text[: self._lines], finish="cut").requests)
+            self._next = self._size + (self._size // _GROWTH if self._reads > _READ_AT_ONCE else 0)
+            news = self._news(self._parse("".join(self._pieces)[: self._size], finish="cut").requests)
             self._begun = None if news else self._begun
             events += news
         return events
@@ -323,7 +335,8 @@ class AnswerParser:
         if self._done:
             raise ValueError("the reader was flushed")
         self._done = True
-        text, (reports, proposed_to) = self._text + self._decoder.decode(b"", True), self._further
+        self._pieces.append(self._decoder.decode(b"", True))
+        text, (reports, proposed_to) = "".join(self._pieces), self._further
         found = self._parse(text, finish=finish, calls=calls, report_unread_calls=reports, proposed_to=proposed_to)
         known = [event.outcome for event in found.late if isinstance(event, CallFound)]
         kept = {_id(one) for one in known}
@@ -337,19 +350,20 @@ class AnswerParser:
             event for event in _events(fresh) if not isinstance(event, CallStarted) or event.id not in self._started
         ]
 
-    def _announced(self, before: int) -> list[ParseEvent]:
+    def _announced(self) -> list[ParseEvent]:
         name = f"{self._prefix}{len(self._told) + 1}"
-        if self._begun is None or name in self._started or before >= self._begun.end() + _ANNOUNCED:
+        if self._begun is None or name in self._started or self._looked >= _ANNOUNCED:
             return []
-        text = self._text[self._begun.end() : self._begun.end() + _ANNOUNCED]
-        head, tool = head_of(text), self._begun["tool"] or ""
-        element = _ELEMENT_PATH.search(text) if tool else None
+        start, tool = self._begun
+        self._looked = len(self._head)
+        head = head_of(self._head)
+        element = _ELEMENT_PATH.search(self._head) if tool else None
         path = head.path if not tool else element[1] if element else ""
         tool = tool or head.tool
         known = quick_check.properties(self._tools.get(tool)).keys()
         if tool not in self._tools or (not path and not known.isdisjoint(PATH_KEYS)):
             return []
-        self._started[name] = CallStarted(name, tool, path, self._begun.start())
+        self._started[name] = CallStarted(name, tool, path, start)
         return [self._started[name]]
 
 
