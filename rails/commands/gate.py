@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"gate: there is no file to check{', which is no pass' if vacuous else ''}", file=sys.stderr)
         return EXIT_BROKEN if vacuous else EXIT_OK
     chosen = files.chosen
+    from rails.approval.terminal.console import wants_colour
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
     from rails.gate.verdicts import checked_nothing
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
                 from rails.edits.checkpoint_commits import fix_run
 
                 _write(project, verdict.proposal, fix_run())
-    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    report = render(verdict, options.format, colour=wants_colour(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"))
     return EXIT_BROKEN if options.require and checked_nothing(verdict) else _EXIT[verdict.status]
 
@@ -114,6 +115,7 @@ def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str |
 def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     import shutil
 
+    from rails.approval.terminal.console import wants_colour
     from rails.gate.gate import Gate, not_read
     from rails.gate.report.text import render
     from rails.gate.support.read_file import LARGE
@@ -141,7 +143,7 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
         if kept is None:  # too large to be judged, never cut
             shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)
         sys.stdout.flush()
-    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    report = render(verdict, options.format, colour=wants_colour(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"), file=sys.stderr if options.fix else sys.stdout)
     return _EXIT[verdict.status]
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rails.approval.terminal.console import wants_colour
 from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.config.prices import PRICES_NAME
@@ -97,7 +98,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
     elif options.markdown:
         print(session_as_markdown(view), end="")
     else:
-        print(render_session(view, common.colour_wanted(sys.stdout), width=min(100, _width())))
+        print(render_session(view, wants_colour(sys.stdout), width=min(100, _width())))
     return EXIT_OK
 
 
@@ -135,7 +136,7 @@ def _print(blocks: Sequence[Block]) -> None:
     from rails.render.blocks import Table
     from rails.render.text import TextRenderer
 
-    pen = TextRenderer(common.colour_wanted(sys.stdout), _width())
+    pen = TextRenderer(wants_colour(sys.stdout), _width())
     for at, block in enumerate(blocks):
         if at and isinstance(block, Table):
             print()
