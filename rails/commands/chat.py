@@ -270,10 +270,9 @@ def _help(_talk: Talk, _session: Session | None) -> None:
 
 def _diff(talk: Talk, session: Session) -> None:
     from rails.approval.diff_view import file_diff
-    from rails.approval.terminal.console import wants_colour
     from rails.edits.checkpoints import History, in_effect
     from rails.render.lines import draw
-    from rails.render.terminal import columns
+    from rails.render.terminal import columns, wants_colour
 
     history = History(talk.project)
     steps = in_effect(history.steps(session.log.session_id), undone=False)

@@ -70,10 +70,10 @@ def run(options: argparse.Namespace) -> int:
         print(f"gate: there is no file to check{', which is no pass' if vacuous else ''}", file=sys.stderr)
         return EXIT_BROKEN if vacuous else EXIT_OK
     chosen = files.chosen
-    from rails.approval.terminal.console import wants_colour
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
     from rails.gate.verdicts import checked_nothing
+    from rails.render.terminal import wants_colour
 
     agreed = options.settings_agreed
     with Gate(project, strict=options.strict, profile=options.profile, settings_agreed=agreed) as gate:
@@ -115,10 +115,10 @@ def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str |
 def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     import shutil
 
-    from rails.approval.terminal.console import wants_colour
     from rails.gate.gate import Gate, not_read
     from rails.gate.report.text import render
     from rails.gate.support.read_file import LARGE
+    from rails.render.terminal import wants_colour
 
     if options.paths or options.diff or options.staged or options.all or options.trust:
         raise UsageError(

@@ -88,9 +88,8 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _diff(options: argparse.Namespace, words: list[str]) -> int:
-    from rails.approval.terminal.console import wants_colour
     from rails.render.lines import draw_summary
-    from rails.render.terminal import columns
+    from rails.render.terminal import columns, wants_colour
 
     if len(words) != 2:
         raise UsageError("Write: ai-rails n8n diff OLD.json NEW.json.")

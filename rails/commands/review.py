@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rails.approval.terminal.console import wants_colour
 from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.text import one_line
 from rails.projections.session import session_as_json
-from rails.render.terminal import columns
+from rails.render.terminal import columns, wants_colour
 from rails.review.reports.session_text import render_session, session_as_markdown
 from rails.session.project import state_of
 

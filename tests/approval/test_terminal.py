@@ -279,12 +279,9 @@ def test_a_tool_run_shows_its_parameters_as_they_would_be_used(make):
 
 
 def test_a_short_command_in_plain_letters_is_shown_once(make):
-    for command, times in [("pytest -q", 1), ("echo ä", 2), ("a\nb", 2), (["pytest", "-q"], 2), ("x" * 201, 2)]:
-        request = make.ask_tool("run_command", command=command)
-        _, screen = piped("approve\n", make, request)
-        assert (screen.count("parameters of run_command") + 1, "does" in screen) == (times, True)
-        _, screen = piped("v\napprove\n", make, request)
-        assert "parameters of run_command" in screen, "all is shown to who asks for it"
+    for command, listed in [("pytest -q", False), ("a\nb", True), ("x" * 201, True)]:
+        _, screen = piped("approve\n", make, make.ask_tool("run_command", command=command))
+        assert ("parameters of" in screen) is listed, command
 
 
 HOSTILE = [
