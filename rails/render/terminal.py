@@ -50,7 +50,7 @@ def fitted(text: str, stream: TextIO) -> str:
 def _broken(line: str, width: int) -> str:
     if "\x1b" in line or len(wrap(line, width)) == 1:
         return line
-    lead = _LEAD.findall(line)[0]
+    lead = "".join(_LEAD.findall(line))
     rest = line[len(lead) :]
     ended = line[len(line.rstrip(" ")) :]
     taken = sum(map(_cells, lead))
