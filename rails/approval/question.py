@@ -31,6 +31,8 @@ LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the a
 _PAGE_LINES: Final = 1_500
 _TITLES: Final = {"place": "Is this the place?"}
 _WHY_LINES: Final = 12
+#: The longest command that a card shows once.
+_SHORT: Final = 200
 _REPAIRED: Final = ": JSON repaired ("
 
 
@@ -53,7 +55,10 @@ def question_card(request: ApprovalRequest | ApprovalOpened, *, full: bool = Fal
     if any(diff.by_tools for diff in diffs):
         parts.append((blocks.Remark(LEGEND, ""),))
     hidden = sum(diff.hidden for diff in diffs)
-    for one in request.requests if full or page or request.kind == "tool" else ():
+    everything = full or page
+    for one in request.requests if everything or request.kind == "tool" else ():
+        if not everything and _is_told(one):
+            continue
         listing, left_out = _parameters(one, full=full or page, run=request.kind == "tool")
         parts.append((listing,))
         hidden += left_out
@@ -151,6 +156,15 @@ def _parameters(request: ToolRequest | AskedRequest, *, full: bool, run: bool) -
         lines = [*lines[: PARAMETER_LINES - tail], f"[… {counted(hidden, 'line')} not shown …]", *lines[-tail:]]
     shown = tuple(show(line, full=full, changed=False) for line in lines)
     return blocks.Listing(f"parameters of {one_line(request.tool_name)}", shown, run), hidden
+
+
+def _is_told(request: ToolRequest | AskedRequest) -> bool:
+    """Return whether the line of what it does holds all parameters: those of a short command in plain letters."""
+    command = request.parameters.get("command")
+    if request.tool_name != RUN_COMMAND.name or len(request.parameters) > 1 or not isinstance(command, str):
+        return False
+    plain = command.isascii() and "\\" not in command and len(command) <= _SHORT
+    return plain and action_text(request.tool_name, request.parameters) == f"$ {command}"
 
 
 def _checks(verdict: Verdict | None, drawn: set[str]) -> Iterator[blocks.Block]:

@@ -272,11 +272,11 @@ def _diff(talk: Talk, session: Session) -> None:
     from rails.approval.diff_view import file_diff
     from rails.edits.checkpoints import History, in_effect
     from rails.render.lines import draw
-    from rails.render.terminal import columns
+    from rails.render.terminal import columns, wants_colour
 
     history = History(talk.project)
     steps = in_effect(history.steps(session.log.session_id), undone=False)
-    colour = common.colour_wanted(sys.stdout)
+    colour = wants_colour(sys.stdout)
     for step in steps:
         for change in history.restore_point(step).changes:
             print("\n".join(draw(file_diff(change, ()), colour=colour, width=columns())))

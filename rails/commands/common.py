@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import sys
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
@@ -240,11 +239,6 @@ def _keyboard() -> TextIO | None:
         return Path("/dev/tty").open(encoding="utf-8")
     except OSError:
         return None
-
-
-def colour_wanted(stream: TextIO) -> bool:
-    """Return whether ``stream`` wants colours."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def accepted(question: str, what: str, accept: Callable[[], object]) -> bool:

@@ -73,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
     from rails.gate.gate import Gate
     from rails.gate.report.text import render
     from rails.gate.verdicts import checked_nothing
+    from rails.render.terminal import wants_colour
 
     agreed = options.settings_agreed
     with Gate(project, strict=options.strict, profile=options.profile, settings_agreed=agreed) as gate:
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
                 from rails.edits.checkpoint_commits import fix_run
 
                 _write(project, verdict.proposal, fix_run())
-    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    report = render(verdict, options.format, colour=wants_colour(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"))
     return EXIT_BROKEN if options.require and checked_nothing(verdict) else _EXIT[verdict.status]
 
@@ -117,6 +118,7 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
     from rails.gate.gate import Gate, not_read
     from rails.gate.report.text import render
     from rails.gate.support.read_file import LARGE
+    from rails.render.terminal import wants_colour
 
     if options.paths or options.diff or options.staged or options.all or options.trust:
         raise UsageError(
@@ -141,7 +143,7 @@ def _judge_buffer(options: argparse.Namespace, project: Path) -> int:
         if kept is None:  # too large to be judged, never cut
             shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)
         sys.stdout.flush()
-    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    report = render(verdict, options.format, colour=wants_colour(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"), file=sys.stderr if options.fix else sys.stdout)
     return _EXIT[verdict.status]
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from msgspec.structs import astuple
 
-from rails.approval.terminal.console import wants_colour
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.errors import Refusal
@@ -56,7 +55,7 @@ from rails.core.tool_request import RawRequest
 from rails.log.actions import action_text, result_text
 from rails.projections.common import checks_in_words, not_checked_in_words, places_fixed
 from rails.render.answer_text import AnswerText
-from rails.render.terminal import columns, fitted
+from rails.render.terminal import columns, fitted, wants_colour
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

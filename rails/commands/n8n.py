@@ -89,7 +89,7 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
 
 def _diff(options: argparse.Namespace, words: list[str]) -> int:
     from rails.render.lines import draw_summary
-    from rails.render.terminal import columns
+    from rails.render.terminal import columns, wants_colour
 
     if len(words) != 2:
         raise UsageError("Write: ai-rails n8n diff OLD.json NEW.json.")
@@ -97,7 +97,7 @@ def _diff(options: argparse.Namespace, words: list[str]) -> int:
     if options.json:
         common.print_json({"title": told.title, "lines": to_json(told.lines), "hidden": told.hidden})
     else:
-        print("\n".join(draw_summary(told, common.colour_wanted(sys.stdout), columns(100))))
+        print("\n".join(draw_summary(told, wants_colour(sys.stdout), columns(100))))
     return EXIT_FINDINGS if told.lines else EXIT_OK
 
 

@@ -14,7 +14,7 @@ from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.text import one_line
 from rails.projections.session import session_as_json
-from rails.render.terminal import columns
+from rails.render.terminal import columns, wants_colour
 from rails.review.reports.session_text import render_session, session_as_markdown
 from rails.session.project import state_of
 
@@ -97,7 +97,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
     elif options.markdown:
         print(session_as_markdown(view), end="")
     else:
-        print(render_session(view, common.colour_wanted(sys.stdout), width=min(100, _width())))
+        print(render_session(view, wants_colour(sys.stdout), width=min(100, _width())))
     return EXIT_OK
 
 
@@ -135,7 +135,7 @@ def _print(blocks: Sequence[Block]) -> None:
     from rails.render.blocks import Table
     from rails.render.text import TextRenderer
 
-    pen = TextRenderer(common.colour_wanted(sys.stdout), _width())
+    pen = TextRenderer(wants_colour(sys.stdout), _width())
     for at, block in enumerate(blocks):
         if at and isinstance(block, Table):
             print()

@@ -131,8 +131,6 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
 
 def _lines(text: str) -> list[str]:
     """Split at ``\\n`` only; a carriage return stays visible, a missing final newline is shown."""
-    if not text:
-        return []
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -65,16 +65,11 @@ _CATALOGUE: Final[Mapping[MessageKey, Mapping[MessageLanguage, str]]] = {
 
 def language() -> MessageLanguage:
     """Return the language that the environment asks for."""
-    for name in ("AI_RAILS_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
-        if value := os.environ.get(name):
-            return "ja" if value.lower().startswith("ja") else "en"
-    return "en"
+    asked = next(filter(None, map(os.environ.get, ("AI_RAILS_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    return "ja" if asked.lower().startswith("ja") else "en"
 
 
 def say(key: MessageKey, lang: MessageLanguage | None = None, **values: str) -> str:
     """Return the sentence of ``key``, ``{name}`` filled in."""
     texts = _CATALOGUE[key]
-    text = texts.get(lang or language(), texts["en"])
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
-    return text
+    return texts.get(lang or language(), texts["en"]).format(**values)

@@ -65,28 +65,56 @@ def small(text: str) -> bytes | None:
 
 def shrink(details: Mapping[str, Json], keep: Store) -> Mapping[str, Json]:
     """Return ``details`` small enough for a record; ``keep`` gets the largest texts first."""
-    small: Mapping[str, Json] = {name: _escape(value, keep) for name, value in details.items()}
-    if _is_pointer(small):
-        return _point(dict(small), keep)
+
+    def escaped(value: Json) -> Json:
+        """Return what only looks like a pointer as one of ours."""
+        return _point(value, keep) if _is_pointer(value) else value
+
+    small = _changed(dict(details), escaped)
     for limit in _TEXT_LIMITS:
         if _fits(small):
-            return small
-        small = {name: _texts_out(value, limit, keep) for name, value in small.items()}
-    if _fits(small):
-        return small
-    # The original members, so that a pointer never leads to another pointer.
-    small = {name: _member_out(value, keep) for name, value in details.items()}
-    return small if _fits(small) else _point(dict(details), keep)
+            break
+        small = _changed(small, lambda value: _point(value, keep) if _is_longer(value, limit) else value)  # noqa: B023
+    if not _fits(small):
+        # The original members, so that a pointer never leads to another pointer.
+        small = {
+            name: _point(value, keep) if len(dumps(value)) > _MEMBER_LIMIT else _changed(value, escaped)
+            for name, value in details.items()
+        }
+    return small if isinstance(small, dict) and _fits(small) else _point(dict(details), keep)
 
 
 def expand(details: Mapping[str, Json], state: Path, *, texts: bool = True) -> Mapping[str, Json]:
     """Return ``details`` with pointers replaced (except texts' without ``texts``), or the same object if none. Raises
     LogError.
     """
+
+    def loaded(value: Json) -> Json:
+        if not isinstance(value, Mapping) or not _is_pointer(value):
+            return value
+        is_json = value.get("json") is True
+        if not (texts or is_json):
+            return value
+        data = load_blob(state, str(value["blob"])).decode("utf-8", "surrogatepass")
+        found: Json = json.loads(data) if is_json else data
+        return found
+
     if not _has_pointer(details):
         return details
-    found = _expanded(details, state, texts=texts)
+    found = _changed(dict(details), loaded)
     return found if isinstance(found, dict) else {}
+
+
+def _changed(value: Json, change: Callable[[Json], Json]) -> Json:
+    """Return ``value`` with what ``change`` makes of each of its parts, the outer ones first."""
+    new = change(value)
+    if new is not value:
+        return new
+    if isinstance(value, Mapping):
+        return {name: _changed(member, change) for name, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_changed(item, change) for item in value]
+    return value
 
 
 def _has_pointer(value: Json | Mapping[str, Json]) -> bool:
@@ -95,51 +123,18 @@ def _has_pointer(value: Json | Mapping[str, Json]) -> bool:
     return isinstance(value, list) and any(map(_has_pointer, value))
 
 
-def _expanded(value: Json | Mapping[str, Json], state: Path, *, texts: bool) -> Json:
-    if isinstance(value, Mapping):
-        if not _is_pointer(value):
-            return {name: _expanded(member, state, texts=texts) for name, member in value.items()}
-        is_json = value.get("json") is True
-        if not (texts or is_json):
-            return dict(value)
-        data = load_blob(state, str(value["blob"])).decode("utf-8", "surrogatepass")
-        found: Json = json.loads(data) if is_json else data
-        return found
-    if isinstance(value, list):
-        return [_expanded(item, state, texts=texts) for item in value]
-    return value
-
-
-def _is_pointer(value: Mapping[str, Json]) -> bool:
+def _is_pointer(value: Json | Mapping[str, Json]) -> bool:
+    if not isinstance(value, Mapping):
+        return False
     return value.keys() - {"json"} == _POINTER and isinstance(value["blob"], str)
 
 
-def _fits(details: Mapping[str, Json]) -> bool:
+def _is_longer(value: Json, limit: int) -> bool:
+    return isinstance(value, str) and len(value) > limit
+
+
+def _fits(details: Json) -> bool:
     return len(dumps(details).encode()) <= limits.INLINE_BYTES
-
-
-def _escape(value: Json, keep: Store) -> Json:
-    if isinstance(value, Mapping):
-        if _is_pointer(value):
-            return _point(value, keep)
-        return {name: _escape(member, keep) for name, member in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_escape(item, keep) for item in value]
-    return value
-
-
-def _texts_out(value: Json, limit: int, keep: Store) -> Json:
-    if isinstance(value, str) and len(value) > limit:
-        return _point(value, keep)
-    if isinstance(value, Mapping) and not _is_pointer(value):
-        return {name: _texts_out(member, limit, keep) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_texts_out(item, limit, keep) for item in value]
-    return value
-
-
-def _member_out(value: Json, keep: Store) -> Json:
-    return _point(value, keep) if len(dumps(value)) > _MEMBER_LIMIT else _escape(value, keep)
 
 
 def _point(value: Json, keep: Store) -> dict[str, Json]:

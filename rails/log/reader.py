@@ -239,19 +239,10 @@ def with_large_values(record: Record, state: Path) -> Record:
     return record if details is record.details else msgspec.structs.replace(record, details=details)
 
 
-def blob(state: Path, sha: str) -> bytes:
-    """Return a blob. Raises LogError if it is missing or was changed."""
-    return blobs.load_blob(state, sha)
-
-
 def sessions(state: Path) -> tuple[SessionSummary, ...]:
     """Return the sessions, oldest first, with unreadable records but not without a readable log."""
-    folder = state / "sessions"
-    try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return ()
-    return tuple(found for name in names if (found := session_summary(folder / name / LOG_NAME)))
+    found = (session_summary(state / "sessions" / name / LOG_NAME) for name in session_ids(state))
+    return tuple(filter(None, found))
 
 
 def session_ids(state: Path) -> list[str]:
@@ -268,32 +259,36 @@ def session_summary(path: Path) -> SessionSummary | None:
     """Return the summary of the log at ``path``, ``None`` if unreadable."""
     try:
         with opened_log(path) as file:
-            first = next(_records(file), None)
+            first = next(rows(file), None)
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - 4 * _PIECE))
-            last = deque(_records(file), maxlen=1).pop() if first else None
+            last = deque(rows(file), maxlen=1).pop() if first else None
     except LogError:
         return None
     if first is None or last is None:
         return SessionSummary(path.parent.name, path, "", "", "", "", 0, size)
-    task = first.event.task if isinstance(first.event, WorkflowStart) else ""
+    started = first.record
+    ended = last.record
+    task = started.event.task if isinstance(started.event, WorkflowStart) else ""
     return SessionSummary(
         session_id=path.parent.name,
         path=path,
-        started=first.timestamp,
-        last=last.timestamp,
-        task=task or first.message,
-        outcome=last.message if isinstance(last.event, WorkflowEnd) else "",
-        records=last.seq,
+        started=started.timestamp,
+        last=ended.timestamp,
+        task=task or started.message,
+        outcome=ended.message if isinstance(ended.event, WorkflowEnd) else "",
+        records=ended.seq,
         size=size,
     )
 
 
-def _records(file: BinaryIO) -> Iterator[Record]:
-    for raw, _, _ in whole_lines(file):
+def rows(file: BinaryIO, at: int = 0) -> Iterator[LogRow]:
+    """Yield the records from here on, at byte ``at``; damage is skipped."""
+    for raw, length, _ in whole_lines(file):
         decoded = "" if raw is None else event_codec.decode_record(raw)
         if not isinstance(decoded, str):
-            yield decoded[0]
+            yield LogRow(at, length, decoded[0])
+        at += length + 1
 
 
 def opened_log(path: Path) -> BinaryIO:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from rails.core.events.record import Record
 from rails.log import event_codec
-from rails.log.reader import LogRow, Position, opened_log, whole_lines
+from rails.log.reader import LogRow, Position, opened_log, rows
 
 #: Bytes that are read line by line once the rest is ruled out.
 _NEAR: Final = 1 << 16
@@ -65,8 +64,4 @@ def _rows(file: BinaryIO, start: int) -> Iterator[LogRow]:
     at = max(0, start - 1)
     file.seek(at)
     at += len(file.readline()) if start else 0
-    for raw, length, _ in whole_lines(file):
-        decoded: tuple[Record, bool] | str = "" if raw is None else event_codec.decode_record(raw)
-        if not isinstance(decoded, str):
-            yield LogRow(at, length, decoded[0])
-        at += length + 1
+    return rows(file, at)

@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from rails.core.change_summary import ChangeSummary
+from rails.core.events.approval import why_words
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line, printable
 
@@ -233,6 +234,11 @@ class Answer(Struct, frozen=True):
     at: str
     reason: str
     digest: str
+
+    @property
+    def why(self) -> str:
+        """The reason behind a colon, or ""."""
+        return why_words(self.reason, self.by)
 
 
 class Written(Struct, frozen=True):

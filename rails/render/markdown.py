@@ -150,9 +150,8 @@ def _answer(given: blocks.Answer) -> Iterator[str]:
     if not given.answer:
         yield "- ⚠ Waiting for approval"
         return
-    reason = f": {given.reason}" if given.reason else ""
     sign = {"approve": "✅", "dry_run": "·"}.get(given.answer, "⛔")
-    yield f"- {sign} Decision: {inline(f'{given.answer} by {given.by}{reason}')}"
+    yield f"- {sign} Decision: {inline(f'{given.answer} by {given.by}{given.why}')}"
 
 
 def _sign(good: bool) -> str:

@@ -9,9 +9,6 @@ import sys
 import unicodedata
 from typing import Final, TextIO
 
-_USUAL: Final = 80
-#: Narrower terminals break lines themselves.
-_LEAST: Final = 20
 #: What a line of a list begins with; what is said of it is kept to the right of it.
 _LEAD: Final = re.compile(r"\A(?: +\S+(?: \S+)* {2,}(?=\S)| *)")
 _SET_IN: Final = 6
@@ -19,15 +16,19 @@ _SET_IN: Final = 6
 _KEPT_BLANK: Final = "\xa0"
 
 
-def columns(usual: int = _USUAL) -> int:
+def columns(usual: int = 80) -> int:
     """Return ``shutil.get_terminal_size``'s width, without its compression imports."""
     with contextlib.suppress(ValueError):
         if (named := int(os.environ.get("COLUMNS", ""))) > 0:
             return named
     with contextlib.suppress(AttributeError, ValueError, OSError):
-        if sys.__stdout__ is not None:
-            return os.get_terminal_size(sys.__stdout__.fileno()).columns or usual
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or usual  # type: ignore[union-attr]
     return usual
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Return whether a terminal takes colours, and its user wants them."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def unbroken(words: str) -> str:
@@ -42,15 +43,15 @@ def fitted(text: str, stream: TextIO) -> str:
     """
     if not stream.isatty():
         return text.replace(_KEPT_BLANK, " ")
-    width = max(_LEAST, columns())
+    width = max(20, columns())  # narrower terminals break lines themselves
     return "\n".join(_broken(line, width) for line in text.split("\n")).replace(_KEPT_BLANK, " ")
 
 
 def _broken(line: str, width: int) -> str:
     if "\x1b" in line or len(wrap(line, width)) == 1:
         return line
-    rest = _LEAD.sub("", line)
-    lead = line[: len(line) - len(rest)]
+    lead = "".join(_LEAD.findall(line))
+    rest = line[len(lead) :]
     ended = line[len(line.rstrip(" ")) :]
     taken = sum(map(_cells, lead))
     if taken > width // 2:  # what is said of a long name stands below it
@@ -88,4 +89,4 @@ def wrap(text: str, width: int, *, half: bool = True) -> list[str]:
 def _cells(char: str) -> int:
     if unicodedata.combining(char):
         return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+    return 1 + (unicodedata.east_asian_width(char) in "WF")

@@ -160,8 +160,7 @@ class TextRenderer:
         if not given.answer:
             yield from self.field("decision", "waiting for approval", "finding")
             return
-        reason = f": {given.reason}" if given.reason else ""
-        words = f"{given.answer} by {given.by} after {given.seconds:.1f} s{reason}"
+        words = f"{given.answer} by {given.by} after {given.seconds:.1f} s{given.why}"
         yield from self.field("decision", words, _ok(given.answer == "approve"))
 
 

@@ -216,7 +216,7 @@ def test_parameters_are_shown_up_to_a_bound(make):
         return {f"p{number}": 1 for number in range(count - 2)}
 
     assert len(parameter_lines(lines(40))) == 40
-    assert list(parameter_risks("send", lines(40))) == []
+    assert list(parameter_risks("send", lines(40))) == list(parameter_risks("send", {"a": "x \t  y   \n  z"})) == []
     told = "The parameters of send are long: a terminal shows all of them when you type v."
     assert list(parameter_risks("send", lines(41))) == [Risk("hidden", "", told)]
     assert list(parameter_risks("send", {"a": "x" * 5_000})) == [Risk("hidden", "", told)]
@@ -246,14 +246,6 @@ def test_what_speaks_to_the_agent_is_told_in_its_words():
     (found,) = returned_risks(spread)
     assert found.text == f"It speaks to the agent: {spread[:80]}… (+21 characters)"
     assert list(returned_risks("42 rows\nname\tsize")) == []
-
-
-def test_a_parameter_of_long_lines_or_many_is_not_shown_whole_and_one_of_the_bound_is():
-    told = Risk("hidden", "", "The parameters of send are long: a terminal shows all of them when you type v.")
-    for values, hidden in ((["x"] * 36, False), (["x"] * 37, True)):
-        assert (list(parameter_risks("send", {"a": values})) == [told]) is hidden
-    assert list(parameter_risks("send", {"a": "x \t  y   \n  z"})) == []
-    assert list(parameter_risks("send", {"a": ["y", "x" * 1_000]})) == [told]
 
 
 #: Ways to run what nobody has read; a line that begins with blanks goes on with the one before it.

@@ -5,7 +5,8 @@ import pytest
 from rails.approval.decision import Decision
 from rails.approval.policy.grants import Grants, as_toml, propose, sentence
 from rails.approval.policy.policy import PolicyApprover, load_policy
-from rails.approval.policy.rules import Conditions, Policy, PolicyRule
+from rails.approval.policy.rules import Policy, PolicyRule
+from rails.core.events.approval import why_words
 from tests.rows import walked
 
 
@@ -67,6 +68,7 @@ def test_a_grant_approves_what_is_alike_and_is_named(make, clock):
     decision = approver.decide(in_tests(make, "test_b.py"))
     assert (decision.answer, decision.by, decision.scope) == ("approve", "grant 1", "grant")
     assert decision.reason.startswith("grant 1: coder may create or modify tests/*")
+    assert why_words(decision.reason, decision.by).startswith(": coder may create"), "it is named once"
     assert "19 more" in decision.reason
 
 
@@ -162,7 +164,7 @@ def test_a_rule_of_the_user_outranks_a_grant(make, clock, decision):
 
 
 def test_a_rule_that_asks_where_nobody_is_there_outranks_a_grant_there_only(make, clock):
-    away = Policy((PolicyRule(1, "ask", "policy.toml", path=("tests/**",), when=Conditions(interactive=False)),))
+    away = Policy((PolicyRule(1, "ask", "policy.toml", path=("tests/**",), interactive=False),))
     assert PolicyApprover(away, None, granted(make, clock)).decide(in_tests(make)).by == "headless"
     assert PolicyApprover(away, NeverAsked(), granted(make, clock)).decide(in_tests(make)).by == "grant 1"
 

@@ -668,7 +668,7 @@ def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was
         read = read_policy(text.encode(), "p.toml", first=first)
         facts = [(rule.number, rule.decision, rule.source, rule.name, rule.reason, rule.clean) for rule in read.rules]
         assert facts == [(first, "deny", "p.toml", "n", "r", False), (first + 1, "allow", "p.toml", "", "", False)]
-        assert ([rule.when.max_bytes for rule in read.rules], read.mistakes) == ([None, 5], ())
+        assert ([rule.max_bytes for rule in read.rules], read.mistakes) == ([None, 5], ())
     lines = ["", "path = 'a'", "path = 'a'\nverdict = 'fail'", "path = 'a'\nkind = 'create'"]
     lines += [f"path = 'a'\nkind = '{kind}'" for kind in ("read", "run", "result")]
     lines += [
@@ -683,11 +683,11 @@ def test_rules_and_examples_are_numbered_from_where_they_begin_and_hold_what_was
         *((5, "read", "a", None), (6, "run", "a", None), (7, "result", "a", None), (8, "create", None, None)),
         (9, "run", None, None),
     ]
-    assert [one.item.seen.findings for one in read.examples[:8]] == [()] * 8
-    assert [one.item.seen.risks for one in read.examples] == [frozenset()] * 7 + [frozenset(["secret"]), frozenset()]
-    assert read.examples[7].item.seen.size == 7
+    assert [one.item.findings for one in read.examples[:8]] == [()] * 8
+    assert [one.item.risks for one in read.examples] == [frozenset()] * 7 + [frozenset(["secret"]), frozenset()]
+    assert read.examples[7].item.size == 7
     last = read.examples[8]
-    assert (last.item.seen.findings, last.around.model, last.around.interactive) == ((("F401", "warning"),), "m", True)
+    assert (last.item.findings, last.around.model, last.around.interactive) == ((("F401", "warning"),), "m", True)
 
 
 def test_a_models_name_is_told_without_its_provider_up_to_a_bound():

@@ -278,6 +278,12 @@ def test_a_tool_run_shows_its_parameters_as_they_would_be_used(make):
     assert "Run this tool?" in screen
 
 
+def test_a_short_command_in_plain_letters_is_shown_once(make):
+    for command, listed in [("pytest -q", False), ("a\nb", True), ("x" * 201, True)]:
+        _, screen = piped("approve\n", make, make.ask_tool("run_command", command=command))
+        assert ("parameters of" in screen) is listed, command
+
+
 HOSTILE = [
     "\x1b[2J\x1b[1;1H",
     "\x1b]0;title\x07",

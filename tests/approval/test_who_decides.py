@@ -7,7 +7,7 @@ from rails.approval.decision import Decision, request_for_result
 from rails.approval.policy.file import read_policy
 from rails.approval.policy.grants import Grants, propose
 from rails.approval.policy.policy import PolicyApprover
-from rails.approval.policy.rules import Conditions, Policy, PolicyItem, PolicyRule, Seen, items_of
+from rails.approval.policy.rules import Policy, PolicyItem, PolicyRule, items_of
 
 ALLOW = '[[rule]]\ndecision = "allow"\npath = "**"\n'
 DENY = '[[rule]]\ndecision = "deny"\ntool = "edit_file"\nreason = "not today"\n'
@@ -110,7 +110,7 @@ def test_a_finding_fits_one_of_several_globs_and_counts_only_where_it_is_new(mak
     assert deny.judge(make.ask(status="fail", findings=found[:1])).ruling == "ask"
     old = replace(found[1], new=False)
     assert deny.judge(make.ask(findings=[old])).ruling == "ask"
-    assert items_of(replace(request, verdict=None))[0].seen.findings == ()
+    assert items_of(replace(request, verdict=None))[0].findings == ()
 
 
 def test_an_allow_rule_of_the_file_adds_nothing_to_a_grant_where_a_human_decides(make):
@@ -189,13 +189,13 @@ def test_a_risk_of_the_content_is_named_before_the_question_and_no_rule_allows_i
 
 def test_no_rule_that_allows_covers_what_deceives_or_does_damage_unless_it_names_it():
     for kind in ("not_text", "control", "invisible", "lookalike", "secret", "command", "instruction", "variable_path"):
-        item = PolicyItem("coder", "edit_file", "create", "a.txt", "pass", seen=Seen(risks=frozenset({kind})))
+        item = PolicyItem("coder", "edit_file", "create", "a.txt", "pass", risks=frozenset({kind}))
         plain = PolicyRule(1, "allow", "policy.toml", path=("**",))
         assert not plain.matches(item), kind
-        assert replace(plain, when=Conditions(risk=(kind,))).matches(item), kind
+        assert replace(plain, risk=(kind,)).matches(item), kind
         assert replace(plain, decision="deny").matches(item), kind
-    strict = PolicyRule(1, "allow", "", path=("**",), max_lines=0, clean=True, when=Conditions(max_bytes=0))
-    assert strict.matches(replace(item, seen=Seen())), "what is not said of a change is nothing, not something"
+    strict = PolicyRule(1, "allow", "", path=("**",), max_lines=0, clean=True, max_bytes=0)
+    assert strict.matches(replace(item, risks=frozenset())), "what is not said of a change is nothing, not something"
 
 
 def test_a_folder_named_like_a_variable_is_a_risk(make):

@@ -13,11 +13,9 @@ from msgspec import Struct
 
 from rails.approval.policy.rules import (
     Circumstances,
-    Conditions,
     PolicyItem,
     PolicyRule,
     Ruling,
-    Seen,
     plain_command,
 )
 from rails.config.settings_file import SettingsError, SettingsFile, parse_settings
@@ -37,6 +35,8 @@ _ONLY_ALLOW: Final = {
 }
 _NOT_ALLOW: Final = {"adjusted": 'use "clean" with allow'}
 
+#: Keys that take one word or several.
+_LISTS: Final = ("tool", "command", "path", "kind", "verdict", "agent", "model", "finding", "severity", "risk")
 #: Of what kind the uses of a tool are, by its effect.
 _KINDS: Final = {"edit": ("create", "modify", "delete"), "read": ("read", "result"), "run": ("run", "result")}
 
@@ -108,32 +108,22 @@ def _read(
 def _rule(table: RuleTable, number: int, source: str) -> PolicyRule:
     from rails.config.tables import words
 
-    tool, path, kind, verdict, agent = map(words, (table.tool, table.path, table.kind, table.verdict, table.agent))
-    if table.decision == "allow" and "error" in verdict:
+    tool = words(table.tool)
+    if table.decision == "allow" and "error" in words(table.verdict):
         raise _Mistake('verdict "error" means that a check could not run; that is never allowed unasked')
-    if table.decision == "allow" and not tool and not path and not table.command:
+    if table.decision == "allow" and not (tool or table.path or table.command):
         raise _Mistake("an allow rule has to name a tool, a command or a path")
     if why := _never_matches(table, tool):
         raise _Mistake(f"the rule can never match: {why}")
     for key, why in (_ONLY_ALLOW if table.decision != "allow" else _NOT_ALLOW).items():
         if (given := getattr(table, key)) is not None and (given is not False or key != "clean"):
             raise _Mistake(f"{key} does not belong to {table.decision}: {why}")
-    return PolicyRule(
-        number,
-        table.decision,
-        source,
-        table.name,
-        table.reason,
-        tool,
-        path,
-        kind,
-        verdict,
-        agent,
-        table.max_lines,
-        table.clean,
-        _conditions(table),
-        words(table.command),
-    )
+    if wrong := [one for one in words(table.model) if one.startswith(_PROVIDERS)]:
+        bare = wrong[0].partition(":")[2]
+        raise _Mistake(f'a model is named as a session shows it, without its provider: model = "{one_line(bare, 60)}"')
+    given = {key: getattr(table, key) for key in table.__struct_fields__}
+    lists = {key: words(given[key]) for key in _LISTS}
+    return PolicyRule(number=number, source=source, **{**given, **lists})
 
 
 def _never_matches(table: RuleTable, tools: tuple[str, ...]) -> str:
@@ -157,31 +147,20 @@ def _never_matches(table: RuleTable, tools: tuple[str, ...]) -> str:
     return ""
 
 
-def _conditions(table: RuleTable) -> Conditions:
-    from rails.config.tables import words
-
-    model = words(table.model)
-    if wrong := [name for name in model if name.startswith(_PROVIDERS)]:
-        bare = wrong[0].partition(":")[2]
-        raise _Mistake(f'a model is named as a session shows it, without its provider: model = "{one_line(bare, 60)}"')
-    return Conditions(
-        model,
-        table.interactive,
-        words(table.finding),
-        words(table.severity),
-        table.max_bytes,
-        table.adjusted,
-        words(table.risk),
-    )
-
-
 def _example(table: ExampleTable, number: int, source: str) -> Example:
     path = table.path or None
     kind = table.kind or ("modify" if path else "run")
-    found = ((table.finding, table.severity),) if table.finding else ()
-    seen = Seen(found, table.bytes, frozenset([table.risk] if table.risk else ()))
-    verdict = table.verdict if path and kind not in ("read", "run", "result") else None
-    command = plain_command(table.command or None)
-    adjusted = table.adjusted
-    item = PolicyItem(table.agent, table.tool, kind, path, verdict, table.lines, adjusted, seen, command)
+    item = PolicyItem(
+        table.agent,
+        table.tool,
+        kind,
+        path,
+        table.verdict if path and kind not in ("read", "run", "result") else None,
+        table.lines,
+        table.adjusted,
+        plain_command(table.command or None),
+        ((table.finding, table.severity),) if table.finding else (),
+        table.bytes,
+        frozenset([table.risk] if table.risk else ()),
+    )
     return Example(number, source, item, table.expect, Circumstances(table.model, table.interactive))

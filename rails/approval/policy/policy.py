@@ -27,7 +27,6 @@ from rails.approval.policy.rules import (
     Policy,
     PolicyItem,
     PolicyRule,
-    Seen,
     items_of,
 )
 from rails.core.app_dirs import config_folder
@@ -84,7 +83,7 @@ class PolicyApprover(Struct, frozen=True):
 
     def shows_secrets(self, agent: str, tool: str, path: str | None) -> bool:
         """Return whether a rule with this risk lets an agent read secrets of ``tool``."""
-        item = PolicyItem(agent, tool, "result", path, seen=Seen(risks=frozenset({"secret"})))
+        item = PolicyItem(agent, tool, "result", path, risks=frozenset({"secret"}))
         return any(rule.decision == "allow" and rule.speaks((item,), self._around()) for rule in self.policy.rules)
 
     def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:

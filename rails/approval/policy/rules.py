@@ -17,11 +17,12 @@ and dangerous commands only with that ``risk``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rails.approval.content_risks import UNNAMED_NEVER
 from rails.approval.decision import ApprovalRequest
@@ -48,63 +49,6 @@ class Circumstances(Struct, frozen=True):
 UNKNOWN: Final = Circumstances()
 
 
-class Seen(Struct, frozen=True):
-    """Facts of a change set: (rule, severity) of new findings, bytes after, names of risks."""
-
-    findings: tuple[tuple[str, str], ...] = ()
-    size: int = 0
-    risks: frozenset[str] = frozenset()
-
-
-class Conditions(Struct, frozen=True):
-    """The further keys of a rule; empty or ``None`` requires nothing.
-
-    ``model``: globs. ``finding`` (globs), ``severity``: of new findings; ``allow`` needs all to fit, the others one.
-    ``max_bytes``: of the files after the change. ``adjusted``: repaired, converted or matched leniently.
-    """
-
-    model: tuple[str, ...] = ()
-    interactive: bool | None = None
-    finding: tuple[str, ...] = ()
-    severity: tuple[str, ...] = ()
-    max_bytes: int | None = None
-    adjusted: bool | None = None
-    risk: tuple[str, ...] = ()
-
-    def hold(self, allows: bool, around: Circumstances, seen: Seen, adjusted: bool) -> bool:
-        """Return whether all conditions hold."""
-        return (
-            self._of_model(allows, around.model)
-            and self.interactive in (None, around.interactive)
-            and self._found(allows, seen)
-            and self._at_risk(allows, seen.risks)
-            and (self.max_bytes is None or seen.size <= self.max_bytes)
-            and self.adjusted in (None, adjusted)
-        )
-
-    def _of_model(self, allows: bool, model: str) -> bool:
-        if not self.model or not model:
-            return not self.model or not allows
-        return any(fnmatchcase(model, glob) for glob in self.model)
-
-    def _at_risk(self, allows: bool, risks: frozenset[str]) -> bool:
-        if allows:
-            return risks & UNNAMED_NEVER <= set(self.risk)
-        return not self.risk or not risks.isdisjoint(self.risk)
-
-    def _found(self, allows: bool, seen: Seen) -> bool:
-        if not self.finding and not self.severity:
-            return True
-        quantify: Callable[[list[bool]], bool] = all if allows else any
-        return quantify(
-            [
-                (not self.finding or any(fnmatchcase(rule, glob) for glob in self.finding))
-                and (not self.severity or severity in self.severity)
-                for rule, severity in seen.findings
-            ]
-        )
-
-
 Ruling = Literal["deny", "ask", "allow"]
 ItemKind = Literal["create", "modify", "delete", "read", "run", "result"]
 
@@ -115,7 +59,8 @@ class PolicyItem(Struct, frozen=True):
     """One thing that would happen. ``verdict`` is None for the use of a tool.
 
     ``lines``: added and removed, of the entire change set. ``adjusted``: repaired, converted or matched leniently.
-    ``command``: the words of one plain command.
+    ``command``: the words of one plain command. ``findings``: (rule, severity) of new ones; ``size``: bytes after;
+    ``risks``: their names.
     """
 
     agent: str
@@ -125,12 +70,18 @@ class PolicyItem(Struct, frozen=True):
     verdict: Status | None = None
     lines: int = 0
     adjusted: bool = False
-    seen: Seen = field(default_factory=Seen)
     command: tuple[str, ...] | None = None
+    findings: tuple[tuple[str, str], ...] = ()
+    size: int = 0
+    risks: frozenset[str] = frozenset()
 
 
 class PolicyRule(Struct, frozen=True):
-    """One ``[[rule]]``. Empty tuples and ``None`` match everything."""
+    """One ``[[rule]]``. Empty tuples and ``None`` match everything.
+
+    ``model``, ``finding``: globs. ``finding``, ``severity``: of new findings; ``allow`` needs all to fit, the others
+    one. ``max_bytes``: of the files after the change. ``adjusted``: repaired, converted or matched leniently.
+    """
 
     number: int
     decision: Ruling
@@ -144,11 +95,22 @@ class PolicyRule(Struct, frozen=True):
     agent: tuple[str, ...] = ()
     max_lines: int | None = None
     clean: bool = False
-    when: Conditions = field(default_factory=Conditions)
     command: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    interactive: bool | None = None
+    finding: tuple[str, ...] = ()
+    severity: tuple[str, ...] = ()
+    max_bytes: int | None = None
+    adjusted: bool | None = None
+    risk: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
+
+    @property
+    def allows(self) -> bool:
+        """Whether it allows, and so is read narrowly."""
+        return self.decision == "allow"
 
     def matches(self, item: PolicyItem, around: Circumstances = UNKNOWN) -> bool:
         """Return whether the rule matches ``item``."""
@@ -157,9 +119,13 @@ class PolicyRule(Struct, frozen=True):
             and self._any_name(self.agent, item.agent)
             and self._kind(item.kind)
             and self._command(item)
-            and self._file(item)
+            and self._place(item.path)
+            and (self._use(item.kind) if item.verdict is None else self._change(item, item.verdict))
             and not (self.clean and item.adjusted)
-            and self.when.hold(self.decision == "allow", around, item.seen, item.adjusted)
+            and self.adjusted in (None, item.adjusted)
+            and self.interactive in (None, around.interactive)
+            and self._model(around.model)
+            and self._risk(item.risks)
         )
 
     def speaks(self, items: Sequence[PolicyItem], around: Circumstances) -> tuple[PolicyItem, ...]:
@@ -176,43 +142,62 @@ class PolicyRule(Struct, frozen=True):
         if not self.command:
             return True
         if item.kind != "run" or item.command is None:
-            return item.kind == "run" and self.decision != "allow"
+            return item.kind == "run" and not self.allows
         names = [item.command]
-        if self.decision != "allow":
+        if not self.allows:
             names.append((item.command[0].rpartition("/")[2], *item.command[1:]))
         return any(_words_match(glob.split(), words) for glob in self.command for words in names)
 
     def _kind(self, kind: ItemKind) -> bool:
         if self.kind or kind == "result":
             return kind in self.kind
-        return self.decision != "allow" or kind in _HARMLESS
+        return not self.allows or kind in _HARMLESS
 
-    def _file(self, item: PolicyItem) -> bool:
-        allows = self.decision == "allow"
-        when = self.when
-        if item.verdict is None:
-            of_changes = self.verdict or when.finding or when.severity or self.max_lines is not None
-            no_file = allows and self.path and item.kind not in ("read", "result")
-            if of_changes or when.max_bytes is not None or no_file:
-                return False
-            return self._place(item.path)
-        verdicts = self.verdict or (("pass",) if allows else ())
+    def _use(self, kind: ItemKind) -> bool:
+        """Return whether it may be about a tool's use: it asks nothing that only changes have."""
+        if self.verdict or self.finding or self.severity:
+            return False
+        if self.max_lines is not None or self.max_bytes is not None:
+            return False
+        return not (self.allows and self.path) or kind in ("read", "result")
+
+    def _change(self, item: PolicyItem, status: Status) -> bool:
+        verdicts = self.verdict or (("pass",) if self.allows else ())
         return (
-            self._place(item.path)
-            and (not verdicts or item.verdict in verdicts)
+            (not verdicts or status in verdicts)
             and (self.max_lines is None or item.lines <= self.max_lines)
+            and (self.max_bytes is None or item.size <= self.max_bytes)
+            and self._found(item.findings)
         )
+
+    def _found(self, findings: Sequence[tuple[str, str]]) -> bool:
+        if not self.finding and not self.severity:
+            return True
+        fits = [
+            (not self.finding or _fits(self.finding, rule)) and (not self.severity or severity in self.severity)
+            for rule, severity in findings
+        ]
+        return all(fits) if self.allows else any(fits)
+
+    def _model(self, model: str) -> bool:
+        if not self.model or not model:
+            return not self.model or not self.allows
+        return _fits(self.model, model)
+
+    def _risk(self, risks: frozenset[str]) -> bool:
+        if self.allows:
+            return risks & UNNAMED_NEVER <= set(self.risk)
+        return not self.risk or not risks.isdisjoint(self.risk)
 
     def _any_name(self, globs: tuple[str, ...], name: str) -> bool:
-        wide = self.decision != "allow"
-        return not globs or any(
-            fnmatchcase(*((name.casefold(), glob.casefold()) if wide else (name, glob))) for glob in globs
-        )
+        if not self.allows:
+            globs, name = tuple(map(str.casefold, globs)), name.casefold()
+        return not globs or _fits(globs, name)
 
     def _place(self, path: str | None) -> bool:
         if not self.path or path is None:
             return not self.path
-        return any(glob_match(glob, path, self.decision != "allow") for glob in self.path)
+        return any(glob_match(glob, path, not self.allows) for glob in self.path)
 
 
 class Judgement(Struct, frozen=True):
@@ -239,7 +224,7 @@ class Policy(Struct, frozen=True):
         items = tuple(items)
         for decision in ("deny", "ask"):
             for rule in self.rules:
-                found = rule.speaks(items, around) if rule.decision != "allow" else ()
+                found = () if rule.allows else rule.speaks(items, around)
                 if found and rule.ruling_on(found) == decision:
                     return Judgement(rule.ruling_on(found), (rule,), rule.reason or f"{rule} of {rule.source}")
         if items and all(item.kind == "result" for item in items):
@@ -252,7 +237,7 @@ class Policy(Struct, frozen=True):
 
     def _allowed(self, items: tuple[PolicyItem, ...], around: Circumstances) -> Judgement:
         used: list[PolicyRule] = []
-        allowing = [(rule, rule.speaks(items, around)) for rule in self.rules if rule.decision == "allow"]
+        allowing = [(rule, rule.speaks(items, around)) for rule in self.rules if rule.allows]
         for item in items:
             rule = next((rule for rule, covered in allowing if item in covered), None)
             if rule is None:
@@ -270,16 +255,23 @@ def items_of(request: ApprovalRequest) -> tuple[PolicyItem, ...]:
 
 
 def _change_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
-    lines = sum(_lines_of(change) for change in request.changes.changes)
-    status = request.verdict.status if request.verdict else None
+    changes = request.changes.changes
     found = request.verdict.findings if request.verdict else ()
-    size = sum(len(change.after or b"") for change in request.changes.changes)
-    findings = tuple((one.rule, one.severity) for one in found if one.new)
+    every = PolicyItem(
+        request.agent,
+        "",
+        "modify",
+        verdict=request.verdict.status if request.verdict else None,
+        lines=sum(map(_lines_of, changes)),
+        adjusted=bool(request.notes),
+        findings=tuple((one.rule, one.severity) for one in found if one.new),
+        size=sum(len(change.after or b"") for change in changes),
+    )
     for tool in request.tools or ("",):
-        for change in request.changes.changes:
+        for change in changes:
             kind: ItemKind = "delete" if is_emptied(change) else change.kind
-            seen = Seen(findings, size, _risks(request, str(change.path)))
-            yield PolicyItem(request.agent, tool, kind, str(change.path), status, lines, bool(request.notes), seen)
+            path = str(change.path)
+            yield replace(every, tool=tool, kind=kind, path=path, risks=_risks(request, path))
 
 
 def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
@@ -289,12 +281,13 @@ def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
     given = request.tool_request.parameters if request.tool_request else {}
     named = [value for key in (*PATH_KEYS, "new_path") if isinstance(value := given.get(key), str)]
     paths = [str(path) if isinstance(path, WorkspacePath) else raw for raw in named for path in readings(raw)]
+    command = plain_command(given.get("command"))
+    risks = _risks(request)
     for tool in request.tools or ("",):
         for path in paths or (None,):
-            seen = Seen(risks=_risks(request))
-            command = plain_command(given.get("command"))
-            adjusted = bool(request.notes)
-            yield PolicyItem(request.agent, tool, kind, path, adjusted=adjusted, seen=seen, command=command)
+            yield PolicyItem(
+                request.agent, tool, kind, path, adjusted=bool(request.notes), command=command, risks=risks
+            )
 
 
 def plain_command(command: Json) -> tuple[str, ...] | None:
@@ -310,6 +303,10 @@ def _words_match(globs: Sequence[str], words: Sequence[str]) -> bool:
     if globs[-1:] == ["*"]:
         globs, words = globs[:-1], words[: len(globs) - 1]
     return len(globs) == len(words) and all(map(fnmatchcase, words, globs))
+
+
+def _fits(globs: Sequence[str], name: str) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
 
 
 def _risks(request: ApprovalRequest, path: str = "") -> frozenset[str]:

@@ -205,7 +205,7 @@ class _Key(Struct, frozen=True):
     word: str
     label: str
     meaning: str
-    act: Callable[[str], _Answered | None]
+    act: Callable[[], _Answered | None]
 
 
 class _Question:
@@ -214,6 +214,7 @@ class _Question:
         self._choices = choices
         self._original = self.request = request
         self._hidden = 0
+        self._rest = ""
 
     def _keys(self) -> Iterator[_Key]:
         yes = 'type "approve"' if self.request.risks else "[a]pprove"
@@ -263,38 +264,45 @@ class _Question:
         if key and key.letter == "a" and self.request.risks and word.casefold() == "a":
             self._console.put('There are risks above: type the whole word "approve".\n')
         elif key:
-            return key.act(rest.strip())
+            return self._acted(key, rest.strip())
         else:
             self._console.put("Not a valid choice. Type ? for help.\n")
         return None
 
-    def _explain(self, rest: str) -> None:
-        del rest
+    def _acted(self, key: _Key, rest: str) -> _Answered | None:
+        self._rest = rest
+        try:
+            return key.act()
+        except NoAnswer:
+            raise
+        except RailsError as error:
+            self._console.put(f"{one_line(str(error), 800)}\n")
+            return None
+
+    def _explain(self) -> None:
         for key in self._keys():
             typed = key.word if key.letter == "a" and self.request.risks else f"{key.letter} or {key.word}"
             self._console.put(f"  {typed:<14} {key.meaning}.\n")
         self._console.put("  Any other input, even an empty line, decides nothing. Ctrl-C pauses the session.\n")
 
-    def _back(self, rest: str) -> None:
-        del rest
+    def _back(self) -> None:
         self.request = self._original
         self._hidden = self._console.show(self.request, full=False)
 
-    def _yes(self, rest: str) -> _Answered | None:
-        if rest:
+    def _yes(self) -> _Answered | None:
+        if self._rest:
             self._console.put("Not a valid choice: an approval takes no further words.\n")
             return None
         return "approve", "", "once", self.request
 
-    def _no(self, rest: str) -> _Answered | None:
-        reason = rest or self._reason()
+    def _no(self) -> _Answered | None:
+        reason = self._rest or self._reason()
         return None if reason == _BACK else ("deny", reason, "once", self.request)
 
-    def _stop(self, rest: str) -> _Answered | None:
-        return "abort", rest, "once", self.request
+    def _stop(self) -> _Answered | None:
+        return "abort", self._rest, "once", self.request
 
-    def _view(self, rest: str) -> None:
-        del rest
+    def _view(self) -> None:
         self._hidden = self._console.show(self.request, full=True)
 
     def _reason(self) -> str:
@@ -306,32 +314,19 @@ class _Question:
         except NoAnswer:
             return ""
 
-    def _edit(self, rest: str) -> None:
-        del rest
-        try:
-            self._replace(in_editor(self.request, self._choices.editor))
-        except RailsError as error:
-            self._console.put(f"{one_line(str(error), 400)}\n")
+    def _edit(self) -> None:
+        self._replace(in_editor(self.request, self._choices.editor))
 
-    def _edit_run(self, rest: str) -> None:
-        del rest
-        try:
-            if self._choices.revalidate is None:
-                raise HumanEditError("Edits cannot be checked here, so none is accepted.")
-            text = parameters_in_editor(self.request, self._choices.editor)
-            self.request = edited_run(self.request, text, self._choices.revalidate)
-        except RailsError as error:
-            self._console.put(f"{one_line(str(error), 800)}\n")
-            return
+    def _edit_run(self) -> None:
+        if self._choices.revalidate is None:
+            raise HumanEditError("Edits cannot be checked here, so none is accepted.")
+        text = parameters_in_editor(self.request, self._choices.editor)
+        self.request = edited_run(self.request, text, self._choices.revalidate)
         self._hidden = self._console.show(self.request, full=False)
 
-    def _leave_out(self, rest: str) -> None:
-        del rest
-        try:
-            if contents := without_pieces(self._console, self.request):
-                self._replace(contents)
-        except RailsError as error:
-            self._console.put(f"{one_line(str(error), 400)}\n")
+    def _leave_out(self) -> None:
+        if contents := without_pieces(self._console, self.request):
+            self._replace(contents)
 
     def _replace(self, contents: Contents) -> None:
         if self._choices.judge is None:
@@ -340,13 +335,11 @@ class _Question:
         self.request = edited(self.request, contents, self._choices.judge, self._choices.from_project)
         self._hidden = self._console.show(self.request, full=False)
 
-    def _grant(self, rest: str) -> _Answered | None:
-        del rest
+    def _grant(self) -> _Answered | None:
         scope = ask_for_grant(self._console, self._choices.grants, self.request, self._choices.dry_run)
         return ("approve", "", scope, self.request) if scope else None
 
-    def _widen(self, rest: str) -> _Answered | None:
-        del rest
+    def _widen(self) -> _Answered | None:
         grants = self._choices.grants
         scope = grants.widen(self.request) if grants else ""
         if not scope:
@@ -354,7 +347,6 @@ class _Question:
         self._console.put(f"{scope}. r revokes it at the next question.\n")
         return "approve", "", scope, self.request
 
-    def _revoke(self, rest: str) -> None:
-        del rest
+    def _revoke(self) -> None:
         for grant in self._choices.grants.revoke_all() if self._choices.grants else ():
             self._console.put(f"Revoked: {one_line(str(grant), 400)}\n")

@@ -15,7 +15,7 @@ from rails.approval.decision import ApprovalRequest
 from rails.approval.terminal.screen import Look, draw_request
 from rails.core.errors import RailsError
 from rails.render.lines import styled
-from rails.render.terminal import columns, fitted, unbroken
+from rails.render.terminal import columns, fitted, unbroken, wants_colour
 
 #: Longer lines are no answer.
 MAX_LINE: int = 4_096
@@ -230,8 +230,3 @@ class Console:
 def key_line(*labels: str) -> str:
     """Return what each key does, in lines broken between keys only."""
     return "  ".join(map(unbroken, (*labels[:-1], f"{labels[-1]}, then Enter: ")))
-
-
-def wants_colour(stream: TextIO) -> bool:
-    """Return whether a terminal takes colours, and its user wants them."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

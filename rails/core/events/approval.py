@@ -181,6 +181,12 @@ class ApprovalClosed(EventWithWords, frozen=True):
     state: str
 
 
+def why_words(reason: str, by: str) -> str:
+    """Return why somebody decided so, behind a colon; a grant that decided is named once."""
+    why = reason.removeprefix(f"{by}: ")
+    return f": {why}" if why else ""
+
+
 class HumanDecision(Event, frozen=True):
     """approve, deny or abort: who, why, after how many seconds; ``account``: what they edited."""
 
@@ -201,7 +207,7 @@ class HumanDecision(Event, frozen=True):
     @property
     def message(self) -> str:
         """The answer, who gave it, and why."""
-        return f"{self.answer} by {self.by}" + (f": {self.reason}" if self.reason else "")
+        return f"{self.answer} by {self.by}{why_words(self.reason, self.by)}"
 
 
 class GrantEvent(EventWithWords, frozen=True):

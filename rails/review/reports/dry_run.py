@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from msgspec import Struct
 
-from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen
+from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling
 from rails.core.changes import ChangedFile
 from rails.core.diff import changed_lines
 from rails.core.text import counted, one_line, sha256
@@ -119,9 +119,20 @@ def _items(turn: TurnView, approval: ApprovalView) -> Iterator[PolicyItem]:
         status = turn.gates[-1].verdict.status if turn.gates else "error"
         found = turn.gates[-1].verdict.findings if turn.gates else ()
         lines = changed_lines(approval.diff)
-        seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), len(approval.diff))
+        findings = tuple((one.rule, one.severity) for one in found if one.new)
         for change in turn.planned:
-            yield PolicyItem(turn.agent, tool, _kind(change), change.path, status, lines, adjusted, seen)
+            yield PolicyItem(
+                turn.agent,
+                tool,
+                _kind(change),
+                change.path,
+                status,
+                lines,
+                adjusted,
+                None,
+                findings,
+                len(approval.diff),
+            )
 
 
 def _kind(change: ChangedFile) -> ItemKind:

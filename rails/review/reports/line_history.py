@@ -10,6 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from rails.core.changes import ChangedFile
+from rails.core.events.approval import why_words
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.projections.common import ApprovalView, RequestView, SessionView, TurnView
@@ -91,7 +92,7 @@ def line_history_as_text(story: LineHistory) -> str:
         f"  request   {one_line(f'{r.tool}: {r.explanation}' if r.explanation else r.tool)}" for r in origin.requests
     ]
     if decision := origin.decision:
-        reason = f": {decision.reason}" if decision.reason else ""
+        reason = why_words(decision.reason, decision.by)
         words = f"{decision.answer} by {decision.by} after {decision.seconds:.1f} s{reason}"
         lines.append(f"  decision  {one_line(words)}")
     return "\n".join(lines) + doubt
