@@ -18,6 +18,7 @@ from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, RawRequest
 from rails.data_formats.file_names import Exists, nothing_exists
+from rails.data_formats.proposed import NAMED
 from rails.json_schema import quick_check
 from rails.parsing import classify, uncertain_blocks
 from rails.parsing.bare_calls import bare_calls
@@ -257,7 +258,9 @@ class _Answer:
         for start, end in sorted(set(self._places.values())):
             pieces.append(self._text[pos:start])
             pos = max(pos, end)
-        return _ACTION.sub("", "".join([*pieces, self._text[pos:]]))
+        prose = _ACTION.sub("", "".join([*pieces, self._text[pos:]]))
+        names = {request.parameters.get("file_path") for request in self.requests if request.dialect == NAMED}
+        return "\n".join(line for line in prose.split("\n") if line.strip("*`# :\r") not in names)
 
     def parsed(self) -> ParsedAnswer:
         if self._too_long:
