@@ -90,7 +90,6 @@ def _stopped(by: KeyboardInterrupt) -> int:
 
 
 def _say(words: str) -> None:
-    """Print to standard error; if that fails, only the exit code tells."""
     with suppress(OSError):
         print(words, file=sys.stderr)
 

@@ -187,7 +187,6 @@ def request_for_tool(
 
 
 def _judged(asked: ApprovalRequest, named: tuple[Risk, ...], notes: Sequence[str]) -> ApprovalRequest:
-    """Return the question with its risks, its adjustments and its digest."""
     return replace(
         asked,
         risks=(*asked.doubts, *(risk.text for risk in named)),

@@ -284,7 +284,6 @@ class ApprovalQueue:
         return self._until is not None and self._clock() >= self._until
 
     def _expire(self, asked: _Asked) -> None:
-        """End a question, unless somebody answers at this moment."""
         assert self._box is not None, "the queue is open"
         assert self._publish is not None, "the queue is open"
         if not self._box.place(asked.number, {"do": "expired"}):

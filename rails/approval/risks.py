@@ -78,7 +78,6 @@ def _of_file(change: FileChange) -> Iterator[Risk]:
 
 
 def _lost_lines(change: FileChange) -> int:
-    """Count removed (not moved) lines; 0 if less than half."""
     if change.before is None or change.after is None:
         return 0
     before = Counter(line.strip() for line in change.before.split(b"\n") if line.strip())

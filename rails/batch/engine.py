@@ -137,7 +137,6 @@ def _undisturbed(*, deaf: bool = False) -> Iterator[None]:
 
 
 def _begin() -> None:
-    """Ignore terminal signals; end with the parent."""
     for number in _OF_TERMINAL:
         signal.signal(number, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

@@ -130,7 +130,6 @@ class _Run:
 
     @contextmanager
     def _log(self, secrets: Sequence[str]) -> Iterator[SessionLog]:
-        """Open the job's log, numbered if an interrupted run left one."""
         for number in range(1, _SESSIONS):
             session_id = self._result.name if number == 1 else f"{self._result.name}-{number}"
             if not (self._state / "sessions" / session_id).exists():

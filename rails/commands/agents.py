@@ -138,7 +138,6 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 
 
 def _accepted(agent: Agent, trust: TrustRecord) -> bool:
-    """Return whether a person accepts the agent; False without a terminal."""
     what = f"let agents work as this {agent.name}"
     return common.accepted(
         acceptance.trust_question(agent, trust), what, partial(acceptance.accept_agent, agent, trust)

@@ -97,7 +97,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make_ready(options: argparse.Namespace, project: Path) -> Cast:
-    """Open the model, importing while the person types. Raises UsageError or ModelError."""
     from rails.commands import models
     from rails.config.run_defaults import run_defaults
     from rails.core.app_dirs import config_folder

@@ -69,7 +69,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _install(folder: Path) -> int:
-    """Install the JavaScript tools where no project's configuration applies."""
     npm = shutil.which("npm")
     if npm is None:
         raise UsageError("npm was not found. Install Node.js, then run this again; nothing was changed.")

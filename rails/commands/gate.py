@@ -99,7 +99,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str | None]:
-    """Return the revisions for choosing files and for comparing; None: all new."""
     from rails.git import listing
     from rails.git.revisions import EMPTY_TREE
 

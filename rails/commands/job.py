@@ -320,7 +320,6 @@ def reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeSta
 def _tasks(
     options: argparse.Namespace, agents: Mapping[str, Agent], plan: PlanFile | None
 ) -> tuple[tuple[str, str], ...]:
-    """Read ``--then``: names with commas, or one AGENT=TASK."""
     first = named(agents, options.agent).name
     if not (options.task or "").strip() and plan is None:
         raise UsageError(

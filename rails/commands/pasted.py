@@ -234,7 +234,6 @@ def joined(old: str, block: str, language: str, choose: Choose, owner: str = "")
 
 
 def _take(rows: list[str], one: Symbol) -> str:
-    """Take a definition with its decorators out of a block."""
     first = _decorated(rows, one.first) - 1
     piece = textwrap.dedent("\n".join(rows[first : one.last]))
     rows[first : one.last] = [""] * (one.last - first)
@@ -264,7 +263,6 @@ def _around(name: str) -> str:
 
 
 def _put(lines: list[str], near: Symbol, pieces: Sequence[str], language: str, *, below: bool = False) -> None:
-    """Put pieces to the place of a definition, or ``below`` it."""
     blanks = indent(lines[near.first - 1])
     gap = "\n" if language in _DATA else "\n\n" if blanks else "\n\n\n"
     text = textwrap.indent(gap.join(pieces), blanks)
@@ -319,7 +317,6 @@ def _constants(text: str) -> Iterator[Symbol]:
 
 
 def _methods(text: str, language: str) -> list[Symbol]:
-    """Return the methods of JavaScript in a text without their class."""
     read = symbols(f"class _ {{\n{text}\n}}", language)
     return [Symbol(one.name[2:], one.first - 1, one.last - 1, "") for one in read if one.depth]
 
@@ -378,7 +375,6 @@ def _is_sure(old: str, block: str, after: str, moved: Mapping[str, str], languag
 
 
 def _decorated(lines: Sequence[str], first: int) -> int:
-    """Return the line of a definition's first decorator."""
     while first > 1 and lines[first - 2].lstrip().startswith("@"):
         first -= 1
     return first
@@ -478,7 +474,6 @@ class Settling(Struct):
         return files or [*self.files]
 
     def _is_short(self, path: str) -> bool:
-        """Return whether a path is the end of a file's."""
         return path not in self.files and any(name.endswith(f"/{path}") for name in self.files)
 
     def _fitting(self, block: PastedBlock, paths: Sequence[str], patch: str) -> list[str]:
@@ -555,7 +550,6 @@ def _options(text: str) -> list[str]:
 
 
 def _without_name(body: str, path: str, old: str) -> str:
-    """Return a block without the comment that only names its file."""
     first, _, rest = body.partition("\n")
     said = name_in_comment(first)
     is_name = said and f"/{path}".endswith(f"/{said}") and not old.startswith(first)
@@ -563,7 +557,6 @@ def _without_name(body: str, path: str, old: str) -> str:
 
 
 def _names(text: str, path: str) -> set[str]:
-    """Return the names that a text defines, of JSON its keys."""
     language = language_of(path)
     if language == "json":
         return set(_values(text, "yaml"))

@@ -135,7 +135,6 @@ def _about(schema: Json, place: JsonPlace) -> str:
 
 
 def _split(place: JsonPlace) -> tuple[JsonPlace, str]:
-    """Return the table around a place, and the name in it."""
     keys = [index for index, part in enumerate(place) if isinstance(part, str)]
     last = keys[-1] if keys else 0
     return place[:last], table_in_words(place[last:])

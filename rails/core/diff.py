@@ -165,7 +165,6 @@ def _gaps(old_at: Sequence[int], new_at: Sequence[int], head: int) -> Iterator[_
 
 
 def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
-    """Join differences that can slide together: all lines between repeat in one."""
     joined: list[_Gap] = []
     for below in gaps:
         gap = below

@@ -117,5 +117,4 @@ def _compiled(pattern: str, **switches: bool) -> Any:  # noqa: ANN401 - RE2's pa
 
 
 def _encodable(text: str) -> str:
-    """Return the text with lone surrogates, which UTF-8 lacks, as other characters."""
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)

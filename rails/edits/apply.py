@@ -276,7 +276,6 @@ def _undo(workspace: Workspace, journal: Journal, error: BaseException) -> None:
 
 
 def _finish(workspace: Workspace, journal: Journal, *, again: bool = False) -> tuple[int, str]:
-    """Return the step's number; or 0 and the reason."""
     journal = mark_applied(workspace, journal)
     for parts in reversed(journal.empty):
         with suppress(OSError, WorkspaceError):

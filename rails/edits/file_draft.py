@@ -275,7 +275,6 @@ class Draft:
             )
 
     def _check_all_is_clear(self, stage: Stage, wanted: EditRequest) -> None:
-        """Refuse "every place" where an earlier edit writes one more."""
         if not wanted.regex and any(flatten(wanted.old) in flatten(span.text) for span in stage.spans):
             raise EditError(
                 "overlap",

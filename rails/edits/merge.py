@@ -44,7 +44,6 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> bytes | Conflict:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    r"""Split after ``\n`` only."""
     pieces = data.split(b"\n")
     return [piece + b"\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 

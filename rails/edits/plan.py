@@ -380,7 +380,6 @@ def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
 
 
 def _losses(change: FileChange) -> Sequence[str]:
-    """Return losses that a large diff hides."""
     if change.before is None and paths.not_on_windows(change.path):
         return ("Windows cannot have a file of this name",)
     if not change.before or change.after is None:

@@ -180,7 +180,6 @@ def _touched(
 
 
 def _grouped(findings: Iterable[Finding], key: Callable[[Finding], _Key]) -> Known[_Key]:
-    """Return findings by their key, in order."""
     found: Known[_Key] = defaultdict(deque)
     for finding in findings:
         found[key(finding)].append(finding)
@@ -188,12 +187,10 @@ def _grouped(findings: Iterable[Finding], key: Callable[[Finding], _Key]) -> Kno
 
 
 def _take(known: Known[_Key], key: _Key) -> Finding | None:
-    """Return and remove the first finding of ``key``, or None."""
     return known[key].popleft() if known.get(key) else None
 
 
 def _is_part(before: str, after: str) -> bool:
-    """Compare without spaces, as after a formatter."""
     part = "".join(after.split())
     return len(part) >= _PART and part in "".join(before.split())
 

@@ -211,7 +211,6 @@ def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
 
 
 def _measured(argv: tuple[str, ...], settings: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return pytest's command with coverage, and the report's."""
     if b"--cov" in settings:  # pytest-cov measures, and judges
         return argv, ()
     coverage = (argv[0], "-P", "-m", "coverage")

@@ -70,7 +70,6 @@ def _looser(path: str, before: bytes, after: bytes | None) -> Iterator[tuple[str
 
 
 def _pins(path: str, data: bytes) -> _Pins:
-    """Return how each name is held. Raises the parser's errors."""
     found: _Pins = {}
     rows = [(kind, pattern) for kind, files, pattern in _ROWS if re.fullmatch(files, path, re.I)]
     for line in islice(_lines(path.lower(), data.decode("utf-8-sig")), _LINES):

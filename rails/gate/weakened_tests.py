@@ -174,7 +174,6 @@ def _cases(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
 
 
 def _asserted(node: ast.AST) -> Iterator[str]:
-    """Yield what can fail, without what comes after a return or raise."""
     if isinstance(node, ast.Assert) and not _is_vacuous(node.test):
         yield ast.unparse(node.test)
     if isinstance(node, ast.Call) and _ASSERTS.fullmatch(ast.unparse(node.func)):
@@ -221,7 +220,6 @@ def _hard_coded(project: Path, code: Sequence[Sides], tests: Sequence[Sides]) ->
 
 
 def _expected(project: Path, changed: Sequence[Sides]) -> list[str]:
-    """Return the lines of tests that assert something."""
     places = islice(chain(project.rglob("test_*.py"), project.rglob("*_test.py")), _FILES)
     read = (read_config_file(place).decode("utf-8", "replace") for place in places)
     return [

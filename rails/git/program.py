@@ -109,7 +109,6 @@ def git_library() -> ModuleType:
 
 @cache
 def _git_program() -> str:
-    """Return git's absolute path: the system's, else from PATH's absolute folders."""
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
     found = programs.first_program("git", [*os.defpath.split(os.pathsep), *folders])
     if found is None:

@@ -31,7 +31,6 @@ def env_secrets(project: Path) -> tuple[str, ...]:
 
 
 def _env_files(project: Path) -> Iterator[tuple[Path, str]]:
-    """Yield folder and name."""
     for base, folders, names in islice(os.walk(project), _FOLDERS):
         folder = Path(base)
         depth = len(folder.relative_to(project).parts) + 1

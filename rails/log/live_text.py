@@ -72,7 +72,6 @@ class LiveText:
             )
 
     def _shown(self) -> str:
-        """Return the text without secrets or halves of them."""
         whole = _WHOLE_WORDS.match(self._text)  # a word that is not whole could be half a secret
         return self._log.as_kept(whole[0]).partition(_BEGIN)[0] if whole else ""
 

@@ -225,7 +225,6 @@ class SessionStats(Struct):
                     counts[at] += lines
 
     def _landmark(self, record: Record) -> None:
-        """Remember a record of the plan; the newest stay."""
         self.landmarks = [*self.landmarks, record.seq][-_LANDMARKS:]
 
     def to_json(self) -> dict[str, Json]:

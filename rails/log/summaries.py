@@ -108,7 +108,6 @@ def _whole(record: Record, state: Path) -> Record:
 
 
 def _goes_on(file: BinaryIO, known: _Counted, facts: os.stat_result) -> bool:
-    """Return whether the last record that was counted is still there."""
     inode, size, _ = known.state
     if inode != facts.st_ino or size >= facts.st_size:
         return False

@@ -36,7 +36,6 @@ class _Reading(Reading):
             self.words = candidate.get("finishMessage") or self.words
 
     def _part(self, part: Mapping[str, Any]) -> Iterator[TextDelta]:
-        """Take in a part: text continues, unless either has extra fields."""
         key = len(self.slots)
         if call := part.get("functionCall"):
             slot = self.slot(key, "call")

@@ -160,7 +160,6 @@ def _node_change(then: Node | None, now: Node) -> NodeChange:
 
 
 def _values(old: Json, new: Json) -> Iterator[Detail]:
-    """Yield what differs, value by value; entries of lists by their number."""
     before, after = dict(_leaves(old, ())), dict(_leaves(new, ()))
     paths = dict.fromkeys((*before, *after))
     filled = {path[:length] for path in paths for length in range(len(path))}
@@ -173,7 +172,6 @@ def _values(old: Json, new: Json) -> Iterator[Detail]:
 
 
 def _leaves(value: Json, path: _Path) -> Iterator[tuple[_Path, str]]:
-    """Yield each value that holds no other, as JSON."""
     if not isinstance(value, dict | list) or not value:
         yield path, json.dumps(value, ensure_ascii=False)
         return

@@ -73,7 +73,6 @@ def _titled(comparison: WorkflowComparison) -> Iterator[SummaryLine]:
 
 
 def _title(compared: Iterable[WorkflowComparison]) -> str:
-    """Return "2 nodes added, 1 removed; 1 renamed; 3 wires added"."""
     nodes: Counter[str] = Counter()
     wires: Counter[str] = Counter()
     for one in compared:

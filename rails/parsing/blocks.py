@@ -240,7 +240,6 @@ class _Finder:
         return self._closers.get(name.lower().rpartition(":")[2], -1) >= pos
 
     def _region_end(self, container: Container, start: int, pos: int) -> int:
-        """Return a container's end, or -1."""
         if container.lines is not None:
             pos = start
             while pos < len(self._text):

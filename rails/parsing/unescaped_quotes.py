@@ -75,7 +75,6 @@ def partnerless(raw: str, mark: str) -> bool:
 
 
 def _pairs(raw: str, inner: list[int]) -> bool:
-    """Return whether all marks are pairs around words, or inch marks."""
     within = False
     for at in inner:
         if not within and not _opens(raw, at) and not _is_inch(raw, at):
@@ -295,7 +294,6 @@ class _Search:
         return _SPACE.match(self.text, pos).end()  # type: ignore[union-attr]
 
     def _next(self, pos: int, closer: str) -> int:
-        """Return where the next member, item or closing bracket is, or -1."""
         self.steps += 1
         if self.steps > _STEPS:
             raise RecursionError

@@ -280,7 +280,6 @@ class _Totals:
             self._judged(turn.agent, gate.verdict)
 
     def _judged(self, agent: str, verdict: Verdict) -> None:
-        """Count new findings, and those gone in the same agent's next verdict."""
         new = [finding for finding in verdict.findings if finding.new]
         now = {(finding.path, finding.rule, finding.message) for finding in new}
         self._counts["findings"] += len(new)

@@ -163,7 +163,6 @@ class Inbox:
             return questions
 
     def _begin(self, session_id: str) -> Tail:
-        """Return a reader from the newest question on."""
         log = self._state / "sessions" / session_id / LOG_NAME
         end = Tail(log, seek.end_of(log))  # first: what comes after it is read, whatever is not seen here
         number = seek.newest_of(log, ApprovalOpened.TYPE)

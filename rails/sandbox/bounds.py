@@ -141,7 +141,6 @@ def _remove(group: Path) -> None:
 
 
 def _is_bounded(group: Path, limits: SandboxLimits) -> bool:
-    """Write the bounds that a group has; return whether it has any."""
     memory = 2 * limits.memory
     wanted = {"pids.max": limits.processes, "memory.max": memory, "memory.limit_in_bytes": memory}
     there = {name: value for name, value in wanted.items() if (group / name).exists()}

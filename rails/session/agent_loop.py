@@ -489,6 +489,5 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
 
 
 def _with_words(reply: Message, words: str) -> Message:
-    """Return a message with a person's words below what it has."""
     gap = "\n\n" if reply.text else ""
     return replace(reply, parts=(*reply.parts, TextPart(f"{gap}{words}")))

@@ -355,7 +355,6 @@ class Proposals(OpenSession):
         return turn, self._applied(turn.outcomes, told, answer.message.text)
 
     def _applied(self, outcomes: Sequence[RequestResult], told: str, answer: str = "") -> AppliedAnswer:
-        """Return the result of ``answer``; without outcomes, it asked for nothing."""
         collected = self.collected
         dry = isinstance(self.approver, DryRunApprover) and self.approver.reached
         held_back = ("denied", "skipped") if dry else ()

@@ -105,7 +105,6 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
 
 
 def _hold(log: Path, name: str, held: ExitStack) -> None:
-    """Lock a session's log. Raises UsageError."""
     if not SESSION_ID.fullmatch(name) or not log.is_file():
         raise UsageError(f"There is no session {one_line(name)!r}. Nothing was deleted; ai-rails review lists them.")
     descriptor = files.open_regular(str(log), os.O_RDONLY)

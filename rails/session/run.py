@@ -127,7 +127,6 @@ class Session(SessionState):
         return max(range(end), key=share)
 
     def _revise(self, reviewer: str, step: int) -> None:
-        """Send the work back to its author, one step at a time."""
         author = self._author(step)
         why = f"{reviewer} did not pass this work. Correct what it finds, and nothing else."
         text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(author))

@@ -202,7 +202,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _break_off(self, *, reset: bool) -> None:
-        """Close inside the body, or reset the connection."""
         self.close_connection = True
         if reset:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

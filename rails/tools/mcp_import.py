@@ -246,7 +246,6 @@ def _mended(
 
 
 def _remove(node: Any, place: JsonPlace) -> bool:  # noqa: ANN401 - a schema or a part of it
-    """Remove what is at ``place``; return whether anything was there."""
     try:
         for part in place[:-1]:
             node = node[part]

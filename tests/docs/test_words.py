@@ -1,5 +1,6 @@
 """Words that readers stumbled over do not come back: not in messages, help, pages or docs."""
 
+import ast
 import re
 
 import pytest
@@ -124,6 +125,13 @@ def test_the_glossary_is_in_order():
     rows = re.findall(r"^- \*\*(.+?)\*\*: \S", (DOCS / "glossary.md").read_text("utf-8"), re.MULTILINE)
     assert len(rows) >= 30
     assert rows == sorted(rows)
+
+
+def test_the_docstrings_have_at_most_55_000_words():
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    trees = [ast.parse(file.read_text("utf-8")) for file in (ROOT / "rails").rglob("*.py")]
+    texts = [ast.get_docstring(node) or "" for tree in trees for node in ast.walk(tree) if isinstance(node, kinds)]
+    assert sum(len(text.split()) for text in texts) <= 55_000
 
 
 def test_the_pages_have_at_most_20_000_words():

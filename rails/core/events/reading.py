@@ -128,7 +128,6 @@ def _integer(value: Json) -> object:
 
 
 def _number(value: Json) -> object:
-    """Read a number, neither negative nor beyond all measure."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return _ODD
     return value if 0 <= value <= _MOST else _ODD

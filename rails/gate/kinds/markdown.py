@@ -106,7 +106,6 @@ def _targets(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _exists(path: str, target: str, context: CheckContext) -> bool:
-    """Return whether the target exists."""
     folder = path.rpartition("/")[0]
     wanted = posixpath.normpath(f"./{folder}/{_unquoted(target)}")
     if f"{wanted}/".startswith("../"):

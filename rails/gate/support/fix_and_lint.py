@@ -161,7 +161,6 @@ class FixAndLint(Struct):
 
     @property
     def _may_write(self) -> bool:
-        """Whether the text may be repaired."""
         return self.context.fix and not self.job.keep
 
     # -- repairs ----------------------------------------------------------------------------------
@@ -310,7 +309,6 @@ class FixAndLint(Struct):
         return tuple(one for one in found if (one.rule, one.line) not in known)
 
     def _try(self, check: str, work: Callable[[], T]) -> T | None:
-        """Run one tool; note once for the file why it cannot run."""
         try:
             return self._timed(check, work)
         except CheckError as reason:

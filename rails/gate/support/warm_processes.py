@@ -73,7 +73,6 @@ class Worker:
         self._end = lambda: None
 
     def _answer(self, line: bytes) -> bytes:
-        """Return the line that answers a line."""
         process = self._running()
         source, sink = programs.pipes(process)
         try:

@@ -361,7 +361,6 @@ class Conversation:
 
 
 def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
-    """Return how a turn ended, in the protocol's words."""
     if ending.outcome == "stopped":
         return "cancelled"
     if answers and answers[-1].stop_reason == "refusal":

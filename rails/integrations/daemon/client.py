@@ -57,7 +57,6 @@ def _folder_of(data: bytes) -> str:
 
 
 def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
-    """Return what the gate answers, started where nobody listens. Raises OSError."""
     problem = OSError()
     for start in range(_STARTS):
         try:

@@ -158,7 +158,6 @@ def _hooks(settings: Settings) -> Mapping[str, Json]:
 
 
 def _ours(settings: Settings) -> list[tuple[str, int, Json]]:
-    """Return the entries that are only ours, by event and place."""
     found: list[tuple[str, int, Json]] = []
     for event, entries in _hooks(settings).items():
         found += [(event, index, entry) for index, entry in enumerate(host_list(entries)) if _command(entry)]

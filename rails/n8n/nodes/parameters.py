@@ -116,7 +116,6 @@ def _property(raw: Mapping[str, Any]) -> Property:
 
 
 def _resolved(properties: Sequence[Property], by_name: Mapping[str, Sequence[Property]]) -> Iterator[Property]:
-    """Yield properties after those that decide their visibility; cycles keep order."""
     depends: dict[str, set[str]] = {}
     for item in properties:
         names = item.display.depends_on if item.display else ()

@@ -60,7 +60,6 @@ def _lifted(node: Node, known: Catalogue) -> tuple[Node, list[str]]:
 
 
 def _is_setting(name: str, value: Json, versions: tuple[float, ...]) -> bool:
-    """Return whether a value can be a setting; ``disabled`` never."""
     if name == "disabled" or (name == "typeVersion" and value not in versions):
         return False
     try:

@@ -49,8 +49,6 @@ _Upstream = Callable[[str], set[str]]
 
 
 def _upstream_in(workflow: Workflow) -> _Upstream:
-    """Return the nodes before a node; a sub-node has its root's."""
-
     def before(name: str) -> Iterator[str]:
         yield from (wire.source.name for wire in workflow.incoming.get(name, ()))
         yield from (wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type != "main")

@@ -70,7 +70,6 @@ def _unknown(node: Node, catalogue: Catalogue) -> Issue:
 
 
 def _means_core(package: str) -> bool:
-    """Return whether it is a slip of n8n's own package name."""
     return most_alike(package, ("n8n-nodes-base", "n8n-nodes-langchain"), least=0.92) is not None
 
 

@@ -126,7 +126,6 @@ def _children(node: Node) -> list[Node]:
 
 
 def _shape(node: Node | None, names: dict[str, Node]) -> _Shape:
-    """Return a value's shape; each of ``names`` is looked up once."""
     if node is None:
         return _UNKNOWN
     children = _children(node)
@@ -171,7 +170,6 @@ def _object(children: list[Node], names: dict[str, Node]) -> _Shape:
 
 
 def _called(call: Node, names: dict[str, Node]) -> _Shape:
-    """Return a call's shape; ``.map`` lists its function's."""
     name = text_of(call.child_by_field_name("function"))
     given = call.child_by_field_name("arguments")
     maker = given.named_children[0] if name.endswith(".map") and given and given.named_children else None

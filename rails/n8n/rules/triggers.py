@@ -51,7 +51,6 @@ def _has_webhook(node: Node, known: Catalogue) -> bool:
 
 
 def _publishable(running: list[Node], *, waits: bool) -> Iterator[Issue]:
-    """Yield a start only by hand, unless another node has a webhook."""
     triggers = [node for node in running if is_trigger(node)]
     if triggers and all(node.type in _ONLY_BY_HAND for node in triggers):
         message = "Only started by hand: " + (

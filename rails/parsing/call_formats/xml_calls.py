@@ -127,7 +127,6 @@ def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
 
 
 def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
-    """Take the value at ``begin``; return where to go on."""
     json_end = _json_end(call.names.get(name), text, begin)
     pos = max(begin, json_end)
     while (found := text.find(f"</{name}>", pos)) >= 0:
@@ -145,7 +144,6 @@ def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
 
 
 def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
-    """Return the end of a value's strict JSON, or -1."""
     types = allowed_types(schema)
     if "string" in types or not types & {"array", "object"}:
         return -1

@@ -213,7 +213,6 @@ def _large(words: str) -> str:
 
 
 def _times(seconds: Sequence[tuple[str, float]]) -> Html:
-    """Draw the times with SVG attributes: the policy forbids style attributes."""
     total = sum(spent for _, spent in seconds)
     if not total:
         return Html("")

@@ -109,7 +109,6 @@ def _correction(correction: CorrectionView) -> Iterator[blocks.Block]:
 
 
 def _gate(gate: GateVerdict, diff_lines: int, *, drawn: bool) -> Iterator[blocks.Block]:
-    """Yield a verdict, with its diff where no human was asked."""
     verdict = gate.verdict
     yield blocks.VerdictBlock(verdict.status, checks_in_words(verdict), round(gate.duration_ms / 1000, 3))
     yield from verdict.outlines

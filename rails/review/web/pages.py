@@ -159,7 +159,6 @@ class Pages:
         return session_usage(card, prices, since_last_s=since, note=note)
 
     def _landmarks(self, card: SessionStats) -> Iterator[Record]:
-        """Yield the records of the plan in order, large values as pointers."""
         for number in sorted({card.start, *card.landmarks, card.told} - {0}):
             yield from records_from(self.state, card.session_id, number, 1)
 

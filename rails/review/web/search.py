@@ -63,7 +63,6 @@ def hit_html(hit: SearchHit, line: str, task: str, turn: int) -> Html:
 
 
 def _snippet(hit: SearchHit, words: Sequence[str]) -> str:
-    """Return the text around the first word found, else the record's message."""
     for text in texts_of(hit.record):
         if places := [at for word in words if word and (at := text.casefold().find(word.casefold())) >= 0]:
             start = max(0, min(places) - _AROUND)

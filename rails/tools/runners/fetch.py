@@ -122,7 +122,6 @@ def _near(text: str, query: str) -> tuple[str, str]:
 
 
 def _text_of(page: str) -> str:
-    """Return the text of HTML, a line for each block."""
     page = _BLOCKS.sub("\n", _SILENT.sub(" ", page.replace("\n", " ")))
     lines = (" ".join(unescape(_TAG.sub("", line)).split()) for line in page.split("\n"))
     return "\n".join(filter(None, lines))

@@ -112,7 +112,6 @@ def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
 
 
 def _fitting(lines: Iterable[str], room: int) -> list[str]:
-    """Return the first lines that have room, in characters with their ends."""
     kept = []
     for line in lines:
         room -= len(line) + 1

@@ -185,7 +185,6 @@ class NodeTools(Language):
         return (("eslint", words),)
 
     def _eslint_config(self, path: str) -> tuple[str, bool]:
-        """Return the configuration of a file, and whether it may be executed."""
         return self._eslint_in(path[: path.rfind("/") + 1])
 
     def _eslint_of_folder(self, folder: str) -> tuple[str, bool]:
@@ -272,7 +271,6 @@ def unparsed_finding(path: str, text: str, place: _Place, tool: str, message: st
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
-    """Return whether a rule reported; ESLint's messages about directives have none."""
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
 
 

@@ -111,7 +111,6 @@ class PythonTools(Language):
         return syntax.same_program(one.encode(), other.encode())
 
     def _too_new(self, data: bytes) -> bool:
-        """Return whether ruff refuses a text for the Python that runs AI-Rails."""
         ours = RuffSettings(False, (("target-version", f"py3{sys.version_info.minor}"),))
         return any(found.rule == SYNTAX for found in self.ruff.lint("newer.py", data, ours))
 
