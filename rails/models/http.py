@@ -7,6 +7,7 @@ understood.
 from __future__ import annotations
 
 import json
+import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -130,6 +131,10 @@ class ModelServer(Struct, frozen=True):
 
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            os.chdir(os.sep)  # the folder is gone, and what the library imports is looked for in it
         import httpx2
 
         try:

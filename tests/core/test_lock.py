@@ -1,7 +1,6 @@
 """A file's lock has one holder, ends with it, and nobody waits for it for ever."""
 
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -75,13 +74,3 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
     with pytest.raises(OSError, match="symbolic links"), lock.held(tmp_path / "lock"):
         pass
     assert not (tmp_path / "elsewhere").exists()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can widen a pipe")
-def test_a_widened_pipe_takes_more_without_a_reader():
-    read, write = os.pipe()
-    with os.fdopen(read, "rb"), os.fdopen(write, "wb", buffering=0) as pipe:
-        os.set_blocking(write, False)
-        lock.widen(pipe, 1 << 18)
-        assert pipe.write(b"x" * (1 << 18)) == 1 << 18
-        assert not select.select([], [write], [], 0)[1]

@@ -165,7 +165,7 @@ def test_a_check_that_breaks_is_never_a_pass(project, monkeypatch, name):
         "notebook": ("b.ipynb", '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n'),
         "schemas": ("b.json", '{"$schema": "http://json-schema.org/draft-07/schema#"}\n'),
     }
-    within = {"n8n": "n8n.plugin.check_workflow", "schemas": "gate.kinds.schemas.findings_of_schema"}
+    within = {"n8n": "n8n.plugin.check_workflow", "schemas": "gate.kinds.data.findings_of_schema"}
     place = f"rails.{within.get(name, f'gate.kinds.{name}.run_check')}"
     calls = break_once(monkeypatch, place, times=9)
     path, content = files[name]

@@ -37,7 +37,7 @@ def test_one_answer_with_a_whole_file_is_the_whole_session(leap):
     assert (leap.project / "leap.py").read_text("utf-8").endswith("return year % 4 == 0\n")
     assert (done.ending.outcome, len(done.model.asked)) == ("changed", 1)
     said = leap(f"Centuries count.\n\n{SOLVED.replace('4', '400')}").ending.message
-    assert said == "Centuries count.\n\nleap.py", "its words, and no text of the file"
+    assert said == "Centuries count.", "its words, and no text of the file"
 
 
 def test_a_file_that_the_task_names_comes_first_and_the_reminder_last_and_nothing_is_sent_twice(leap):
