@@ -44,6 +44,20 @@ def test_help_fits_the_terminal(monkeypatch, columns, verb):
     assert not [line for line in lines if len(line) > columns and " " in line.strip() and "ai-rails" not in line]
 
 
+@walked(("columns", "words"), itertools.product([60, 80], ["agents", "tools list", "config", "n8n rules", "doctor"]))
+def test_lists_fit_the_terminal_and_lose_no_word(monkeypatch, tmp_path, columns, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    wide, narrow = io.StringIO(), Screen()
+    for stream in (wide, narrow):
+        with contextlib.redirect_stdout(stream):
+            main(words.split())
+    lines = narrow.getvalue().splitlines()
+    assert "".join(narrow.getvalue().split()) == "".join(wide.getvalue().split())
+    # An address, a path or a name with underscores is one word.
+    assert not [line for line in lines if len(line) > columns and len(line.split()) > 4]
+
+
 @example(" aaaaaaaaaaaaaaaa\u3042\u3042  ", 20)
 @example(" aaaaaaaaaaaaaaaa\u3042\u3042  b", 20)
 @given(st.lists(st.text("abcde \u3042", min_size=1), max_size=8).map("\n".join), st.integers(20, 60))
