@@ -30,7 +30,7 @@ PACKAGES = {
     "integrations": 21_054,
     "json_schema": 8_498,
     "log": 19_217,
-    "models": 13_166,
+    "models": 13_165,
     "n8n": 57_975,
     "parsing": 47_451,
     "processes": 1_629,

@@ -13,6 +13,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -132,9 +133,9 @@ class ModelServer(Struct, frozen=True):
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
         try:
-            os.getcwd()
+            Path.cwd()
         except FileNotFoundError:
-            os.chdir(os.sep)  # the folder is gone, and what the library imports is looked for in it
+            os.chdir("/")  # the folder is gone, and what the library imports is looked for in it
         import httpx2
 
         try:

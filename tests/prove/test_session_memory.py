@@ -35,5 +35,5 @@ def test_the_page_and_the_history_of_a_line_take_little_memory(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, str(tmp_path / ".rails")], capture_output=True, text=True, check=True
     )
-    megabytes = int(done.stdout.split()[1]) // 1024
-    assert megabytes < 100, f"{megabytes} MB for {EVENTS} events"
+    kilobytes = int(done.stdout.split()[1])
+    assert kilobytes < 100_000, f"{kilobytes} kB for {EVENTS} events"
