@@ -79,13 +79,11 @@ class BatchReport(Struct, frozen=True):
     @property
     def value(self) -> dict[str, Json]:
         """The figures as JSON."""
-        rows: list[Json] = [_with_more(row) for row in self.rows]
+        rows: list[Json] = [
+            {**json_object(row), "interval": [*row.passed.interval], "per_solved": row.per_solved} for row in self.rows
+        ]
         pairs: list[Json] = [{**json_object(one), "distinguishable": one.distinguishable} for one in self.comparisons]
         return {"v": 2, "settings": rows, "comparisons": pairs}
-
-
-def _with_more(row: SettingRow) -> Json:
-    return {**json_object(row), "interval": [*row.passed.interval], "per_solved": row.per_solved}
 
 
 def batch_report(results: Iterable[JobResult]) -> BatchReport:

@@ -69,6 +69,10 @@ def run_job(spec: JobSpec) -> JobResult:
 
 def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
     """Run a job as :func:`run_job`, with the caller's model."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        os.chdir("/")  # a worker whose folder is gone: what a library imports would be looked for in it
     result = JobResult.of(spec)
     state, place = Path(spec.folder) if spec.folder else kept_folder("job"), None
     try:
@@ -250,7 +254,8 @@ def _written(records: Sequence[Record]) -> list[str]:
 def _changes(tree: JobTree, paths: Sequence[str]) -> ChangeSet:
     found = []
     for name, old in revisions.contents(tree.folder, tree.commit, paths).items():
-        path, file = exact_path(name), tree.folder / name
+        path = exact_path(name)
+        file = tree.folder / name
         new = file.read_bytes() if file.is_file() and not file.is_symlink() else None
         if isinstance(path, WorkspacePath) and old != new:
             found.append(FileChange(path, old, new))
@@ -267,7 +272,8 @@ def _tries(view: SessionView) -> tuple[int, int]:
 
 def _checked(check: str | JobCheck, tree: Path, spec: JobSpec) -> JobCheckResult:
     """Run a check with the hidden files. Raises CheckError if it cannot start."""
-    command, began = _command(check, tree), time.monotonic()
+    command = _command(check, tree)
+    began = time.monotonic()
     if wrong := [path for path in spec.hidden if not isinstance(exact_path(path), WorkspacePath)]:
         raise CheckError(f"{one_line(repr(wrong[0]))} is not the path of a hidden file")
     hidden: dict[str, bytes | None] = {path: text.encode() for path, text in spec.hidden.items()}

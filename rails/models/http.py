@@ -7,13 +7,11 @@ understood.
 from __future__ import annotations
 
 import json
-import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -132,10 +130,6 @@ class ModelServer(Struct, frozen=True):
 
     @contextmanager
     def _faults_in_words(self) -> Iterator[None]:
-        try:
-            Path.cwd()
-        except FileNotFoundError:
-            os.chdir("/")  # the folder is gone, and what the library imports is looked for in it
         import httpx2
 
         try:

@@ -131,6 +131,7 @@ SHAPES = {
     "letters as they are": lambda wire: json_as_utf8(stream(wire)),
     "more behind the end": lambda wire: stream(wire) + b"data: \n\n",
     "no [DONE]": lambda wire: stream(wire).replace(b"data: [DONE]\n\n", b""),
+    "a mark of byte order first": lambda wire: b"\xef\xbb\xbf" + stream(wire),
     "a comment first": lambda wire: b": OPENROUTER PROCESSING\n\n" + stream(wire),
 }
 
