@@ -265,7 +265,8 @@ class AgentLoop:
             return self._give_up(steer.stop)
         words = steer.words or (self._end(turn) if done else "")
         if isinstance(words, Ending):
-            return words
+            again = words.outcome == "gave_up" and self._not_told()
+            return None if again and self._escalate(say("nothing_done")) else words
         self._send(turn, turn.reply or Message("user", ()), codes, words)
         return None
 

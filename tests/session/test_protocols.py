@@ -437,6 +437,13 @@ def test_others_are_told_what_failed(leap, small, how):
     assert (done.ending.outcome, len(done.model.asked[1].messages), small) == ("changed", 3, [])
 
 
+@pytest.mark.parametrize("lost", [f"```python\n{LEAP}```\n", "It works as it is: nothing has to change."])
+def test_an_answer_that_sends_no_file_is_one_more_that_failed(leap, small, lost):
+    (leap.project / "test_leap.py").write_text(TEST, "utf-8")
+    done = leap(SOLVED, lost, RIGHT, tests="on", escalate="again")
+    assert (done.ending.outcome, small) == ("changed", [0.7, 0.7])
+
+
 def test_answers_that_all_fail_the_tests_end_with_the_person(leap, small):
     (leap.project / "test_leap.py").write_text(TEST, "utf-8")
     done = leap(*[SOLVED] * 9, tests="on", escalate="again")

@@ -160,8 +160,8 @@ def test_the_time_of_a_session_cuts_through_a_check_that_hangs(work, monkeypatch
 def test_a_model_that_thinks_without_a_word_of_text_is_not_silent():
     def thinking():
         for _ in range(5):
-            time.sleep(0.05)
+            time.sleep(0.45)
             yield TextDelta("")
         yield TextDelta("Done.")
 
-    assert [one.text for one in in_time(thinking(), 0.5, lambda: float("inf"))][-1] == "Done."
+    assert [one.text for one in in_time(thinking(), 2, lambda: float("inf"))][-1] == "Done."

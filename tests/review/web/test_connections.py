@@ -11,9 +11,11 @@ import threading
 import time
 
 import pytest
+from anyio.to_thread import run_sync
 
 from rails.core import limits
 from rails.review.web import http as http_server
+from rails.review.web import stream
 from rails.review.web.http import _Config, _Server, most_connections
 from tests.rows import walked
 
@@ -278,10 +280,20 @@ def test_a_server_is_stopped_while_somebody_follows_and_somebody_trickles(served
     writer.close()
 
 
-def test_streams_take_no_thread_each(served, state, log):
+def test_streams_take_no_thread_each(served, state, log, monkeypatch):
     writer = served.write(state, log.records(log.START))
     ask = f"GET /api/session/{writer.session_id}/stream HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
-    before = threading.active_count()
+    opened, in_threads = [], []
+
+    async def counted(call, *words):
+        opened.append(call)
+        in_threads.append(call)
+        try:
+            return await run_sync(call, *words)
+        finally:
+            in_threads.remove(call)
+
+    monkeypatch.setattr(stream, "run_sync", counted)
     with contextlib.ExitStack() as stack:
         for _ in range(20):
             sent = f"{ask}X-AI-Rails-Token: {served.token}\r\n\r\n".encode()
@@ -289,7 +301,11 @@ def test_streams_take_no_thread_each(served, state, log):
             received = b""
             while b"event: record" not in received:
                 received += following.recv(4_096)
-        assert threading.active_count() - before < 20, "a busy pool grows a little; one for each would be 20"
+        assert len(opened) >= 20
+        until = time.monotonic() + 30
+        while len(in_threads) >= 10:
+            assert time.monotonic() < until, "all streams follow, and each holds a thread"
+            time.sleep(0.01)
     writer.close()
 
 
