@@ -40,7 +40,7 @@ _CATALOGUE: Final[Mapping[MessageKey, Mapping[MessageLanguage, str]]] = {
         "ja": "ユーザーのタスクを正しく実行できませんでした",
     },
     "nothing_done": {
-        "en": "Nothing was done: every request of the agent was refused or denied.",
+        "en": "Nothing was done: everything that the agent sent was refused, denied or failed.",
         "ja": "何も行われませんでした。エージェントの要求はすべて拒否されました。",
     },
     "model_retry": {
