@@ -48,17 +48,17 @@ import sys
 from pathlib import Path
 from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.errors import StaleError
+from rails.core.errors import WorkspaceError
 from rails.edits.apply import read_file, write
 project, name = Path(sys.argv[1]), paths.parse_path("counter.txt")
 done = 0
 while done < 25:
-    now = read_file(project, name)
     try:
+        now = read_file(project, name)
         write(ChangeSet((FileChange(name, now, b"%d" % (int(now) + 1)),)), project)
         done += 1
-    except StaleError:
-        pass
+    except WorkspaceError:
+        pass  # another one wrote meanwhile, or writes for too long
 """
 
 

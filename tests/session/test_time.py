@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -130,12 +130,16 @@ def hanging_tool():
 def test_the_time_of_a_session_cuts_through_a_tool_that_hangs(work):
     (work.project / "mcp_definitions").mkdir()
     (work.project / "mcp_definitions" / "hang.json").write_text(json.dumps(hanging_tool()), "utf-8")
-    started = time.monotonic()
-    done = work(request("hang"), "Done.", approvals=["approve"], max_seconds=1.0)
-    assert time.monotonic() - started < 50
-    assert done.ending.outcome == "gave_up"
-    (result,) = done.events("TOOL_EXECUTION_RESULT")
-    assert "time limit" in result["text"]
+    results = []
+    seconds = 1.0
+    while not results and seconds < 40:  # a busy machine may not come to the tool in time
+        started = time.monotonic()
+        done = work(request("hang"), "Done.", approvals=["approve"], max_seconds=seconds)
+        assert time.monotonic() - started < 50
+        assert done.ending.outcome == "gave_up"
+        results = done.events("TOOL_EXECUTION_RESULT")
+        seconds *= 3
+    assert "time limit" in results[0]["text"]
 
 
 def test_the_time_of_a_session_cuts_through_a_check_that_hangs(work, monkeypatch):
@@ -158,10 +162,20 @@ def test_the_time_of_a_session_cuts_through_a_check_that_hangs(work, monkeypatch
 
 
 def test_a_model_that_thinks_without_a_word_of_text_is_not_silent():
+    silence = 0.5
+
     def thinking():
-        for _ in range(5):
-            time.sleep(0.45)
+        for _ in range(6):
+            time.sleep(silence / 5)
             yield TextDelta("")
         yield TextDelta("Done.")
 
-    assert [one.text for one in in_time(thinking(), 2, lambda: float("inf"))][-1] == "Done."
+    def thought():
+        return [one.text for one in in_time(thinking(), silence, lambda: float("inf"))]
+
+    while silence < 50:  # a busy machine may hold the thread back for longer
+        with suppress(ModelRetryable):
+            assert thought()[-1] == "Done."
+            return
+        silence *= 5
+    assert thought()[-1] == "Done."
