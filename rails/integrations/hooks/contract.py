@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from msgspec import Struct, field
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.errors import RailsError
+from rails.core.errors import RailsError, Refusal
 from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -83,15 +83,13 @@ class HookResult(Struct, frozen=True):
 
     deny: str = ""
     block: str = ""
-    rewritten: Mapping[str, Json] | None = None
+    rewritten: dict[str, Json] | None = None
     context: str = ""
     notice: str = ""
 
 
-class Unjudged(Struct, frozen=True):
-    """The reason why a proposal cannot be judged before the write; it is judged after."""
-
-    why: str
+class UnjudgedError(RailsError):
+    """Why a proposal cannot be judged before the write; it is judged after."""
 
 
 class Host(Protocol):
@@ -100,8 +98,8 @@ class Host(Protocol):
     def named_files(self, call: HookCall, project: Path) -> Iterator[FileChange]:
         """Yield a :func:`named_change` for each file that the tool names."""
 
-    def proposed(self, call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-        """Return what the tool would write, or None."""
+    def proposed(self, call: HookCall, project: Path) -> ChangeSet | None:
+        """Return what the tool would write, or None. Raises UnjudgedError."""
 
     def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
         """Return the output."""
@@ -125,8 +123,8 @@ def hook_call(host: str, payload: Mapping[str, Json], folder: str = "") -> HookC
     )
 
 
-def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | Unjudged | None:
-    """Return a named path in ``project``, None if outside.
+def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | None:
+    """Return a named path in ``project``, None if outside. Raises UnjudgedError for one that is not allowed.
 
     Links are followed in the folder, not the file; that is the gate's to refuse.
     """
@@ -135,7 +133,9 @@ def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath |
     except (ValueError, OSError):
         return None
     path = exact_path(inside.as_posix())
-    return path if isinstance(path, WorkspacePath) else Unjudged(str(path))
+    if isinstance(path, Refusal):
+        raise UnjudgedError(str(path))
+    return path
 
 
 def _named(name: str, call: HookCall) -> Path:
@@ -156,14 +156,20 @@ def named_change(name: str, call: HookCall, project: Path, *, gone: bool = False
                 yield FileChange(path, before, None if gone and before else b"2\n")
 
 
-def now_on_disk(name: str, call: HookCall, project: Path) -> tuple[WorkspacePath, bytes | None, int] | Unjudged | None:
-    """Return a file's path, bytes (None: missing) and permission bits; None if outside, or why it cannot be judged."""
+def now_on_disk(name: str, call: HookCall, project: Path) -> tuple[WorkspacePath, bytes | None, int] | None:
+    """Return a file's path, bytes (None: missing) and permission bits; None if outside.
+
+    Raises UnjudgedError for what cannot be read.
+    """
     path = path_in_project(name, call, project)
-    if not isinstance(path, WorkspacePath):
-        return path
-    place = project.joinpath(*path.parts)
-    read = read_from_disk(project, path) if place.is_symlink() or place.exists() else (None, 0o644)
-    return Unjudged(f"{path}: {read}") if isinstance(read, str) else (path, *read)
+    if path is None:
+        return None
+    if not os.path.lexists(project.joinpath(*path.parts)):
+        return path, None, 0o644
+    read = read_from_disk(project, path)
+    if isinstance(read, str):
+        raise UnjudgedError(f"{path}: {read}")
+    return path, *read
 
 
 def host_text(value: Json | None) -> str:
@@ -182,11 +188,27 @@ def host_list(value: Json | None) -> list[Json]:
 
 
 def specific_answer(call: HookCall, value: Mapping[str, Json], specific: Mapping[str, Json]) -> HookAnswer:
-    """Return one line of JSON, with what is only for the call's event; "" is left out, and {} prints nothing."""
-    said = {name: part for name, part in value.items() if part != ""}
-    if found := {name: part for name, part in specific.items() if part != ""}:
-        said["hookSpecificOutput"] = {"hookEventName": call.named, **found}
+    """Return one line of JSON, with what is only for the call's event; "" and None are left out, {} prints nothing."""
+    said, own = ({name: part for name, part in one.items() if part not in ("", None)} for one in (value, specific))
+    if own:
+        said["hookSpecificOutput"] = {"hookEventName": call.named, **own}
     return HookAnswer(json.dumps(said, ensure_ascii=False, separators=(",", ":")) if said else "")
+
+
+def usual_answer(
+    call: HookCall, result: HookResult, blocks: Sequence[HookEvent], tells: Sequence[HookEvent]
+) -> HookAnswer:
+    """Return the answer to a host that may be blocked at some events, and tells its model at others."""
+    block = result.block if call.event in blocks else ""
+    told = result.context if block else result.block or result.context
+    value: dict[str, Json] = {"systemMessage": result.notice, "decision": block and "block", "reason": block}
+    specific: dict[str, Json] = {
+        "permissionDecision": result.deny and "deny",
+        "permissionDecisionReason": result.deny,
+        "updatedInput": result.rewritten,
+        "additionalContext": told if call.event in tells else "",
+    }
+    return specific_answer(call, value, specific)
 
 
 def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> HookResult:

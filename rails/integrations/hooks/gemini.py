@@ -19,7 +19,6 @@ from rails.integrations.hooks import claude_code
 from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
-    Unjudged,
     specific_answer,
 )
 
@@ -32,8 +31,8 @@ def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
     return claude_code.named_files(_alike(call), project)
 
 
-def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the tool would write, None if nothing within the project."""
+def proposed(call: HookCall, project: Path) -> ChangeSet | None:
+    """Return what the tool would write, None if nothing within the project. Raises UnjudgedError."""
     return claude_code.proposed(_alike(call), project)
 
 

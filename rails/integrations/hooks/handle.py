@@ -7,7 +7,7 @@ Only findings hold an end, and once what cannot be judged. ``strict`` denies ins
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from rails.core import limits
@@ -21,7 +21,7 @@ from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
     Host,
-    Unjudged,
+    UnjudgedError,
     not_judged,
     reason_of,
 )
@@ -35,6 +35,7 @@ _NOTES: Final = 3
 _CLOSING: Final = "Nothing was written. Send the edit again, corrected; it is applied to the file on disk."
 _TAKE_AWAY: Final = "Remove it, or tell the person what it is for; then end your answer."
 _ANOTHER_WAY: Final = "Nothing was written. Do it another way, or ask the person."
+_NOTHING: Final = Verdict("pass", ChangeSet(()))
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
 
 
@@ -47,14 +48,26 @@ def handle(
 ) -> HookAnswer:
     """Answer a call; a failure is an answer too (with ``strict`` a deny)."""
     try:
-        session = session_of(call)
-        before = call.event == "before"
-        result = _before(host, call, session, strict) if before else _RESULTS[call.event](call, session)
-        return host.printed(call, result or HookResult())
+        return host.printed(call, _result(host, call, session_of(call), strict))
     except FAULT as error:
         with contextlib.suppress(*FAULT):  # where the log is what is broken
             session_of(call).failed(f"{call.tool or call.event}: {reason_of(error)}")
         return host.printed(call, not_judged(call, error, strict=strict))
+
+
+def _result(host: Host, call: HookCall, session: HostedSession, strict: bool) -> HookResult:
+    match call.event:
+        case "before":
+            return _before(host, call, session, strict)
+        case "after" | "batch":
+            return _after(call, session)
+        case "stop":
+            return _stop(call, session)
+        case "prompt":
+            session.engage(call.prompt)
+        case "end":
+            session.end(call.reason or "the host's session is over")
+    return HookResult()  # of a start: opening the session has taken its snapshot
 
 
 def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) -> HookResult:
@@ -66,18 +79,14 @@ def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) ->
     proposal = host.proposed(call, session.project)
     if proposal is None:
         return HookResult()
-    changes = proposal.changes if isinstance(proposal, ChangeSet) else ()
-    for change in changes:
+    for change in proposal.changes:
         if len(change.after or b"") > limits.FILE_BYTES:
             # It would keep every later call of the project waiting until the host's patience is over.
-            proposal = Unjudged(f"{change.path} would have more than {limits.FILE_BYTES:,} bytes")
-    if isinstance(proposal, Unjudged):
-        session.failed(f"{call.tool}: {proposal.why}")
-        return not_judged(call, proposal.why, strict=strict)
+            raise UnjudgedError(f"{change.path} would have more than {limits.FILE_BYTES:,} bytes")
     judged = session.propose(HostCall(call.call_id, call.tool, call.input), proposal)
-    result = _judged(host, call, proposal, judged, strict)
-    if result.notice and not _is_news(judged.verdict, session):
+    if judged.verdict.status == "error" and not judged.denied and not strict and not _is_news(judged.verdict, session):
         return HookResult()
+    result = _judged(host, call, proposal, judged, strict)
     if told := result.deny or result.context:
         session.told(told, codes=("gate",) if judged.verdict.status == "fail" else ())
     return result
@@ -93,11 +102,11 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, str
     if verdict.status == "error":
         return not_judged(call, _shown(_required(verdict)), strict=strict)
     notes = _looser_pins(verdict)
-    if verdict.proposal.digest() == proposal.digest():
-        return HookResult(context=notes)
     # A host's module has this where the host takes another input without taking it for a permission.
     rewrites = getattr(host, "rewritten", None)
-    rewritten = rewrites(call, proposal, verdict.proposal) if rewrites else None
+    if rewrites is None or verdict.proposal.digest() == proposal.digest():
+        return HookResult(context=notes)
+    rewritten = rewrites(call, proposal, verdict.proposal)
     if rewritten is None:
         return HookResult(context=notes)
     return HookResult(rewritten=rewritten, context=f"{_told_of(verdict)}\n{notes}".rstrip())
@@ -105,27 +114,26 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, str
 
 def _after(call: HookCall, session: HostedSession) -> HookResult:
     found = session.look(HostCall(call.call_id, call.tool, call.input))
-    page = f"{_denied(found)} {_page(found)}".strip()
-    if page:
-        return HookResult(block=page) if session.told(page) else HookResult()
-    missing = _not_judged(found, session)
-    words = missing or _unknown(found) or _unformatted(found) or _looser_pins(found.verdict)
+    verdict = found.verdict or _NOTHING
+    page = f"{_denied(found)} {_page(verdict, found)}".strip()
+    missing = "" if page else _not_judged(verdict, session)
+    words = page or missing or _unknown(found) or _minor(verdict)
     if not words or not session.told(words):
         return HookResult()
-    return HookResult(context=words, notice=missing)
+    return HookResult(block=page) if page else HookResult(context=words, notice=missing)
 
 
 def _stop(call: HookCall, session: HostedSession) -> HookResult:
     """Hold an end for what the model can fix, within the budget; notify the person once."""
     held = session.stopped(again=call.again)
     found = session.look()
-    page = _page(found)
+    verdict = found.verdict or _NOTHING
+    page = _page(verdict, found)
     named = _denied(found) or _unknown(found)
     if page and held >= STOPS:
         stay = f"AI-Rails: findings remain after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
-    words = page or named or _not_judged(found, session) or _unformatted(found) or _looser_pins(found.verdict)
-    words = words or _unchecked(found.verdict)
+    words = page or named or _not_judged(verdict, session) or _minor(verdict) or _unchecked(verdict)
     anew = bool(words) and session.told(f"{words}\n")  # it is another text than the one after the tool
     if page:
         return HookResult(block=_denied(found) + page)
@@ -134,24 +142,13 @@ def _stop(call: HookCall, session: HostedSession) -> HookResult:
     return HookResult(block=f"{named} {_TAKE_AWAY}") if named else HookResult(notice=words)
 
 
-_RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult | None]]] = {
-    "start": lambda *_: None,  # opening the session has taken its snapshot
-    "prompt": lambda call, session: session.engage(call.prompt),
-    "after": _after,
-    "batch": _after,
-    "stop": _stop,
-    "end": lambda call, session: session.end(call.reason or "the host's session is over"),
-}
-
-
 def _denied(found: FoundOnDisk) -> str:
     words = "It was changed anyway. Restore it, or tell the person why not."
     return f"AI-Rails: {found.denied} {words}\n" if found.denied else ""
 
 
-def _page(found: FoundOnDisk) -> str:
-    verdict = found.verdict
-    if verdict is None or all(finding.rule == "format" for finding in verdict.blocking):
+def _page(verdict: Verdict, found: FoundOnDisk) -> str:
+    if all(finding.rule == "format" for finding in verdict.blocking):
         return ""
     files = {finding.path for finding in verdict.blocking}
     opening = f"AI-Rails: {counted(len(verdict.blocking), 'new finding')} in {counted(len(files), 'file')} on the disk."
@@ -164,18 +161,17 @@ def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
     return host_page(verdict, opening, closing)
 
 
-def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
+def _not_judged(verdict: Verdict, session: HostedSession) -> str:
     """Return the message, once a session, for unjudgeable written files, or ""."""
-    verdict = found.verdict
-    if verdict is None or verdict.status != "error" or not _is_news(verdict, session):
+    if verdict.status != "error" or not _is_news(verdict, session):
         return ""
     return f"AI-Rails could not judge what was written: {_shown(_required(verdict))}."
 
 
-def _unchecked(verdict: Verdict | None) -> str:
-    if verdict and verdict.status == "pass" and checked_nothing(verdict):
-        return f"AI-Rails: nothing that was written was checked: {_shown(verdict.not_checked)}."
-    return ""
+def _unchecked(verdict: Verdict) -> str:
+    if verdict.status != "pass" or not checked_nothing(verdict):
+        return ""
+    return f"AI-Rails: nothing that was written was checked: {_shown(verdict.not_checked)}."
 
 
 def _few(words: Sequence[str]) -> str:
@@ -188,15 +184,16 @@ def _unknown(found: FoundOnDisk) -> str:
     return f"AI-Rails could not judge what was written: {_few(said)}." if said else ""
 
 
-def _unformatted(found: FoundOnDisk) -> str:
-    names = sorted({finding.path for finding in found.verdict.blocking}) if found.verdict else []
-    if not names:
-        return ""
-    return f"AI-Rails: not in the project's format: {_few(names)}. ai-rails gate --fix formats it."
+def _minor(verdict: Verdict) -> str:
+    """Return what of formatting and pins is told, or ""."""
+    names = sorted({finding.path for finding in verdict.blocking})
+    if names:
+        return f"AI-Rails: not in the project's format: {_few(names)}. ai-rails gate --fix formats it."
+    return _looser_pins(verdict)
 
 
-def _looser_pins(verdict: Verdict | None) -> str:
-    notes = [one for one in verdict.findings if one.rule == LOOSER and one.new] if verdict else []
+def _looser_pins(verdict: Verdict) -> str:
+    notes = [one for one in verdict.findings if one.rule == LOOSER and one.new]
     words = [f"{one.path}:{one.line}: {one.message}" for one in notes[:_NOTES]]
     return f"AI-Rails note: {' '.join(words)} {notes[0].remedy}" if notes else ""
 
@@ -220,12 +217,9 @@ def _is_news(verdict: Verdict, session: HostedSession) -> bool:
 
 def _told_of(verdict: Verdict) -> str:
     fixes = ", ".join(dict.fromkeys(f"{fix.rule} in {fix.path}" for fix in verdict.fixed)) or "formatting"
-    opening = f"AI-Rails changed your text before it was written ({one_line(fixes, 300)}). The file now has:"
-    lines = [
-        line
-        for change in verdict.proposal.changes
-        if change.proposed is not None
-        for line in unified_diff(change.proposed, change.after, str(change.path), context=0)[2:]
-    ]
+    lines = [f"AI-Rails changed your text before it was written ({one_line(fixes, 300)}). The file now has:"]
+    for change in verdict.proposal.changes:
+        if change.proposed is not None:
+            lines += unified_diff(change.proposed, change.after, str(change.path), context=0)[2:]
     room = limits.HOST_PAGE_CHARS - 50  # for what says that it was cut
-    return head_and_tail("\n".join([opening, *lines]), room)[0]
+    return head_and_tail("\n".join(lines), room)[0]
