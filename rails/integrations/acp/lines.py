@@ -45,21 +45,20 @@ class Lines:
     async def receive(self) -> dict[str, Any] | None:
         """Return the next message, None at the end."""
         while True:
+            wrong, line = _NO_REQUEST, b""
             try:
                 line = await self._reader.readline()
                 if not line:
                     return None
-                if line.isspace():
-                    continue
                 message = _READER.decode(line)
-            except msgspec.ValidationError:
-                await self._refuse(*_NO_REQUEST)
-            except (ValueError, RecursionError):  # or longer than the reader holds: its rest is a line of its own
-                await self._refuse(*_NO_JSON)
-            else:
                 if "method" in message or message.get("id") is not None:
                     return dict(message)
-                await self._refuse(*_NO_REQUEST)
+            except msgspec.ValidationError:
+                pass
+            except (ValueError, RecursionError):  # or longer than the reader holds: its rest is a line of its own
+                wrong = _NO_JSON
+            if not line.isspace():
+                await self._refuse(*wrong)
 
     async def close(self) -> None:
         """Do nothing: standard output stays open."""
