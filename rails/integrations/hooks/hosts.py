@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rails.integrations.hooks.contract import HookCall, hook_call
 
@@ -15,24 +14,25 @@ if TYPE_CHECKING:
 _HOSTS: Final = ("claude-code", "codex", "gemini")
 
 
-def host_of(name: str) -> Host | None:
-    """Return a host's module or None; imports only that one."""
+def host_of(name: str) -> Host:
+    """Return a host's module; imports only that one. Raises ValueError for an unknown one."""
     if name not in _HOSTS:
-        return None
+        raise ValueError("this host is not known")
     module: Host = importlib.import_module(f"rails.integrations.hooks.{name.replace('-', '_')}")
     return module
 
 
-def read_hook_call(host: str, data: bytes, environment: Mapping[str, str]) -> HookCall | None:
-    """Return the call in a host's input, or None for an ignored event. Raises ValueError for invalid JSON."""
+def read_hook_call(host: str, data: bytes, folder: str) -> HookCall | None:
+    """Return the call in a host's input, or None for an ignored event. Raises ValueError for invalid JSON.
+
+    ``folder``: the project, where the host names it beside its input.
+    """
     try:
         payload = json.loads(data)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     if not isinstance(payload, dict):
         raise ValueError("the input is not a JSON object")
-    module: Any = host_of(host)
-    if hasattr(module, "call_of"):  # a host whose input has another form
-        return module.call_of(payload, environment)  # type: ignore[no-any-return]
-    folder = environment.get("CLAUDE_PROJECT_DIR", "") if host == "claude-code" else ""
-    return hook_call(host, payload, folder)
+    # A host whose input has another form reads it by itself.
+    call_of = getattr(host_of(host), "call_of", hook_call)
+    return call_of(host, payload, folder)  # type: ignore[no-any-return]

@@ -77,9 +77,8 @@ class ClientCall:
             result = work()
         except FAULT as error:  # a fault of ours is an answer, too
             result = McpResult(f"AI-Rails itself failed: {type(error).__name__}. See ai-rails review.", ok=False)
+        self._working.discard(self)
         self._say(result)
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._working.discard, self)
 
     def _watched(self, *_: object) -> None:
         if self.gone:

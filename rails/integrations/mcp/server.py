@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from rails.log.reader import SessionSummary
+    _Context = ServerRequestContext[Any]
+    _Paged = types.PaginatedRequestParams | None
 
 #: Calls that are at work at a time; more are refused.
 _AT_ONCE: Final = 32
@@ -49,6 +50,7 @@ _SESSIONS: Final = "ai-rails://sessions/"
 _MARKDOWN: Final = "text/markdown"
 #: What a client that calls again is asked for.
 _DECISION: Final = "decision"
+_OVER: Final = McpResult("This question is not open any more; ai-rails review says what became of it.", ok=False)
 _INSTRUCTIONS: Final = (
     "gate checks files or contents. Change files with propose_changes: what it answers says what was written or what "
     "to correct. A person decides about every change."
@@ -72,21 +74,18 @@ class McpService:
             on_read_resource=self._log,
         )
 
-    async def _list(
-        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def _list(self, _: _Context, __: _Paged) -> types.ListToolsResult:
         tools = [types.Tool.model_validate(tool_object(one)) for one in self._tools.offered()]
         return types.ListToolsResult(tools=tools)
 
-    async def _logs(
-        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        found = await asyncio.to_thread(self._tools.logs)
-        return types.ListResourcesResult(resources=[_resource(one) for one in found])
+    async def _logs(self, _: _Context, __: _Paged) -> types.ListResourcesResult:
+        found = []
+        for one in await asyncio.to_thread(self._tools.logs):
+            name, title = one.session_id, one_line(one.task, 200)
+            found.append(types.Resource(name=name, title=title, uri=_SESSIONS + name, mime_type=_MARKDOWN))
+        return types.ListResourcesResult(resources=found)
 
-    async def _log(
-        self, _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+    async def _log(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         session_id = params.uri.removeprefix(_SESSIONS)
         try:
             text = await asyncio.to_thread(self._tools.log_text, session_id)
@@ -96,23 +95,30 @@ class McpService:
         return types.ReadResourceResult(contents=[contents])
 
     async def _call(
-        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+        self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         call = self._resumed(params) if params.request_state else self._begun(context, params)
-        if call is None:
-            return _told(
-                McpResult("This question is not open any more; ai-rails review says what became of it.", ok=False)
-            )
         beat = asyncio.ensure_future(_beat(context, params.name))
         try:
-            return await self._outcome(context, call)
+            said = await call.said.get()
+            while isinstance(said, ClientQuestion):
+                if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                    return self._input_required(call, said)
+                asked = asyncio.ensure_future(_elicited(context, said))
+                try:
+                    said = await call.said.get()  # what comes of the answer, be it the client's or another's
+                finally:
+                    asked.cancel()
         except asyncio.CancelledError:
             call.gone = True
             raise
         finally:
             beat.cancel()
+        text = types.TextContent(text=said.text)
+        value = dict(said.value) if said.value is not None and said.ok else None
+        return types.CallToolResult(content=[text], structured_content=value, is_error=not said.ok)
 
-    def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> ClientCall | None:
+    def _begun(self, context: _Context, params: types.CallToolRequestParams) -> ClientCall:
         if len(self._working) >= _AT_ONCE:
             raise MCPError(types.INTERNAL_ERROR, f"{_AT_ONCE} calls are at work. Wait for one of them.")
         given = dict(params.arguments or {})
@@ -120,31 +126,14 @@ class McpService:
             self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}"
         return ClientCall(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
-    def _resumed(self, params: types.CallToolRequestParams) -> ClientCall | None:
+    def _resumed(self, params: types.CallToolRequestParams) -> ClientCall:
         call, question = self._waiting.pop(params.request_state or "", (None, None))
+        if call is None or question is None:
+            return ClientCall(lambda: _OVER, self._working, can_ask=False)
         answer = (params.input_responses or {}).get(_DECISION)
-        if question and isinstance(answer, types.ElicitResult):
+        if isinstance(answer, types.ElicitResult):
             question.answer.set_result(_filled(answer))
         return call
-
-    async def _outcome(
-        self, context: ServerRequestContext[Any], call: ClientCall
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        said = await call.said.get()
-        while isinstance(said, ClientQuestion):
-            if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                return self._input_required(call, said)
-            asked = asyncio.ensure_future(_elicited(context, said))
-            more = asyncio.ensure_future(call.said.get())
-            try:
-                await asyncio.wait((asked, more), return_when=asyncio.FIRST_COMPLETED)
-                if asked.done() and not more.done():
-                    said.answer.set_result(asked.result())
-                said = await more
-            finally:
-                asked.cancel()
-                more.cancel()
-        return _told(said)
 
     def _input_required(self, call: ClientCall, question: ClientQuestion) -> types.InputRequiredResult:
         state = secrets.token_urlsafe(32)
@@ -162,13 +151,7 @@ class McpService:
         self._tools.close()
 
 
-def _resource(session: SessionSummary) -> types.Resource:
-    name = session.session_id
-    title = one_line(session.task, 200)
-    return types.Resource(name=name, title=title, uri=_SESSIONS + name, mime_type=_MARKDOWN)
-
-
-async def _beat(context: ServerRequestContext[Any], name: str) -> None:
+async def _beat(context: _Context, name: str) -> None:
     """Tell a client that wants progress that the call goes on: it may give up otherwise."""
     words = f"{name}: at work, or waiting for a person's answer"
     with contextlib.suppress(MCPError, OSError):
@@ -177,29 +160,23 @@ async def _beat(context: ServerRequestContext[Any], name: str) -> None:
             await context.session.report_progress(time.monotonic(), None, words)
 
 
-def _can_ask(context: ServerRequestContext[Any]) -> bool:
+def _can_ask(context: _Context) -> bool:
     able = context.session.client_capabilities
     asks = able.elicitation if able else None
     return asks is not None and (asks.form is not None or asks.url is None)
 
 
-async def _elicited(context: ServerRequestContext[Any], question: ClientQuestion) -> Mapping[str, Json] | None:
-    try:
-        answer = await context.session.elicit_form(question.text, dict(question.form), context.request_id)
-    except MCPError:
-        return None
-    return _filled(answer)
+async def _elicited(context: _Context, question: ClientQuestion) -> None:
+    filled = None
+    with contextlib.suppress(MCPError, ValueError):
+        form = dict(question.form)
+        filled = _filled(await context.session.elicit_form(question.text, form, context.request_id))
+    question.answer.set_result(filled)
 
 
 def _filled(answer: types.ElicitResult) -> Mapping[str, Json]:
     content = answer.content or {}
     return {name: str(value) for name, value in content.items()} if answer.action == "accept" else {}
-
-
-def _told(result: McpResult) -> types.CallToolResult:
-    text = types.TextContent(text=result.text)
-    value = dict(result.value) if result.value is not None and result.ok else None
-    return types.CallToolResult(content=[text], structured_content=value, is_error=not result.ok)
 
 
 # -- the two ways in ----------------------------------------------------------------------------------
@@ -255,8 +232,7 @@ def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any,
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        if stop.is_set():
-            task.cancel()
+        task.cancel()
         await asyncio.wait({task}, timeout=_ENDING_S)
         service.close()
         if task.done() and not task.cancelled():
