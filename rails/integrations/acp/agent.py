@@ -23,7 +23,14 @@ from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import acp
-from acp.schema import ClientCapabilities, ElicitationFormSessionMode, PermissionOption, StopReason, ToolCallUpdate
+from acp.schema import (
+    ClientCapabilities,
+    ElicitationFormSessionMode,
+    PermissionOption,
+    PermissionOptionKind,
+    StopReason,
+    ToolCallUpdate,
+)
 from msgspec.structs import replace
 
 from rails import __version__
@@ -42,7 +49,7 @@ from rails.core.paths import exact_path, why_hidden
 from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, one_line
-from rails.integrations.acp.updates import Update, context_update, history_of, shown, updates_of, usage_of
+from rails.integrations.acp.updates import Update, context_update, history_of, progress, shown, updates_of, usage_of
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
 from rails.session.ask_user import UserQuestion, UserReply
@@ -62,6 +69,12 @@ _PRINTED: Final = 8_000
 _INVALID = -32602
 _FAULT = -32603
 _FAILED: Final = ("model_failed", "internal_error", "error")
+#: The answers to a question, as the protocol sorts them.
+_KINDS: Final[Mapping[str, PermissionOptionKind]] = {
+    "once": "allow_once",
+    "always": "allow_always",
+    "reject": "reject_once",
+}
 #: What an editor makes of an option: agents are its modes.
 _CATEGORIES: Final = {"agent": "mode", "model": "model"}
 _PERSON: Final = "human in the editor"
@@ -163,8 +176,7 @@ class Conversation:
     def with_servers(self, registry: Registry, roles: Collection[str]) -> Registry:
         """Return the tools with those of the client's servers; report servers left out."""
         found, said = with_servers(registry, self.servers, self.project, roles, self.check)
-        for words in said:
-            self.tell(acp.update_agent_message_text(f"{words}\n\n"))
+        self.tell(*(acp.update_agent_message_text(f"{words}\n\n") for words in said))
         return found
 
     def stop(self) -> None:
@@ -248,9 +260,8 @@ class Conversation:
         if self._call and 0 < self._due <= time.monotonic():
             self._due = 0.0
             lines = self._printed.partition(b"\n")[2].rpartition(b"\n")[0]
-            words = acp.text_block(masked(lines.decode("utf-8", "replace")))
-            content = [acp.tool_content(words)]
-            self.tell(acp.update_tool_call(self._call, status="in_progress", content=content))
+            words = masked(lines.decode("utf-8", "replace"))
+            self.tell(*progress((self._call,), words, "in_progress"))
 
     def watch(self, record: Record) -> None:
         """Send a record to the editor."""
@@ -263,13 +274,13 @@ class Conversation:
             self.answers.append(record.event)
             if self._window:
                 self.tell(context_update(record.event, self._window))
-        for update in updates_of(record, self.project):
-            self.tell(update)
+        self.tell(*updates_of(record, self.project))
 
-    def tell(self, update: Update) -> None:
-        """Send an update; sent when this returns."""
+    def tell(self, *updates: Update) -> None:
+        """Send updates; sent when this returns."""
         with contextlib.suppress(OSError, CancelledError, RuntimeError):
-            self._asked(self.client.session_update(self.session_id, update)).result()
+            for update in updates:
+                self._asked(self.client.session_update(self.session_id, update)).result()
 
     def _answered(self, asking: Coroutine[Any, Any, T]) -> T | None:
         """Return the editor's answer, None if it cannot. Raises KeyboardInterrupt once the person has stopped."""
@@ -355,10 +366,8 @@ def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
 
 def _options(request: ApprovalRequest, extent: str) -> list[PermissionOption]:
     risky = f" in spite of: {one_line('; '.join(request.risks), 200)}" if request.risks else ""
-    options = [PermissionOption(option_id="once", name=f"Approve{risky}", kind="allow_once")]
-    if extent:
-        options.append(PermissionOption(option_id="always", name=f"Approve {extent}", kind="allow_always"))
-    return [*options, PermissionOption(option_id="reject", name="Deny", kind="reject_once")]
+    names = {"once": f"Approve{risky}", "always": extent and f"Approve {extent}", "reject": "Deny"}
+    return [PermissionOption(option_id=one, name=name, kind=_KINDS[one]) for one, name in names.items() if name]
 
 
 class RailsAgent:
@@ -396,8 +405,7 @@ class RailsAgent:
     async def load_session(self, cwd: str, session_id: str, **more: Any) -> _Answer:  # noqa: ANN401
         """Resume and replay a session; a running one is loaded already."""
         talk, records = await self._reopened(cwd, session_id, more)
-        for update in history_of(records, talk.project):
-            await asyncio.to_thread(talk.tell, update)
+        await _in_thread(talk.tell, *history_of(records, talk.project))
         return self._options(talk)
 
     async def resume_session(self, cwd: str, session_id: str, **more: Any) -> _Answer:  # noqa: ANN401

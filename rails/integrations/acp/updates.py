@@ -45,19 +45,19 @@ def updates_of(record: Record, project: Path) -> Iterator[Update]:
         case McpRequestFormulated(request=raw):
             yield _formulated(raw, project)
         case ToolRequestValidationFailed(id=call, refusals=refusals):
-            yield from _now((call,), "\n".join(map(str, refusals)), "failed")
+            yield from progress((call,), "\n".join(map(str, refusals)), "failed")
         case ChangeRefused(ids=calls, refusals=refusals):
-            yield from _now(calls, "\n".join(map(str, refusals)), "failed")
+            yield from progress(calls, "\n".join(map(str, refusals)), "failed")
         case GateVerdict(ids=calls, verdict=verdict) if verdict.status == "fail":
-            yield from _now(calls, verdict_as_text(verdict), "failed")
+            yield from progress(calls, verdict_as_text(verdict), "failed")
         case GateVerdict(ids=calls, diff=diff):
             # Stays if nobody is asked; a question shows the entire files in its place.
-            yield from _now(calls, diff and f"````diff\n{diff}\n````", "in_progress")
+            yield from progress(calls, diff and f"````diff\n{diff}\n````", "in_progress")
         case ToolExecutionResult(ids=calls, ok=ok, text=text, changes=changes):
             # What was written stays shown as the difference.
-            yield from _now(calls, "" if ok and changes else text, "completed" if ok else "failed")
+            yield from progress(calls, "" if ok and changes else text, "completed" if ok else "failed")
         case HumanDecision(id=call, answer=answer, reason=reason) if answer != "approve":
-            yield from _now((call,), reason or "Denied.", "failed")
+            yield from progress((call,), reason or "Denied.", "failed")
         case ErrorEvent(error=error):
             yield acp.update_agent_message_text(f"AI-Rails: {error}\n")
 
@@ -72,7 +72,8 @@ def _formulated(raw: RawRequest, project: Path) -> Update:
     return acp.start_tool_call(raw.id, title, kind=kind, status="pending", locations=places, raw_input=parameters)
 
 
-def _now(ids: Sequence[str], text: str, status: ToolCallStatus) -> Iterator[Update]:
+def progress(ids: Sequence[str], text: str, status: ToolCallStatus) -> Iterator[Update]:
+    """Yield the state of calls, with a text if there is one."""
     content = [acp.tool_content(acp.text_block(text))] if text else None
     for one in ids:
         yield acp.update_tool_call(one, status=status, content=content)

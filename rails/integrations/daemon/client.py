@@ -54,20 +54,16 @@ def _folder_of(data: bytes) -> str:
 
 
 def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
-    problem = OSError()
     for start in range(_STARTS):
-        try:
+        with contextlib.suppress(FileNotFoundError, ConnectionError):
             said = _exchange(file, message, until)
             if said.endswith(b"\n"):
                 return said
-            problem = OSError("the gate broke off")
-        except (FileNotFoundError, ConnectionError) as error:
-            problem = error
         if time.monotonic() > until:
-            raise problem
+            break
         time.sleep(0.005 * start)  # the first one listens by now, or another does in a moment
         _start(folder)
-    raise OSError("the gate could not be started; run: ai-rails doctor") from problem
+    raise OSError("the gate did not answer; run: ai-rails doctor")
 
 
 def _exchange(file: str, message: bytes, until: float) -> bytes:

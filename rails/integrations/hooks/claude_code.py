@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from rails.core.builtin_tools import WRITE_FILE
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
@@ -25,8 +26,14 @@ from rails.integrations.hooks.contract import (
     usual_answer,
 )
 
-#: Tools whose writing is known before it is done, and where each names its file.
-_WRITES: Final = {"Write": "file_path", "Edit": "file_path", "NotebookEdit": "notebook_path"}
+#: Tools whose writing is known before it is done, and where each names its file; the last two are Gemini CLI's.
+_WRITES: Final = {
+    "Write": "file_path",
+    "Edit": "file_path",
+    "NotebookEdit": "notebook_path",
+    WRITE_FILE.name: "file_path",
+    "replace": "file_path",
+}
 #: Lines that the one Edit may span that stands for an edit and its formatting.
 _SPAN_LINES: Final = 400
 
@@ -53,7 +60,7 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | None:
 
 
 def _after(call: HookCall, before: bytes | None) -> bytes:
-    if call.tool == "Write":
+    if call.tool in ("Write", WRITE_FILE.name):
         return host_text(call.input.get("content")).encode("utf-8", "surrogatepass")
     if call.tool == "NotebookEdit":
         return _notebook(call, before or b"")
@@ -61,7 +68,8 @@ def _after(call: HookCall, before: bytes | None) -> bytes:
     if decoded is None:
         raise UnjudgedError("the file is not UTF-8 text")
     old, new = (host_text(call.input.get(key)) for key in ("old_string", "new_string"))
-    return decoded.encode(_replaced(decoded.text, old, new, every=call.input.get("replace_all") is True))
+    every = True in (call.input.get("replace_all"), call.input.get("allow_multiple"))
+    return decoded.encode(_replaced(decoded.text, old, new, every=every))
 
 
 def _replaced(text: str, old: str, new: str, *, every: bool) -> str:

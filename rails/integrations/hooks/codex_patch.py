@@ -16,8 +16,7 @@ from rails.integrations.hooks.contract import UnjudgedError
 
 BEGIN: Final = "*** Begin Patch"
 END: Final = "*** End Patch"
-_FILE: Final = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.*)\n", re.MULTILINE)
-_MOVE: Final = re.compile(r"\*\*\* Move to: (.*)\n")
+_FILE: Final = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.*)\n(?:\*\*\* Move to: (.*)\n)?", re.MULTILINE)
 _HUNK: Final = re.compile(r"^@@(.*)\n", re.MULTILINE)
 _END_OF_FILE: Final = "*** End of File\n"
 _SIGNS: Final = (
@@ -44,12 +43,8 @@ def read_patch(text: str) -> list[FilePatch]:
     before, *parts = _FILE.split(body)
     if before.strip() or not parts:
         raise UnjudgedError("the patch cannot be applied here: it does not begin and end as a patch does")
-    found = []
-    for kind, path, lines in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        moved = _MOVE.match(lines)
-        rest = lines[moved.end() :] if moved else lines
-        found.append(FilePatch(kind, path.strip(), moved[1].strip() if moved else "", rest))
-    return found
+    files = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
+    return [FilePatch(kind, path.strip(), (moved or "").strip(), lines) for kind, path, moved, lines in files]
 
 
 def patched(text: str, patch: FilePatch) -> str:
@@ -58,8 +53,8 @@ def patched(text: str, patch: FilePatch) -> str:
         return "".join(f"{line[1:]}\n" for line in patch.body.split("\n") if line.startswith("+"))
     lines = text.removesuffix("\n").split("\n") if text else []
     at = 0
-    first, *more = _HUNK.split(patch.body)
-    for anchor, body in [("", first), *zip(more[::2], more[1::2], strict=True)]:
+    parts = _HUNK.split(f"@@\n{patch.body}")
+    for anchor, body in zip(parts[1::2], parts[2::2], strict=True):
         shown = body.removesuffix(_END_OF_FILE)
         old, new = _sides(shown)
         if not old:

@@ -214,12 +214,14 @@ def usual_answer(
 def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> HookResult:
     """Return the result without a judgement: allowed with a notice, or denied."""
     why = f"AI-Rails could not judge this: {reason_of(error)}."
-    if strict and call.event == "before":
+    before = call.event == "before"
+    if before and strict:
         return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
-    if call.event in ("start", "stop") or (call.event == "before" and not call.tool):
+    if call.event in ("start", "stop") or (before and not call.tool):
         return HookResult(notice=why)
-    later = " It is let through unchecked and judged at the end of the answer." if call.event == "before" else ""
-    return HookResult(context=f"{why}{later}", notice=f"{why}{later}")
+    if before:
+        why += " It is let through unchecked and judged at the end of the answer."
+    return HookResult(context=why, notice=why)
 
 
 def reason_of(error: BaseException | str) -> str:

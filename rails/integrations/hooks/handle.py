@@ -34,6 +34,7 @@ STOPS: Final = 3
 _NOTES: Final = 3
 _CLOSING: Final = "Nothing was written. Send the edit again, corrected; it is applied to the file on disk."
 _TAKE_AWAY: Final = "Remove it, or tell the person what it is for; then end your answer."
+_CHANGED_ANYWAY: Final = "It was changed anyway. Restore it, or tell the person why not."
 _ANOTHER_WAY: Final = "Nothing was written. Do it another way, or ask the person."
 _NOTHING: Final = Verdict("pass", ChangeSet(()))
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
@@ -59,10 +60,8 @@ def _result(host: Host, call: HookCall, session: HostedSession, strict: bool) ->
     match call.event:
         case "before":
             return _before(host, call, session, strict)
-        case "after" | "batch":
-            return _after(call, session)
-        case "stop":
-            return _stop(call, session)
+        case "after" | "batch" | "stop":
+            return _look(call, session, ends=call.event == "stop")
         case "prompt":
             session.engage(call.prompt)
         case "end":
@@ -84,9 +83,9 @@ def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) ->
             # It would keep every later call of the project waiting until the host's patience is over.
             raise UnjudgedError(f"{change.path} would have more than {limits.FILE_BYTES:,} bytes")
     judged = session.propose(HostCall(call.call_id, call.tool, call.input), proposal)
-    if judged.verdict.status == "error" and not judged.denied and not strict and not _is_news(judged.verdict, session):
-        return HookResult()
     result = _judged(host, call, proposal, judged, strict)
+    if result.notice and not _is_news(judged.verdict, session):
+        return HookResult()
     if told := result.deny or result.context:
         session.told(told, codes=("gate",) if judged.verdict.status == "fail" else ())
     return result
@@ -112,47 +111,37 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, str
     return HookResult(rewritten=rewritten, context=f"{_told_of(verdict)}\n{notes}".rstrip())
 
 
-def _after(call: HookCall, session: HostedSession) -> HookResult:
-    found = session.look(HostCall(call.call_id, call.tool, call.input))
+def _look(call: HookCall, session: HostedSession, *, ends: bool) -> HookResult:
+    """Tell what is on the disk; hold an end for what the model can fix, within the budget; notify the person once."""
+    held = session.stopped(again=call.again) if ends else 0
+    found = session.look(None if ends else HostCall(call.call_id, call.tool, call.input))
     verdict = found.verdict or _NOTHING
-    page = f"{_denied(found)} {_page(verdict, found)}".strip()
-    missing = "" if page else _not_judged(verdict, session)
-    words = page or missing or _unknown(found) or _minor(verdict)
-    if not words or not session.told(words):
-        return HookResult()
-    return HookResult(block=page) if page else HookResult(context=words, notice=missing)
-
-
-def _stop(call: HookCall, session: HostedSession) -> HookResult:
-    """Hold an end for what the model can fix, within the budget; notify the person once."""
-    held = session.stopped(again=call.again)
-    found = session.look()
-    verdict = found.verdict or _NOTHING
-    page = _page(verdict, found)
-    named = _denied(found) or _unknown(found)
+    denied = f"AI-Rails: {found.denied} {_CHANGED_ANYWAY}" if found.denied else ""
+    unknown = _unknown(found)
+    page = _page(verdict, unknown)
     if page and held >= STOPS:
         stay = f"AI-Rails: findings remain after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
-    words = page or named or _not_judged(verdict, session) or _minor(verdict) or _unchecked(verdict)
-    anew = bool(words) and session.told(f"{words}\n")  # it is another text than the one after the tool
-    if page:
-        return HookResult(block=_denied(found) + page)
+    block = f"{denied}\n{page}".strip()
+    missing = "" if block or unknown else _not_judged(verdict, session)
+    words = block or unknown or missing or _minor(verdict) or (_unchecked(verdict) if ends else "")
+    # At the end it is another text than the one after the tool.
+    anew = bool(words) and session.told(f"{words}\n" if ends else words)
+    if page and ends:
+        return HookResult(block=block)
     if not anew:
         return HookResult()
-    return HookResult(block=f"{named} {_TAKE_AWAY}") if named else HookResult(notice=words)
+    if ends:
+        return HookResult(block=f"{words} {_TAKE_AWAY}") if block or unknown else HookResult(notice=words)
+    return HookResult(block=block) if block else HookResult(context=words, notice=missing)
 
 
-def _denied(found: FoundOnDisk) -> str:
-    words = "It was changed anyway. Restore it, or tell the person why not."
-    return f"AI-Rails: {found.denied} {words}\n" if found.denied else ""
-
-
-def _page(verdict: Verdict, found: FoundOnDisk) -> str:
+def _page(verdict: Verdict, unknown: str) -> str:
     if all(finding.rule == "format" for finding in verdict.blocking):
         return ""
     files = {finding.path for finding in verdict.blocking}
     opening = f"AI-Rails: {counted(len(verdict.blocking), 'new finding')} in {counted(len(files), 'file')} on the disk."
-    return _page_of(verdict, opening, f"{_WRITTEN} {_unknown(found)}".rstrip())
+    return _page_of(verdict, opening, f"{_WRITTEN} {unknown}".rstrip())
 
 
 def _page_of(verdict: Verdict, opening: str, closing: str) -> str:

@@ -12,7 +12,6 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +32,6 @@ _MISSING: Final = (
 _OURS: Final = re.compile(r"(?:^|[\s/'])ai-rails['\s]+hook(?:['\s]|$)")
 
 
-@cache
 def host_table(host: str) -> Mapping[str, Any]:
     """Return ``hosts.toml`` on a host: events, settings, plug-in files."""
     table: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))[host]

@@ -59,16 +59,13 @@ class ClientCall:
         working.add(self)
         threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
 
-    def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Ask the client's person; None if nobody answers before ``over``."""
+    def ask(self, text: str, form: Mapping[str, Json]) -> Future[Mapping[str, Json] | None] | None:
+        """Put a question to the client's person; return what will hold the answer, None if nobody can be asked."""
         if not self._can_ask:
             return None
         question = ClientQuestion(text, form)
         self._say(question)
-        while not over():
-            with contextlib.suppress(TimeoutError):
-                return question.answer.result(_POLL_S)
-        return None
+        return question.answer
 
     def _run(self, work: Callable[[], McpResult]) -> None:
         CALLER.set(self)
@@ -107,17 +104,18 @@ class ClientApprover:
         """Ask the client's person; if they cannot see all of it, the terminal or page."""
         caller = CALLER.get()
         text = _whole(request)
-        filled = None
+        asked = None
         if caller and len(text) <= QUESTION_CHARS:
-            form = json.loads(_TYPED if request.risks else _CHOSEN)
-            filled = caller.ask(text, form, lambda: self._elsewhere() or caller.gone)
-        if filled is not None:
-            return _decision(request, filled)
-        if self._terminal and not self._elsewhere():
-            return self._terminal.decide(request)
+            asked = caller.ask(text, json.loads(_TYPED if request.risks else _CHOSEN))
         while not self._elsewhere():
             if caller and caller.gone:
                 return Decision("deny", "The call was taken back before anybody answered.", "client", of=request.digest)
+            filled = asked.result() if asked and asked.done() else None
+            if filled is not None:
+                answer: Choice = "approve" if filled.get("decision") == "approve" else "deny"
+                return Decision(answer, str(filled.get("reason", "")), "human at the client", of=request.digest)
+            if self._terminal and (asked is None or asked.done()):
+                return self._terminal.decide(request)
             time.sleep(_POLL_S)
         return Decision("deny", "", Elsewhere.by, of=request.digest)
 
@@ -126,8 +124,3 @@ def _whole(request: ApprovalRequest) -> str:
     look = Look(width=_WIDTH, plain=True)
     screen = draw_request(request, look)
     return "\n".join((draw_request(request, look, full=True) if screen.hidden else screen).lines)
-
-
-def _decision(request: ApprovalRequest, filled: Mapping[str, Json]) -> Decision:
-    answer: Choice = "approve" if filled.get("decision") == "approve" else "deny"
-    return Decision(answer, str(filled.get("reason", "")), "human at the client", of=request.digest)

@@ -93,8 +93,9 @@ class ProjectTools:
 
     def offered(self) -> tuple[Definition, ...]:
         """Return our tools, and the role's that do not edit."""
-        theirs = (one for one in self.registry.for_role(self._role) if one.effect != "edit" and one.trusted)
-        return (*self.own.definitions.values(), *(one for one in theirs if one.tool_name not in self.own.definitions))
+        own = self.own.definitions
+        theirs = [one for one in self.registry.for_role(self._role) if one.effect != "edit" and one.trusted]
+        return tuple({**own, **{one.tool_name: one for one in theirs}, **own}.values())
 
     def call(self, name: str, given: _Given) -> McpResult:
         """Make a call; errors are results too."""
@@ -159,19 +160,6 @@ class ProjectTools:
         """Let the gate judge, and log it."""
         verdict = self.session().judged(name, given, judge)
         return McpResult(verdict_as_text(verdict), True, verdict_as_json(verdict))
-
-
-def tool_object(definition: Definition) -> dict[str, Json]:
-    """Return a definition as an MCP ``Tool``."""
-    promised = definition.response_format
-    return {
-        "name": definition.tool_name,
-        "title": definition.title or None,
-        "description": definition.description,
-        "inputSchema": dict(definition.request_schema),
-        "outputSchema": promised if isinstance(promised, dict) else None,
-        "annotations": dict(definition.annotations),
-    }
 
 
 def _own(like: Definition) -> Registry:

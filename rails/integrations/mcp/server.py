@@ -32,11 +32,13 @@ from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.integrations.mcp.approver import ClientCall, ClientQuestion
-from rails.integrations.mcp.project_tools import McpResult, ProjectTools, tool_object
+from rails.integrations.mcp.project_tools import McpResult, ProjectTools
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from rails.tools.registry import Definition
 
     _Context = ServerRequestContext[Any]
     _Paged = types.PaginatedRequestParams | None
@@ -75,8 +77,7 @@ class McpService:
         )
 
     async def _list(self, _: _Context, __: _Paged) -> types.ListToolsResult:
-        tools = [types.Tool.model_validate(tool_object(one)) for one in self._tools.offered()]
-        return types.ListToolsResult(tools=tools)
+        return types.ListToolsResult(tools=[_tool(one) for one in self._tools.offered()])
 
     async def _logs(self, _: _Context, __: _Paged) -> types.ListResourcesResult:
         found = []
@@ -149,6 +150,18 @@ class McpService:
         for call in tuple(self._working):
             call.gone = True
         self._tools.close()
+
+
+def _tool(definition: Definition) -> types.Tool:
+    promised = definition.response_format
+    return types.Tool(
+        name=definition.tool_name,
+        title=definition.title or None,
+        description=definition.description,
+        input_schema=dict(definition.request_schema),
+        output_schema=promised if isinstance(promised, dict) else None,
+        annotations=types.ToolAnnotations.model_validate(definition.annotations),
+    )
 
 
 async def _beat(context: _Context, name: str) -> None:
