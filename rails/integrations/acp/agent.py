@@ -27,7 +27,6 @@ from acp.schema import (
     ClientCapabilities,
     ElicitationFormSessionMode,
     PermissionOption,
-    PermissionOptionKind,
     StopReason,
     ToolCallUpdate,
 )
@@ -69,12 +68,6 @@ _PRINTED: Final = 8_000
 _INVALID = -32602
 _FAULT = -32603
 _FAILED: Final = ("model_failed", "internal_error", "error")
-#: The answers to a question, as the protocol sorts them.
-_KINDS: Final[Mapping[str, PermissionOptionKind]] = {
-    "once": "allow_once",
-    "always": "allow_always",
-    "reject": "reject_once",
-}
 #: What an editor makes of an option: agents are its modes.
 _CATEGORIES: Final = {"agent": "mode", "model": "model"}
 _PERSON: Final = "human in the editor"
@@ -366,8 +359,10 @@ def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
 
 def _options(request: ApprovalRequest, extent: str) -> list[PermissionOption]:
     risky = f" in spite of: {one_line('; '.join(request.risks), 200)}" if request.risks else ""
-    names = {"once": f"Approve{risky}", "always": extent and f"Approve {extent}", "reject": "Deny"}
-    return [PermissionOption(option_id=one, name=name, kind=_KINDS[one]) for one, name in names.items() if name]
+    options = [PermissionOption(option_id="once", name=f"Approve{risky}", kind="allow_once")]
+    if extent:
+        options.append(PermissionOption(option_id="always", name=f"Approve {extent}", kind="allow_always"))
+    return [*options, PermissionOption(option_id="reject", name="Deny", kind="reject_once")]
 
 
 class RailsAgent:
@@ -456,9 +451,9 @@ class RailsAgent:
         project = _folder(cwd or str(Path.cwd()))
         found = await _in_thread(sessions, state_of(project))
         last = sorted(found, key=lambda one: one.last, reverse=True)[:_LISTED]
-        here = {"cwd": str(project)}
+        cwd = str(project)
         listed = [
-            {"sessionId": one.session_id, "title": one_line(one.task, 200), "updatedAt": one.last, **here}
+            {"sessionId": one.session_id, "cwd": cwd, "title": one_line(one.task, 200), "updatedAt": one.last}
             for one in last
         ]
         return {"sessions": listed}

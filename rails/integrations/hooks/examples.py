@@ -15,13 +15,18 @@ MISTAKE: Final = "x = undefined_name\n"
 
 def example(host: str, folder: Path, content: str, *, file: str = "example.py") -> bytes:
     """Return ``host``'s input before it writes a new file."""
-    event, tool = "PreToolUse", "Write"
-    given: dict[str, Json] = {"file_path": str(folder / file), "content": content}
+    common: dict[str, Json] = {
+        "session_id": "example",
+        "cwd": str(folder),
+        "hook_event_name": "PreToolUse",
+        "tool_use_id": "toolu_example",
+        "tool_name": "Write",
+        "tool_input": {"file_path": str(folder / file), "content": content},
+    }
     if host == "codex":
         patch = "".join(f"+{line}\n" for line in content.splitlines())
-        tool = "apply_patch"
-        given = {"command": f"*** Begin Patch\n*** Add File: {file}\n{patch}*** End Patch\n"}
+        command = f"*** Begin Patch\n*** Add File: {file}\n{patch}*** End Patch\n"
+        common |= {"model": "gpt-5.5", "tool_name": "apply_patch", "tool_input": {"command": command}}
     elif host == "gemini":
-        event, tool = "BeforeTool", WRITE_FILE.name
-    call = {"hook_event_name": event, "tool_use_id": "toolu_example", "tool_name": tool, "tool_input": given}
-    return json.dumps({"session_id": "example", "cwd": str(folder), **call}).encode()
+        common |= {"hook_event_name": "BeforeTool", "tool_name": WRITE_FILE.name}
+    return json.dumps(common).encode()
