@@ -52,7 +52,6 @@ def run(options: argparse.Namespace) -> int:
 class _Sessions:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self.given: Mapping[str, str] = {"protocol": options.protocol or "auto"}
 
     def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
         from rails.agents.template import PROTOCOLS, named
@@ -60,13 +59,15 @@ class _Sessions:
 
         agents = agents_of(project)
         trusted = [name for name, one in agents.items() if one.trusted]
-        cast = cast_of(self._options, agents, run_defaults(project, config_folder()).values)
+        configured = run_defaults(project, config_folder()).values
+        cast = cast_of(self._options, agents, configured)
+        approve = self._options.approve or str(configured.get("approve", "ask"))
         models = (cast.model or cast.usual, cast.stronger, cast.usual_stronger, *cast.chosen.values())
         return {
             "agent": [*dict.fromkeys((named(agents, self._options.agent).name, *trusted))],
             "model": [*dict.fromkeys(filter(None, models))],
-            "protocol": PROTOCOLS,
-            "approve": ("ask", "policy"),
+            "protocol": [*dict.fromkeys((self._options.protocol or "auto", *PROTOCOLS))],
+            "approve": [*dict.fromkeys((approve, "ask", "policy"))],
         }
 
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:

@@ -29,19 +29,16 @@ PAYLOAD = {
     "tool_input": {"a": 1},
     "tool_use_id": "t1",
     "stop_hook_active": True,
-    "reason": "over",
-    "source": "startup",
     "prompt": "do it",
 }
 CALL = {"host": "codex", "event": "stop", "session": "s1", "folder": Path("/x"), "model": "m", "tool": "Write"}
-CALL |= {"input": {"a": 1}, "call_id": "t1", "again": True, "reason": "over", "prompt": "do it", "named": "Stop"}
+CALL |= {"input": {"a": 1}, "call_id": "t1", "again": True, "prompt": "do it", "named": "Stop"}
 
 
 def test_a_field_of_a_host_s_input_is_taken_as_it_came_and_one_of_another_kind_is_none():
     for left_out, given, changed in [
         ((), {}, {}),
-        (("reason",), {}, {"reason": ""}),
-        (("reason", "source", "model", "tool_name"), {}, {"reason": "", "model": "", "tool": ""}),
+        (("model", "tool_name"), {}, {"model": "", "tool": ""}),
         ((), {"tool_name": "T" * 999_999}, {"tool": "T" * 100_000}),
         ((), {"stop_hook_active": "true"}, {"again": False}),
         ((), {"tool_input": ["a"]}, {"input": {}}),

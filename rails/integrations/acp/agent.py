@@ -29,6 +29,7 @@ from acp.schema import (
     PermissionOption,
     StopReason,
     ToolCallUpdate,
+    UsageUpdate,
 )
 from msgspec.structs import replace
 
@@ -48,8 +49,9 @@ from rails.core.paths import exact_path, why_hidden
 from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, one_line
-from rails.integrations.acp.updates import Update, context_update, history_of, progress, shown, updates_of, usage_of
-from rails.log.reader import sessions
+from rails.integrations.acp.updates import Update, history_of, progress, shown, updates_of, usage_of
+from rails.integrations.newest import newest_sessions
+from rails.log.reader import session_ids
 from rails.log.writer import SessionLog
 from rails.session.ask_user import UserQuestion, UserReply
 from rails.session.job import Ending
@@ -81,17 +83,13 @@ _ABLE: Final = {
     "promptCapabilities": {"embeddedContext": True},
     "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
 }
-#: Sessions that one answer lists.
-_LISTED: Final = 50
 
 
 class EditorSessions(Protocol):
     """New or resumed sessions. All raise RailsError."""
 
-    given: Mapping[str, str]
-
     def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
-        """Return what may be chosen of agent, model and the other options, defaults first."""
+        """Return what may be chosen of agent, model and the other options, what holds first."""
 
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
         """Open a session, or resume it if there is no task."""
@@ -111,7 +109,7 @@ class Conversation:
     session_id: str
     #: The client's MCP servers, by name.
     servers: Sequence[tuple[str, Mcp]]
-    #: What the person may choose of the options, defaults first.
+    #: What the person may choose of the options, what holds first.
     choices: Mapping[str, Sequence[str]]
     #: What the person has chosen of the options, by their names.
     chosen: dict[str, str] = field(default_factory=dict)
@@ -266,7 +264,8 @@ class Conversation:
         elif isinstance(record.event, LlmResponse):
             self.answers.append(record.event)
             if self._window:
-                self.tell(context_update(record.event, self._window))
+                used = usage_of([record.event])["totalTokens"]
+                self.tell(UsageUpdate(session_update="usage_update", used=used, size=self._window))
         self.tell(*updates_of(record, self.project))
 
     def tell(self, *updates: Update) -> None:
@@ -431,9 +430,7 @@ class RailsAgent:
     async def _reopened(self, cwd: str, session_id: str, more: Mapping[str, Any]) -> tuple[Conversation, list[Record]]:
         project = _folder(cwd)
         # One that nobody has said anything in has no log yet.
-        unsaid = (
-            re.fullmatch("acp-[0-9a-f]{32}", session_id) and not (state_of(project) / "sessions" / session_id).exists()
-        )
+        unsaid = re.fullmatch("acp-[0-9a-f]{32}", session_id) and session_id not in session_ids(state_of(project))
         records = [] if unsaid else await _in_thread(self._sessions.records, project, session_id)
         if session_id not in self._open:
             await self._begin(project, session_id, more)
@@ -449,12 +446,10 @@ class RailsAgent:
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> _Answer:  # noqa: ANN401
         """List a project's last sessions, newest first."""
         project = _folder(cwd or str(Path.cwd()))
-        found = await _in_thread(sessions, state_of(project))
-        last = sorted(found, key=lambda one: one.last, reverse=True)[:_LISTED]
         cwd = str(project)
         listed = [
             {"sessionId": one.session_id, "cwd": cwd, "title": one_line(one.task, 200), "updatedAt": one.last}
-            for one in last
+            for one in await _in_thread(newest_sessions, project)
         ]
         return {"sessions": listed}
 
@@ -505,12 +500,11 @@ class RailsAgent:
         return talk
 
     def _options(self, talk: Conversation) -> _Answer:
-        now = {**self._sessions.given, **talk.chosen}
         options = []
         for name, values in talk.choices.items():
             choices = [{"value": value, "name": value} for value in values]
             one = {"type": "select", "id": name, "name": name, "options": choices, "category": _CATEGORIES.get(name)}
-            options.append({**one, "currentValue": now.get(name, values[0])})
+            options.append({**one, "currentValue": talk.chosen.get(name, values[0])})
         return {"configOptions": options}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import acp
-from acp.schema import ToolCallLocation, ToolCallStatus, ToolKind, UsageUpdate
+from acp.schema import ToolCallLocation, ToolCallStatus, ToolKind
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.terminal.screen import Look, draw_request
@@ -97,11 +97,6 @@ def usage_of(answers: Sequence[LlmResponse]) -> dict[str, int]:
     return {**sums, "totalTokens": sum(sums.values())}
 
 
-def context_update(answer: LlmResponse, window: int) -> Update:
-    """Return the tokens used of the model's window."""
-    return UsageUpdate(session_update="usage_update", used=usage_of([answer])["totalTokens"], size=window)
-
-
 def shown(request: ApprovalRequest, project: Path) -> list[Any]:
     """Return a question for display: full files before and after, the rest as text."""
     diffs = [*_diffs(request.changes, project)]
@@ -118,4 +113,4 @@ def _diffs(changes: ChangeSet, project: Path) -> Iterator[Any]:
         before, after = (decode_text(side or b"") for side in (change.before, change.after))
         if before and after:
             old = None if change.before is None else before.text
-            yield acp.tool_diff_content(str(project.joinpath(*change.path.parts)), after.text, old)
+            yield acp.tool_diff_content(str(project / change.path.text), after.text, old)

@@ -81,7 +81,7 @@ def _replaced(text: str, old: str, new: str, *, every: bool) -> str:
     if not old or old not in text:
         raise UnjudgedError("its old_string is not in the file as it is")
     if not new and not old.endswith("\n") and f"{old}\n" in text:
-        old = f"{old}\n"  # the host takes the emptied line away
+        old += "\n"  # the host takes the emptied line away
     return text.replace(old, new, -1 if every else 1)
 
 
@@ -94,9 +94,8 @@ def _notebook(call: HookCall, before: bytes) -> bytes:
         cells = notebook["cells"]
         found = [n for n, cell in enumerate(cells) if wanted in (cell.get("id"), f"cell-{n}")]
         if mode == "insert":
-            new: dict[str, Json] = {"cell_type": kind or "code", "metadata": {}, "source": [*lines]}
-            if kind in ("", "code"):
-                new |= {"execution_count": None, "outputs": []}
+            code = {} if kind == "markdown" else {"execution_count": None, "outputs": []}
+            new = {"cell_type": kind or "code", "metadata": {}, "source": lines, **code}
             cells.insert(found[0] + 1 if found else 0, new)
         elif mode == "delete":
             del cells[found[0]]

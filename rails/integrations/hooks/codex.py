@@ -68,10 +68,11 @@ def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
 def proposed(call: HookCall, project: Path) -> ChangeSet | None:
     """Return what the patch would write, None if nothing within the project. Raises UnjudgedError."""
     command = host_text(call.input.get("command"))
-    if END not in command.partition(BEGIN)[2]:
+    before, _, patch = command.partition(BEGIN)
+    if END not in patch:
         return None
-    placed = _placed(call, command.partition(BEGIN)[0])[-1]
-    changes = [change for patch in read_patch(command) for change in _changes(patch, placed, project)]
+    placed = _placed(call, before)[-1]
+    changes = [change for one in read_patch(patch) for change in _changes(one, placed, project)]
     if len({change.path for change in changes}) < len(changes):
         raise UnjudgedError("the patch names one file twice")
     return ChangeSet(tuple(changes)) if changes else None

@@ -38,8 +38,8 @@ class FilePatch(Struct):
 
 
 def read_patch(text: str) -> list[FilePatch]:
-    """Return the files of the patch in a text. Raises UnjudgedError."""
-    body = text.partition(BEGIN)[2].rpartition(END)[0].replace("\r\n", "\n")
+    """Return the files of the patch in what follows its first line. Raises UnjudgedError."""
+    body = text.rpartition(END)[0].replace("\r\n", "\n")
     before, *parts = _FILE.split(body)
     if before.strip() or not parts:
         raise UnjudgedError("the patch cannot be applied here: it does not begin and end as a patch does")

@@ -43,13 +43,12 @@ _EVENTS: Final[Mapping[str, HookEvent]] = {
     "SessionEnd": "end",
 }
 
-#: What hosts call the texts of a call; a start has a source in place of a reason, which nobody asks for.
+#: What hosts call the texts of a call.
 _FIELDS: Final = {
     "session": "session_id",
     "model": "model",
     "tool": "tool_name",
     "call_id": "tool_use_id",
-    "reason": "reason",
     "prompt": "prompt",
 }
 #: How much of each of them is kept, also of a prompt.
@@ -68,7 +67,6 @@ class HookCall(Struct, frozen=True):
     input: Mapping[str, Json] = field(default_factory=dict)
     call_id: str = ""
     again: bool = False
-    reason: str = ""
     prompt: str = ""
     #: What the host calls the event.
     named: str = ""
@@ -164,7 +162,7 @@ def now_on_disk(name: str, call: HookCall, project: Path) -> tuple[WorkspacePath
     path = path_in_project(name, call, project)
     if path is None:
         return None
-    if not os.path.lexists(project.joinpath(*path.parts)):
+    if not os.path.lexists(project / path.text):
         return path, None, 0o644
     read = read_from_disk(project, path)
     if isinstance(read, str):
@@ -201,14 +199,16 @@ def usual_answer(
     """Return the answer to a host that may be blocked at some events, and tells its model at others."""
     block = result.block if call.event in blocks else ""
     told = result.context if block else result.block or result.context
-    value: dict[str, Json] = {"systemMessage": result.notice, "decision": block and "block", "reason": block}
-    specific: dict[str, Json] = {
-        "permissionDecision": result.deny and "deny",
-        "permissionDecisionReason": result.deny,
-        "updatedInput": result.rewritten,
-        "additionalContext": told if call.event in tells else "",
-    }
-    return specific_answer(call, value, specific)
+    return specific_answer(
+        call,
+        {"systemMessage": result.notice, "decision": block and "block", "reason": block},
+        {
+            "permissionDecision": result.deny and "deny",
+            "permissionDecisionReason": result.deny,
+            "updatedInput": result.rewritten,
+            "additionalContext": told if call.event in tells else "",
+        },
+    )
 
 
 def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> HookResult:

@@ -65,7 +65,7 @@ def _result(host: Host, call: HookCall, session: HostedSession, strict: bool) ->
         case "prompt":
             session.engage(call.prompt)
         case "end":
-            session.end(call.reason or "the host's session is over")
+            session.end("the host's session is over")
     return HookResult()  # of a start: opening the session has taken its snapshot
 
 
@@ -100,15 +100,15 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, str
         return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
         return not_judged(call, _shown(_required(verdict)), strict=strict)
-    notes = _looser_pins(verdict)
+    words = _looser_pins(verdict)
     # A host's module has this where the host takes another input without taking it for a permission.
     rewrites = getattr(host, "rewritten", None)
     if rewrites is None or verdict.proposal.digest() == proposal.digest():
-        return HookResult(context=notes)
+        return HookResult(context=words)
     rewritten = rewrites(call, proposal, verdict.proposal)
-    if rewritten is None:
-        return HookResult(context=notes)
-    return HookResult(rewritten=rewritten, context=f"{_told_of(verdict)}\n{notes}".rstrip())
+    if rewritten is not None:
+        words = f"{_told_of(verdict)}\n{words}".rstrip()
+    return HookResult(rewritten=rewritten, context=words)
 
 
 def _look(call: HookCall, session: HostedSession, *, ends: bool) -> HookResult:
@@ -197,11 +197,11 @@ def _shown(missed: Sequence[NotChecked]) -> str:
 
 def _is_news(verdict: Verdict, session: HostedSession) -> bool:
     """Return whether any of it is news to the person; a missing tool is reported once."""
-    news = False
+    news = 0
     for miss in _required(verdict):
         place = "" if "install" in miss.reason else miss.path
-        news |= session.is_first(f"{miss.check} {miss.reason} {place}")
-    return news
+        news += session.is_first(f"{miss.check} {miss.reason} {place}")
+    return news > 0
 
 
 def _told_of(verdict: Verdict) -> str:

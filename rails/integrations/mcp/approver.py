@@ -103,7 +103,7 @@ class ClientApprover:
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask the client's person; if they cannot see all of it, the terminal or page."""
         caller = CALLER.get()
-        text = _whole(request)
+        text = "\n".join(draw_request(request, Look(width=_WIDTH, plain=True), full=True).lines)
         asked = None
         if caller and len(text) <= QUESTION_CHARS:
             asked = caller.ask(text, json.loads(_TYPED if request.risks else _CHOSEN))
@@ -118,9 +118,3 @@ class ClientApprover:
                 return self._terminal.decide(request)
             time.sleep(_POLL_S)
         return Decision("deny", "", Elsewhere.by, of=request.digest)
-
-
-def _whole(request: ApprovalRequest) -> str:
-    look = Look(width=_WIDTH, plain=True)
-    screen = draw_request(request, look)
-    return "\n".join((draw_request(request, look, full=True) if screen.hidden else screen).lines)

@@ -28,7 +28,7 @@ from rails.core.verdict import Verdict
 from rails.gate.changed_files import read_changed_files
 from rails.gate.gate import Gate
 from rails.gate.report.text import verdict_as_json, verdict_as_text
-from rails.log.reader import SessionSummary, sessions
+from rails.log.reader import sessions
 from rails.log.scan import search
 from rails.log.writer import SessionLog
 from rails.review.reports.session_text import session_as_markdown
@@ -42,8 +42,6 @@ from rails.tools.validate import validate
 
 #: Where a workflow is judged that is in no file.
 _WORKFLOW: Final = "workflow.n8n.json"
-#: Sessions that are listed as resources.
-_LISTED: Final = 50
 #: Which tool an edit means: the key that only it has. One that has several is refused, as that tool does not take them.
 _EDITS: Final = {
     "delete": DELETE_FILE,
@@ -113,10 +111,6 @@ class ProjectTools:
         """End session and gate."""
         self._open.close()
         self.gate.close()
-
-    def logs(self) -> tuple[SessionSummary, ...]:
-        """Return the last sessions of the project, newest first."""
-        return sessions(state_of(self.project))[: -_LISTED - 1 : -1]
 
     def log_text(self, session_id: str) -> str:
         """Return a session as Markdown. Raises UsageError, for one that is not there or is too long."""

@@ -33,6 +33,7 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.integrations.mcp.approver import ClientCall, ClientQuestion
 from rails.integrations.mcp.project_tools import McpResult, ProjectTools
+from rails.integrations.newest import newest_sessions
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -81,7 +82,7 @@ class McpService:
 
     async def _logs(self, _: _Context, __: _Paged) -> types.ListResourcesResult:
         found = []
-        for one in await asyncio.to_thread(self._tools.logs):
+        for one in await asyncio.to_thread(newest_sessions, self._tools.project):
             name, title = one.session_id, one_line(one.task, 200)
             found.append(types.Resource(name=name, title=title, uri=_SESSIONS + name, mime_type=_MARKDOWN))
         return types.ListResourcesResult(resources=found)
@@ -174,8 +175,7 @@ async def _beat(context: _Context, name: str) -> None:
 
 
 def _can_ask(context: _Context) -> bool:
-    able = context.session.client_capabilities
-    asks = able.elicitation if able else None
+    asks = getattr(context.session.client_capabilities, "elicitation", None)
     return asks is not None and (asks.form is not None or asks.url is None)
 
 
@@ -229,8 +229,8 @@ def _guarded(app: ASGIApp, token: str) -> ASGIApp:
     refusal = PlainTextResponse("The token is missing or wrong: send it as Authorization: Bearer TOKEN.", 401)
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
-        shown = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
-        allowed = scope["type"] != "http" or (len(shown) == 1 and hmac.compare_digest(shown[0], wanted))
+        shown = dict(scope.get("headers", ())).get(b"authorization", b"")
+        allowed = scope["type"] == "lifespan" or hmac.compare_digest(shown, wanted)
         await (app if allowed else refusal)(scope, receive, send)
 
     return guard
