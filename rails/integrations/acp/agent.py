@@ -49,8 +49,8 @@ from rails.core.paths import exact_path, why_hidden
 from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, one_line
+from rails.integrations import newest_sessions
 from rails.integrations.acp.updates import Update, history_of, progress, shown, updates_of, usage_of
-from rails.integrations.newest import newest_sessions
 from rails.log.reader import session_ids
 from rails.log.writer import SessionLog
 from rails.session.ask_user import UserQuestion, UserReply
@@ -386,9 +386,11 @@ class RailsAgent:
     ) -> _Answer:
         """Return the capabilities."""
         self._able = client_capabilities or self._able
-        info = {"name": "ai-rails", "title": "AI-Rails", "version": __version__}
-        version = min(protocol_version, acp.PROTOCOL_VERSION)
-        return {"protocolVersion": version, "agentCapabilities": _ABLE, "agentInfo": info}
+        return {
+            "protocolVersion": min(protocol_version, acp.PROTOCOL_VERSION),
+            "agentCapabilities": _ABLE,
+            "agentInfo": {"name": "ai-rails", "title": "AI-Rails", "version": __version__},
+        }
 
     async def new_session(self, cwd: str, **more: Any) -> _Answer:  # noqa: ANN401
         """Begin a conversation; the log starts at the first prompt."""
@@ -487,8 +489,8 @@ class RailsAgent:
     async def _begin(self, project: Path, session_id: str, more: Mapping[str, Any]) -> Conversation:
         choices = await _in_thread(self._sessions.choices, project)
         servers = [(one.name, _server(one)) for one in more.get("mcp_servers") or ()]
-        given = (project, session_id, servers, choices)
-        talk = self._open[session_id] = Conversation(self._sessions, self._client, self._able, *given)
+        talk = Conversation(self._sessions, self._client, self._able, project, session_id, servers, choices)
+        self._open[session_id] = talk
         return talk
 
     def _at_rest(self, session_id: str) -> Conversation:

@@ -124,7 +124,9 @@ def _look(call: HookCall, session: HostedSession, *, ends: bool) -> HookResult:
         return HookResult(notice=stay)
     block = f"{denied}\n{page}".strip()
     missing = "" if block or unknown else _not_judged(verdict, session)
-    words = block or unknown or missing or _minor(verdict) or (_unchecked(verdict) if ends else "")
+    words = block or unknown or missing or _minor(verdict)
+    if ends and not words and verdict.status == "pass" and checked_nothing(verdict):
+        words = f"AI-Rails: nothing that was written was checked: {_shown(verdict.not_checked)}."
     # At the end it is another text than the one after the tool.
     anew = bool(words) and session.told(f"{words}\n" if ends else words)
     if page and ends:
@@ -155,12 +157,6 @@ def _not_judged(verdict: Verdict, session: HostedSession) -> str:
     if verdict.status != "error" or not _is_news(verdict, session):
         return ""
     return f"AI-Rails could not judge what was written: {_shown(_required(verdict))}."
-
-
-def _unchecked(verdict: Verdict) -> str:
-    if verdict.status != "pass" or not checked_nothing(verdict):
-        return ""
-    return f"AI-Rails: nothing that was written was checked: {_shown(verdict.not_checked)}."
 
 
 def _few(words: Sequence[str]) -> str:

@@ -70,7 +70,7 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
     """Return the settings: the project's if ``shared``, else the user's. Raises UsageError if unreadable."""
     table = host_table(host)
     folder, name = table["settings"]
-    home = os.environ.get(table.get("home", "")) or Path.home() / folder
+    home = os.environ.get(table["home"]) or Path.home() / folder
     file = Path(project / folder if shared else home) / name
     try:
         user = UserFile(file)
@@ -145,7 +145,7 @@ def _entries(settings: Settings, words: Sequence[str]) -> dict[str, Json]:
     command = f"{_program()} {line}"
     if settings.shared:
         command = f"command -v ai-rails >/dev/null 2>&1 || {{ echo '{_MISSING}'; exit 0; }}; exec ai-rails {line}"
-    strict = table.get("strict", {}) if "--strict" in words else {}
+    strict = table["strict"] if "--strict" in words else {}
     hook: dict[str, Json] = {"type": "command", "command": command, "timeout": table["timeout"], **strict}
     matchers = {event: {"matcher": matcher} if matcher else {} for event, matcher in table["events"].items()}
     return {event: {**matcher, "hooks": [hook]} for event, matcher in matchers.items()}

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 
@@ -42,7 +42,7 @@ class ClientQuestion(Struct, frozen=True):
     """A question: text, a flat form as JSON Schema, and what is filled in (None: nobody can)."""
 
     text: str
-    form: Mapping[str, Json]
+    form: dict[str, Any]
     answer: Future[Mapping[str, Json] | None] = field(default_factory=Future)
 
 
@@ -59,7 +59,7 @@ class ClientCall:
         working.add(self)
         threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
 
-    def ask(self, text: str, form: Mapping[str, Json]) -> Future[Mapping[str, Json] | None] | None:
+    def ask(self, text: str, form: dict[str, Any]) -> Future[Mapping[str, Json] | None] | None:
         """Put a question to the client's person; return what will hold the answer, None if nobody can be asked."""
         if not self._can_ask:
             return None

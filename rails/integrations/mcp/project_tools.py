@@ -23,7 +23,7 @@ from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, MOVE_FILE, N8N_NODE
 from rails.core.errors import RailsError, UsageError
 from rails.core.plain_file import real_path
 from rails.core.text import one_line
-from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.core.tool_request import RawRequest, ToolRequest
 from rails.core.verdict import Verdict
 from rails.gate.changed_files import read_changed_files
 from rails.gate.gate import Gate
@@ -57,7 +57,7 @@ class McpResult(Struct, frozen=True):
 
     text: str
     ok: bool = True
-    value: Mapping[str, Json] | None = None
+    value: dict[str, Any] | None = None
 
 
 class ProjectTools:

@@ -31,9 +31,9 @@ from rails.core import limits
 from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.integrations import newest_sessions
 from rails.integrations.mcp.approver import ClientCall, ClientQuestion
 from rails.integrations.mcp.project_tools import McpResult, ProjectTools
-from rails.integrations.newest import newest_sessions
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -117,8 +117,7 @@ class McpService:
         finally:
             beat.cancel()
         text = types.TextContent(text=said.text)
-        value = dict(said.value) if said.value is not None and said.ok else None
-        return types.CallToolResult(content=[text], structured_content=value, is_error=not said.ok)
+        return types.CallToolResult(content=[text], structured_content=said.value, is_error=not said.ok)
 
     def _begun(self, context: _Context, params: types.CallToolRequestParams) -> ClientCall:
         if len(self._working) >= _AT_ONCE:
@@ -142,7 +141,7 @@ class McpService:
         self._waiting[state] = call, question
         if len(self._waiting) > _AT_ONCE:  # the client of the oldest has not come back
             del self._waiting[next(iter(self._waiting))]
-        form = types.ElicitRequestFormParams(message=question.text, requested_schema=dict(question.form))
+        form = types.ElicitRequestFormParams(message=question.text, requested_schema=question.form)
         request = types.ElicitRequest(params=form)
         return types.InputRequiredResult(input_requests={_DECISION: request}, request_state=state)
 
@@ -182,8 +181,7 @@ def _can_ask(context: _Context) -> bool:
 async def _elicited(context: _Context, question: ClientQuestion) -> None:
     filled = None
     with contextlib.suppress(MCPError, ValueError):
-        form = dict(question.form)
-        filled = _filled(await context.session.elicit_form(question.text, form, context.request_id))
+        filled = _filled(await context.session.elicit_form(question.text, question.form, context.request_id))
     question.answer.set_result(filled)
 
 
