@@ -7,7 +7,7 @@ typographic signs as plain ones; ``@@ text`` first moves to that line. The host 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -57,11 +57,11 @@ def patched(text: str, patch: FilePatch) -> str:
     for anchor, body in zip(parts[1::2], parts[2::2], strict=True):
         shown = body.removesuffix(_END_OF_FILE)
         old, new = _sides(shown)
+        if anchor.strip():
+            at = _seek(lines, [anchor.strip()], at) + 1
         if not old:
             lines += new
             continue
-        if anchor.strip():
-            at = _seek(lines, [anchor.strip()], at) + 1
         if shown != body:
             at = max(at, len(lines) - len(old))
         at = _seek(lines, old, at)
@@ -88,12 +88,8 @@ def _sides(body: str) -> tuple[list[str], list[str]]:
 def _seek(lines: Sequence[str], wanted: Sequence[str], start: int) -> int:
     """Return the place of ``wanted`` by the strictest comparison that matches. Raises UnjudgedError."""
     for alike in _ALIKE:
-        text = _joined(map(alike, lines[start:]))
-        place = text.find(_joined(map(alike, wanted)))
-        if place >= 0:
-            return start + text.count("\n", 0, place)
+        goal = [alike(line) for line in wanted]
+        for place in range(start, len(lines) - len(goal) + 1):
+            if all(alike(lines[place + n]) == one for n, one in enumerate(goal)):
+                return place
     raise UnjudgedError(f"the patch cannot be applied here: its lines are not in the file, from {wanted[0][:80]!r}")
-
-
-def _joined(lines: Iterable[str]) -> str:
-    return "".join(f"\n{line}" for line in lines) + "\n"
