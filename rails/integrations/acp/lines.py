@@ -15,8 +15,6 @@ import msgspec
 class _Message(TypedDict, total=False):
     id: int | str | None
     method: str
-    params: Any
-    result: Any
     error: dict[str, Any]
 
 

@@ -86,9 +86,8 @@ def _replaced(text: str, old: str, new: str, *, every: bool) -> str:
 
 
 def _notebook(call: HookCall, before: bytes) -> bytes:
-    fields = ("cell_id", "edit_mode", "cell_type", "new_source")
-    wanted, mode, kind, source = (host_text(call.input.get(name)) for name in fields)
-    lines = source.splitlines(keepends=True)
+    wanted, mode, kind = (host_text(call.input.get(name)) for name in ("cell_id", "edit_mode", "cell_type"))
+    lines = host_text(call.input.get("new_source")).splitlines(keepends=True)
     try:
         notebook = json.loads(before)
         cells = notebook["cells"]

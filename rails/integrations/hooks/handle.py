@@ -123,7 +123,9 @@ def _look(call: HookCall, session: HostedSession, *, ends: bool) -> HookResult:
         stay = f"AI-Rails: findings remain after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
     block = f"{denied}\n{page}".strip()
-    missing = "" if block or unknown else _not_judged(verdict, session)
+    missing = ""
+    if not block and not unknown and verdict.status == "error" and _is_news(verdict, session):
+        missing = f"AI-Rails could not judge what was written: {_shown(_required(verdict))}."
     words = block or unknown or missing or _minor(verdict)
     if ends and not words and verdict.status == "pass" and checked_nothing(verdict):
         words = f"AI-Rails: nothing that was written was checked: {_shown(verdict.not_checked)}."
@@ -150,13 +152,6 @@ def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
     from rails.session.feedback import host_page  # where nothing is wrong, it is not needed
 
     return host_page(verdict, opening, closing)
-
-
-def _not_judged(verdict: Verdict, session: HostedSession) -> str:
-    """Return the message, once a session, for unjudgeable written files, or ""."""
-    if verdict.status != "error" or not _is_news(verdict, session):
-        return ""
-    return f"AI-Rails could not judge what was written: {_shown(_required(verdict))}."
 
 
 def _few(words: Sequence[str]) -> str:

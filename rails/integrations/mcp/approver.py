@@ -7,7 +7,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
 from typing import Any, Final
@@ -18,7 +18,6 @@ from rails.approval.decision import ApprovalRequest, Approver, Choice, Decision
 from rails.approval.terminal.console import Elsewhere
 from rails.approval.terminal.screen import Look, draw_request
 from rails.core.errors import FAULT, CheckError
-from rails.core.tool_request import Json
 from rails.integrations.mcp.project_tools import McpResult
 from rails.tools.runners.command import watch_commands
 
@@ -38,12 +37,16 @@ _TYPED: Final = """{"type": "object", "properties": {
 }, "required": ["decision"]}"""
 
 
+#: What a form is filled in with; None where nobody can.
+Filled = Mapping[str, str] | None
+
+
 class ClientQuestion(Struct, frozen=True):
     """A question: text, a flat form as JSON Schema, and what is filled in (None: nobody can)."""
 
     text: str
     form: dict[str, Any]
-    answer: Future[Mapping[str, Json] | None] = field(default_factory=Future)
+    answer: Future[Filled] = field(default_factory=Future)
 
 
 class ClientCall:
@@ -59,7 +62,7 @@ class ClientCall:
         working.add(self)
         threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
 
-    def ask(self, text: str, form: dict[str, Any]) -> Future[Mapping[str, Json] | None] | None:
+    def ask(self, text: str, form: dict[str, Any]) -> Future[Filled] | None:
         """Put a question to the client's person; return what will hold the answer, None if nobody can be asked."""
         if not self._can_ask:
             return None
@@ -103,7 +106,7 @@ class ClientApprover:
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask the client's person; if they cannot see all of it, the terminal or page."""
         caller = CALLER.get()
-        text = "\n".join(draw_request(request, Look(width=_WIDTH, plain=True), full=True).lines)
+        text = "\n".join(_shown(request))
         asked = None
         if caller and len(text) <= QUESTION_CHARS:
             asked = caller.ask(text, json.loads(_TYPED if request.risks else _CHOSEN))
@@ -113,8 +116,14 @@ class ClientApprover:
             filled = asked.result() if asked and asked.done() else None
             if filled is not None:
                 answer: Choice = "approve" if filled.get("decision") == "approve" else "deny"
-                return Decision(answer, str(filled.get("reason", "")), "human at the client", of=request.digest)
+                return Decision(answer, filled.get("reason", ""), "human at the client", of=request.digest)
             if self._terminal and (asked is None or asked.done()):
                 return self._terminal.decide(request)
             time.sleep(_POLL_S)
         return Decision("deny", "", Elsewhere.by, of=request.digest)
+
+
+def _shown(request: ApprovalRequest) -> Sequence[str]:
+    look = Look(width=_WIDTH, plain=True)
+    screen = draw_request(request, look)
+    return draw_request(request, look, full=True).lines if screen.hidden else screen.lines

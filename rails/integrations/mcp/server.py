@@ -14,7 +14,7 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
@@ -30,7 +30,6 @@ from rails import __version__
 from rails.core import limits
 from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
-from rails.core.tool_request import Json
 from rails.integrations import newest_sessions
 from rails.integrations.mcp.approver import ClientCall, ClientQuestion
 from rails.integrations.mcp.project_tools import McpResult, ProjectTools
@@ -185,7 +184,7 @@ async def _elicited(context: _Context, question: ClientQuestion) -> None:
     question.answer.set_result(filled)
 
 
-def _filled(answer: types.ElicitResult) -> Mapping[str, Json]:
+def _filled(answer: types.ElicitResult) -> dict[str, str]:
     content = answer.content or {}
     return {name: str(value) for name, value in content.items()} if answer.action == "accept" else {}
 
