@@ -49,8 +49,8 @@ from rails.core.paths import exact_path, why_hidden
 from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, one_line
-from rails.integrations import newest_sessions
 from rails.integrations.acp.updates import Update, history_of, progress, shown, updates_of, usage_of
+from rails.integrations.newest import newest_sessions
 from rails.log.reader import session_ids
 from rails.log.writer import SessionLog
 from rails.session.ask_user import UserQuestion, UserReply

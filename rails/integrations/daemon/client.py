@@ -104,8 +104,7 @@ def _start(folder: str) -> None:
 def _unanswered(host: str, data: bytes, folder: str, why: str, *, strict: bool) -> HookAnswer:
     from pathlib import Path
 
-    from rails.integrations.hooks.contract import HookCall, not_judged
-    from rails.integrations.hooks.hosts import host_of, read_hook_call
+    from rails.integrations.hooks.contract import HookCall, host_of, not_judged, read_hook_call
 
     try:
         call = read_hook_call(host, data, folder)

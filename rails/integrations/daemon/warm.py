@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from rails.core.errors import RailsError
 from rails.integrations.daemon.place import HookAnswer
-from rails.integrations.hooks.hosts import host_of, read_hook_call
+from rails.integrations.hooks.contract import HookCall, host_of, read_hook_call
 
 if TYPE_CHECKING:
     from rails.gate.gate import Gate
-    from rails.integrations.hooks.contract import HookCall
     from rails.session.hook_session import HostedSession
 
 

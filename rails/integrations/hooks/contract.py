@@ -7,6 +7,7 @@ JSON; :mod:`~rails.integrations.hooks.handle` judges.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,6 +91,9 @@ class UnjudgedError(RailsError):
     """Why a proposal cannot be judged before the write; it is judged after."""
 
 
+_HOSTS: Final = ("claude-code", "codex", "gemini")
+
+
 class Host(Protocol):
     """A host's module."""
 
@@ -101,6 +105,30 @@ class Host(Protocol):
 
     def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
         """Return the output."""
+
+
+def host_of(name: str) -> Host:
+    """Return a host's module; imports only that one. Raises ValueError for an unknown one."""
+    if name not in _HOSTS:
+        raise ValueError("this host is not known")
+    module: Host = importlib.import_module(f"rails.integrations.hooks.{name.replace('-', '_')}")
+    return module
+
+
+def read_hook_call(host: str, data: bytes, folder: str) -> HookCall | None:
+    """Return the call in a host's input, or None for an ignored event. Raises ValueError for invalid JSON.
+
+    ``folder``: the project, where the host names it beside its input.
+    """
+    try:
+        payload = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if not isinstance(payload, dict):
+        raise ValueError("the input is not a JSON object")
+    # A host whose input has another form reads it by itself.
+    call_of = getattr(host_of(host), "call_of", hook_call)
+    return call_of(host, payload, folder)  # type: ignore[no-any-return]
 
 
 def hook_call(host: str, payload: Mapping[str, Json], folder: str = "") -> HookCall | None:

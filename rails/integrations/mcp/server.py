@@ -30,9 +30,9 @@ from rails import __version__
 from rails.core import limits
 from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
-from rails.integrations import newest_sessions
 from rails.integrations.mcp.approver import ClientCall, ClientQuestion
 from rails.integrations.mcp.project_tools import McpResult, ProjectTools
+from rails.integrations.newest import newest_sessions
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
