@@ -70,8 +70,8 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
     """Return the settings: the project's if ``shared``, else the user's. Raises UsageError if unreadable."""
     table = host_table(host)
     folder, name = table["settings"]
-    home = os.environ.get(table["home"]) or Path.home() / folder
-    file = Path(project / folder if shared else home) / name
+    base = project / folder if shared else os.environ.get(table["home"]) or Path.home() / folder
+    file = Path(base) / name
     try:
         user = UserFile(file)
         return Settings(host, user, user.read().decode(), shared)  # with the line ends that it has
