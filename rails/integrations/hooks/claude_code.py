@@ -93,8 +93,9 @@ def _notebook(call: HookCall, before: bytes) -> bytes:
         cells = notebook["cells"]
         found = [n for n, cell in enumerate(cells) if wanted in (cell.get("id"), f"cell-{n}")]
         if mode == "insert":
-            code = {} if kind == "markdown" else {"execution_count": None, "outputs": []}
-            new = {"cell_type": kind or "code", "metadata": {}, "source": lines, **code}
+            new: dict[str, Json] = {"cell_type": kind or "code", "metadata": {}, "source": [*lines]}
+            if kind != "markdown":
+                new |= {"execution_count": None, "outputs": []}
             cells.insert(found[0] + 1 if found else 0, new)
         elif mode == "delete":
             del cells[found[0]]

@@ -128,7 +128,7 @@ def read_hook_call(host: str, data: bytes, folder: str) -> HookCall | None:
         raise ValueError("the input is not a JSON object")
     # A host whose input has another form reads it by itself.
     call_of = getattr(host_of(host), "call_of", hook_call)
-    return call_of(host, payload, folder)  # type: ignore[no-any-return]
+    return call_of(host, payload, folder)
 
 
 def hook_call(host: str, payload: Mapping[str, Json], folder: str = "") -> HookCall | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -134,7 +134,7 @@ class ProjectTools:
                 self._proposals = made
             return self._proposals
 
-    def called(self, calls: list[tuple[str, _Given]], why: str) -> McpResult:
+    def called(self, calls: Sequence[tuple[str, _Given]], why: str) -> McpResult:
         """Carry out calls as one answer, as those of a model of ours."""
         session = self.session()
         with self.turn:
