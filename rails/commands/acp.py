@@ -52,23 +52,23 @@ def run(options: argparse.Namespace) -> int:
 class _Sessions:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self.given: Mapping[str, str] = {"protocol": options.protocol or "auto"}
-
-    def agents(self, project: Path) -> Mapping[str, str]:
-        from rails.agents.template import named
-
-        agents = agents_of(project)
-        first = named(agents, self._options.agent).name
-        known = [first, *(name for name, one in agents.items() if one.trusted and name != first)]
-        return {name: agents[name].description for name in known}
 
     def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
-        from rails.agents.template import PROTOCOLS
+        from rails.agents.template import PROTOCOLS, named
         from rails.commands.models import cast_of
 
-        cast = cast_of(self._options, agents_of(project), run_defaults(project, config_folder()).values)
-        named = (cast.model or cast.usual, cast.stronger, cast.usual_stronger, *cast.chosen.values())
-        return {"model": [*dict.fromkeys(filter(None, named))], "protocol": PROTOCOLS, "approve": ("ask", "policy")}
+        agents = agents_of(project)
+        trusted = [name for name, one in agents.items() if one.trusted]
+        configured = run_defaults(project, config_folder()).values
+        cast = cast_of(self._options, agents, configured)
+        approve = self._options.approve or str(configured.get("approve", "ask"))
+        models = (cast.model or cast.usual, cast.stronger, cast.usual_stronger, *cast.chosen.values())
+        return {
+            "agent": [*dict.fromkeys((named(agents, self._options.agent).name, *trusted))],
+            "model": [*dict.fromkeys(filter(None, models))],
+            "protocol": [*dict.fromkeys((self._options.protocol or "auto", *PROTOCOLS))],
+            "approve": [*dict.fromkeys((approve, "ask", "policy"))],
+        }
 
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
         from rails.approval.policy.policy import PolicyApprover, load_policy

@@ -16,7 +16,7 @@ from rails.core.tool_request import Json
 from rails.models.http import ModelServer, echo_arguments, encodable
 from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
 from rails.models.structured_output import ANTHROPIC
-from rails.models.wire import ServerModel, blocks_of
+from rails.models.wire import ServerModel, WireObject, blocks_of
 
 
 class _Reading(Reading):
@@ -112,7 +112,7 @@ class AnthropicModel(ServerModel, frozen=True):
             head["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
         return head
 
-    def sent(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    def sent(self, messages: Sequence[Message]) -> list[WireObject]:
         """Return messages in the API's form, with cache marks where history is stable."""
         sent = ServerModel.sent(self, messages)
         # The last two of the user's: what the one before ended at is in the cache, however many blocks came since.
@@ -120,13 +120,13 @@ class AnthropicModel(ServerModel, frozen=True):
             one["content"][-1]["cache_control"] = {"type": "ephemeral"}
         return sent
 
-    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[dict[str, Any]]:
+    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[WireObject]:
         """Return a message in the API's form: tool results first, never blank."""
         blocks = blocks_of(message, sender, _block) or [{"type": "text", "text": "(nothing)"}]
         return [{"role": message.role, "content": blocks}]
 
 
-def _block(part: MessagePart) -> dict[str, Any]:
+def _block(part: MessagePart) -> WireObject:
     match part:
         case TextPart(text) if text.strip():
             return {"type": "text", "text": encodable(text)}

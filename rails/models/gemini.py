@@ -16,7 +16,7 @@ from rails.core.conversation import Message, MessagePart, NativeCall, NativeResu
 from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable
 from rails.models.reading import Reading, arguments_in, count, name_in, others, text_in
-from rails.models.wire import ServerModel, blocks_of
+from rails.models.wire import ServerModel, WireObject, blocks_of
 
 _UNSIGNED: Final = "skip_thought_signature_validator"
 #: An id of ours, for a call that came without.
@@ -65,7 +65,7 @@ class GeminiModel(ServerModel, frozen=True):
     READING = _Reading
     SCHEMA = "parametersJsonSchema"
 
-    def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
+    def find_window(self, document: Callable[..., WireObject]) -> int:
         """Return the window from the model's description."""
         return count(document(f"{self.url}{self._place()}"), "inputTokenLimit")
 
@@ -87,11 +87,11 @@ class GeminiModel(ServerModel, frozen=True):
             head["systemInstruction"] = {"parts": [{"text": encodable(system)}]}
         return head
 
-    def tools(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def tools(self, described: list[WireObject]) -> list[WireObject]:
         """Return the functions as one tool."""
         return [{"functionDeclarations": described}]
 
-    def items(self, sender: str, names: dict[str, str], message: Message) -> list[dict[str, Any]]:
+    def items(self, sender: str, names: dict[str, str], message: Message) -> list[WireObject]:
         """Return a message in the API's form; results name their calls."""
         names.update((call.id, call.name) for call in message.calls)
         parts = blocks_of(message, sender, lambda part: _block(part, names)) or [{"text": "(nothing)"}]
@@ -101,7 +101,7 @@ class GeminiModel(ServerModel, frozen=True):
         return [{"role": "user" if message.role == "user" else "model", "parts": parts}]
 
 
-def _block(part: MessagePart, names: Mapping[str, str]) -> dict[str, Any]:
+def _block(part: MessagePart, names: Mapping[str, str]) -> WireObject:
     match part:
         case TextPart(text) if text:
             return {"text": encodable(text)}

@@ -17,7 +17,7 @@ from rails.core.tool_request import Json
 from rails.models.http import echo_arguments, encodable, is_here
 from rails.models.reading import Reading, Slot, arguments_in, count, name_in, others, text_in
 from rails.models.structured_output import OPENAI
-from rails.models.wire import ServerModel, blocks_of
+from rails.models.wire import ServerModel, WireObject, blocks_of
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
 #: What servers call the number of tokens that a model takes at once.
@@ -93,7 +93,7 @@ class OpenAIModel(ServerModel, frozen=True):
     ANSWER = "choices"
     READING = _Reading
 
-    def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
+    def find_window(self, document: Callable[..., WireObject]) -> int:
         """Return the window, from the model list or local servers' own documents."""
         root = self.url.removesuffix("/v1")
         entry = self._entry(document(f"{self.url}/models").get("data"))
@@ -124,15 +124,15 @@ class OpenAIModel(ServerModel, frozen=True):
             head[self.MESSAGES] = [{"role": "system", "content": encodable(system)}]
         return {**head, "stream_options": {"include_usage": True}, **self.options()}
 
-    def tools(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def tools(self, described: list[WireObject]) -> list[WireObject]:
         """Return the functions."""
         return [{"type": "function", "function": one} for one in described]
 
-    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[dict[str, Any]]:
+    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[WireObject]:
         """Return a message in the API's form, possibly several: each tool result is one, first."""
-        body: dict[str, Any] = {"role": message.role, "content": encodable(message.text)}
-        calls: list[dict[str, Any]] = []
-        results: list[dict[str, Any]] = []
+        body: WireObject = {"role": message.role, "content": encodable(message.text)}
+        calls: list[WireObject] = []
+        results: list[WireObject] = []
         for block in blocks_of(message, sender, _block):
             if block.get("role") == "tool":
                 results.append(block)
@@ -156,7 +156,7 @@ def _number(name: str, document: object) -> int:
     return int(found[1]) if found else 0
 
 
-def _block(part: MessagePart) -> dict[str, Any]:
+def _block(part: MessagePart) -> WireObject:
     match part:
         case NativeResult(id_, text):
             return {"role": "tool", "tool_call_id": id_, "content": encodable(text)}

@@ -94,9 +94,10 @@ def _line(path: Path, number: int, text: str) -> tuple[str, ModelAnswer]:
     try:
         value = json.loads(text)
         answer = answer_from_json(value)
+        agent = value.get("agent", "")
+        if isinstance(agent, str):
+            return agent, answer
+        why: object = '"agent" must be a string'
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}:{number}: not a recorded answer: {error}") from error
-    agent = value.get("agent", "")
-    if not isinstance(agent, str):
-        raise UsageError(f'{path}:{number}: not a recorded answer: "agent" must be a string')
-    return agent, answer
+        why = error
+    raise UsageError(f"{path}:{number}: not a recorded answer: {why}")

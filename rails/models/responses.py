@@ -16,7 +16,7 @@ from rails.models.http import echo_arguments, encodable
 from rails.models.openai import DEFAULT_URL
 from rails.models.reading import Reading, arguments_in, name_in, others, text_in
 from rails.models.structured_output import OPENAI
-from rails.models.wire import ServerModel, blocks_of
+from rails.models.wire import ServerModel, WireObject, blocks_of
 
 
 class _Reading(Reading):
@@ -88,17 +88,17 @@ class ResponsesModel(ServerModel, frozen=True):
             head["instructions"] = encodable(system)
         return head
 
-    def tools(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def tools(self, described: list[WireObject]) -> list[WireObject]:
         """Return the functions."""
         return [{"type": "function", **one} for one in described]
 
-    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[dict[str, Any]]:
+    def items(self, sender: str, _names: dict[str, str], message: Message) -> list[WireObject]:
         """Return a message in the API's form, possibly several items."""
         items = blocks_of(message, sender, lambda part: _item(part, message.role))
         return items or [{"role": message.role, "content": "(nothing)"}]
 
 
-def _item(part: MessagePart, role: str) -> dict[str, Any]:
+def _item(part: MessagePart, role: str) -> WireObject:
     match part:
         case TextPart(text) if text.strip():
             return {"role": role, "content": encodable(text)}

@@ -112,16 +112,13 @@ def _object(schema: Any, rules: StrictRules, optional: list[str], depth: int) ->
         part = _node(inner, rules, optional, depth + 1)
         if name not in required:
             optional.append(name)
-            part = part if rules.optional else _nullable(part)
+            if not rules.optional:
+                kind = part.get("type")
+                null: dict[str, Json] = {"anyOf": [part, {"type": "null"}]}
+                part = {**part, "type": [kind, "null"]} if isinstance(kind, str) else null
         parts[name] = part
     return {
         "properties": parts,
         "required": [name for name in properties if not rules.optional or name in required],
         "additionalProperties": False,
     }
-
-
-def _nullable(schema: dict[str, Json]) -> dict[str, Json]:
-    if isinstance(kind := schema.get("type"), str):
-        return {**schema, "type": [kind, "null"]}
-    return {"anyOf": [schema, {"type": "null"}]}

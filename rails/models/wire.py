@@ -40,6 +40,10 @@ _OPTIONAL: Final[Mapping[str, str]] = {
 }
 
 
+#: A message, a part of one or a tool, as an API takes it.
+WireObject = dict[str, Any]
+
+
 class ServerModel(Model, Struct, frozen=True):
     """A model of a server; each answer has its own connection.
 
@@ -139,7 +143,7 @@ class ServerModel(Model, Struct, frozen=True):
             return self.find_window(self.server().document)
         return 0
 
-    def find_window(self, document: Callable[..., dict[str, Any]]) -> int:
+    def find_window(self, document: Callable[..., WireObject]) -> int:
         """Return the window from the server's documents, 0 if none."""
         del document
         return 0
@@ -155,33 +159,33 @@ class ServerModel(Model, Struct, frozen=True):
     def _head(self, system: str) -> dict[str, Json]:
         raise NotImplementedError
 
-    def items(self, sender: str, names: dict[str, str], message: Message) -> list[dict[str, Any]]:
+    def items(self, sender: str, names: dict[str, str], message: Message) -> list[WireObject]:
         """Return a message in the API's form, with opaque parts of ``sender`` only.
 
         ``names``: earlier calls by id.
         """
         raise NotImplementedError
 
-    def sent(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    def sent(self, messages: Sequence[Message]) -> list[WireObject]:
         """Return messages in the API's form; earlier ones as before, so that the provider's cache knows them."""
         sender = self.sender if self.is_sent("thoughts") else ""
         names: dict[str, str] = {}
         return [item for message in messages for item in self.items(sender, names, message)]
 
-    def tools(self, described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def tools(self, described: list[WireObject]) -> list[WireObject]:
         """Return tools, each with its name, description and schema, in the API's form."""
         return described
 
     def _request(self, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> bytes:
         rules = self.RULES if self.is_sent("strict") else None
         fitting = strict_tools(tools, rules) if rules else {}
-        described: list[dict[str, Any]] = []
+        described: list[WireObject] = []
         for tool in tools:
             facts = {"name": tool.name, "description": tool.description}
             strict = {"strict": True} if tool.name in fitting else {}
             schema = fitting.get(tool.name) or json.loads(tool.schema)
             described.append({**facts, **strict, self.SCHEMA: schema})
-        body: dict[str, Any] = self._head(system)
+        body: WireObject = self._head(system)
         body[self.MESSAGES] = [*body.pop(self.MESSAGES, []), *self.sent(messages)]
         if described:
             body["tools"] = self.tools(described)
@@ -192,7 +196,7 @@ class ServerModel(Model, Struct, frozen=True):
         return ModelServer(self.url, self.headers(), self.silence_s)
 
 
-def own_fields(part: Opaque, sender: str) -> dict[str, Any]:
+def own_fields(part: Opaque, sender: str) -> WireObject:
     """Return a part's fields for ``sender``, {} if another sent it."""
     with suppress(ValueError, RecursionError):
         value = json.loads(part.data) if part.provider == sender else None
@@ -200,9 +204,9 @@ def own_fields(part: Opaque, sender: str) -> dict[str, Any]:
     return {}
 
 
-def blocks_of(message: Message, sender: str, block: Callable[[MessagePart], dict[str, Any]]) -> list[dict[str, Any]]:
+def blocks_of(message: Message, sender: str, block: Callable[[MessagePart], WireObject]) -> list[WireObject]:
     """Return a message's blocks, results first; ``block`` may return {} for none."""
-    found: list[dict[str, Any]] = []
+    found: list[WireObject] = []
     for part in sorted(message.parts, key=lambda part: not isinstance(part, NativeResult)):
         made = own_fields(part, sender) if isinstance(part, Opaque) else block(part)
         if BESIDE in made and found:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rails.integrations.hooks.codex_patch import PatchError, apply_hunks, read_patch
+from rails.integrations.hooks.codex_patch import patched, read_patch
+from rails.integrations.hooks.contract import UnjudgedError
 
 ADD = "*** Begin Patch\n*** Add File: b.py\n+{}\n*** End Patch\n"
 
@@ -72,16 +73,16 @@ def test_hunks_are_found_as_the_host_finds_them():
         ("@@\n-four\n+4\n*** End of File", "one\ntwo\nthree  \n4\n"),
         ("@@\n-one\n+1\n@@\n-four\n+4", "1\ntwo\nthree  \n4\n"),
     ]:
-        text = f"*** Begin Patch\n*** Update File: x\n{hunk}\n*** End Patch"
-        assert apply_hunks("one\ntwo\nthree  \nfour\n", read_patch(text)[0].hunks) == after
+        text = f"\n*** Update File: x\n{hunk}\n*** End Patch"
+        assert patched("one\ntwo\nthree  \nfour\n", read_patch(text)[0]) == after
 
 
 def test_typographic_signs_are_found_as_plain_ones():
-    text = "*** Begin Patch\n*** Update File: x\n-say \u201chi\u201d \u2013 now\n+say\n*** End Patch"
-    assert apply_hunks('say "hi" - now\n', read_patch(text)[0].hunks) == "say\n"
+    text = "\n*** Update File: x\n-say \u201chi\u201d \u2013 now\n+say\n*** End Patch"
+    assert patched('say "hi" - now\n', read_patch(text)[0]) == "say\n"
 
 
 def test_what_is_no_patch_is_refused_by_name():
-    for text in ["", "*** Begin Patch\nrubbish\n*** End Patch", "*** Begin Patch\n*** Add File: x\n+1"]:
-        with pytest.raises(PatchError):
+    for text in ["", "\nrubbish\n*** End Patch", "\n*** Add File: x\n+1"]:
+        with pytest.raises(UnjudgedError):
             read_patch(text)

@@ -19,31 +19,17 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import acp
 from acp.schema import (
-    AgentCapabilities,
     ClientCapabilities,
     ElicitationFormSessionMode,
-    ElicitationSchema,
-    ElicitationStringPropertySchema,
-    EnumOption,
-    ForkSessionResponse,
-    Implementation,
-    ListSessionsResponse,
-    LoadSessionResponse,
-    NewSessionResponse,
     PermissionOption,
-    PromptResponse,
-    ResumeSessionResponse,
-    SessionConfigOptionSelect,
-    SessionConfigSelectOption,
-    SessionInfo,
-    SetSessionConfigOptionResponse,
     StopReason,
     ToolCallUpdate,
+    UsageUpdate,
 )
 from msgspec.structs import replace
 
@@ -54,16 +40,18 @@ from rails.approval.policy.policy import PolicyApprover, load_policy
 from rails.core import limits
 from rails.core.builtin_tools import READ_FILE
 from rails.core.conversation import Usage
-from rails.core.errors import FAULT, RailsError, Refusal, UsageError
+from rails.core.errors import FAULT, RailsError, Refusal
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.turn import LlmResponse
 from rails.core.outcomes import is_good
 from rails.core.paths import exact_path, why_hidden
+from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import decode_text, one_line
-from rails.integrations.acp.updates import Update, context_update, history_of, shown, updates_of, usage_of
-from rails.log.reader import sessions
+from rails.integrations.acp.updates import Update, history_of, progress, shown, updates_of, usage_of
+from rails.integrations.newest import newest_sessions
+from rails.log.reader import session_ids
 from rails.log.writer import SessionLog
 from rails.session.ask_user import UserQuestion, UserReply
 from rails.session.job import Ending
@@ -83,28 +71,25 @@ _INVALID = -32602
 _FAULT = -32603
 _FAILED: Final = ("model_failed", "internal_error", "error")
 #: What an editor makes of an option: agents are its modes.
-_CATEGORIES: Final[Mapping[str, Literal["mode", "model"]]] = {"agent": "mode", "model": "model"}
+_CATEGORIES: Final = {"agent": "mode", "model": "model"}
 _PERSON: Final = "human in the editor"
 #: What an editor that cannot ask, or answers nonsense, comes to.
 _NO_ANSWER: Final = (acp.RequestError, OSError, CancelledError, RuntimeError, ValueError)
-#: What we can, as it goes over the wire.
-_ABLE: Final = AgentCapabilities.model_validate_json("""{
-    "loadSession": true,
-    "mcpCapabilities": {"http": true},
-    "promptCapabilities": {"embeddedContext": true},
-    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}}
-}""")
-#: Sessions that one answer lists.
-_LISTED: Final = 50
+#: An answer, as it goes over the wire.
+_Answer = dict[str, Any]
+_ABLE: Final = {
+    "loadSession": True,
+    "mcpCapabilities": {"http": True},
+    "promptCapabilities": {"embeddedContext": True},
+    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}},
+}
 
 
 class EditorSessions(Protocol):
-    """The agents, and new or resumed sessions. Both raise RailsError."""
+    """New or resumed sessions. All raise RailsError."""
 
-    given: Mapping[str, str]
-
-    def agents(self, project: Path) -> Mapping[str, str]:
-        """Return a project's agents and purposes; the first is the default."""
+    def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
+        """Return what may be chosen of agent, model and the other options, what holds first."""
 
     def open(self, talk: Conversation, task: str) -> tuple[Session, ResumeState | None]:
         """Open a session, or resume it if there is no task."""
@@ -112,33 +97,33 @@ class EditorSessions(Protocol):
     def records(self, project: Path, session_id: str) -> list[Record]:
         """Return a session's log."""
 
-    def choices(self, project: Path) -> Mapping[str, Sequence[str]]:
-        """Return the other choices, defaults first."""
-
 
 @dataclass(eq=False)
 class Conversation:
     """An editor session, in its own thread."""
 
+    sessions: EditorSessions
     client: acp.Client
     able: ClientCapabilities
     project: Path
     session_id: str
-    agent: str
     #: The client's MCP servers, by name.
     servers: Sequence[tuple[str, Mcp]]
+    #: What the person may choose of the options, what holds first.
+    choices: Mapping[str, Sequence[str]]
     #: What the person has chosen of the options, by their names.
     chosen: dict[str, str] = field(default_factory=dict)
     grants: Grants = field(default_factory=Grants)
     #: What the model has answered since the last prompt.
     answers: list[LlmResponse] = field(default_factory=list)
-    #: Whether its log has begun, and whether its thread runs.
+    #: Whether its log has begun, whether its thread runs, and whether a prompt does.
     begun: bool = False
     working: bool = False
+    busy: bool = False
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _window: int = 0
     _words: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
-    _turn: Future[Ending] | None = None
+    _turn: Future[Ending] = field(default_factory=Future)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _question: Future[Any] = field(default_factory=Future)
     #: The call whose command runs, the end of what it printed after a line end, and when that is sent (0: it is).
@@ -146,43 +131,44 @@ class Conversation:
     _printed: bytes = b""
     _due: float = 0.0
 
-    async def prompt(
-        self, blocks: Sequence[Any], open_session: Callable[[str], tuple[Session, ResumeState | None]]
-    ) -> Ending:
+    async def prompt(self, blocks: Sequence[Any]) -> Ending:
         """Send a prompt's blocks to the agent; return how it ended."""
         self._stopped.clear()
         self.answers.clear()
-        turn: Future[Ending] = Future()
-        self._turn = turn
+        self._turn = Future()
+        self.busy = True
         try:
-            words = await asyncio.to_thread(lambda: "\n\n".join(map(self._text_of, blocks)))
+            await _in_thread(self._hand_on, blocks)
+            return await asyncio.wrap_future(self._turn)
+        finally:
+            self.busy = False
+
+    def _hand_on(self, blocks: Sequence[Any]) -> None:
+        opened = None
+        try:
+            words = "\n\n".join(map(self._text_of, blocks))
             self.check()
-            if self.working:
-                self._words.put(words)
-            else:
-                opened = await asyncio.to_thread(open_session, "" if self.begun else words)
-                if self.begun:
-                    self._words.put(words)
-                self.begun = self.working = True
-                threading.Thread(target=self._run, args=opened, daemon=True, name=self.session_id).start()
+            if not self.working:
+                opened = self.sessions.open(self, "" if self.begun else words)
         except KeyboardInterrupt:
             self._over(Ending("stopped", ""))
-        except BaseException:
-            turn.cancel()
-            raise
-        return await asyncio.wrap_future(turn)
+            return
+        if self.begun:
+            self._words.put(words)
+        self.begun = self.working = True
+        if opened:
+            threading.Thread(target=self._run, args=opened, daemon=True, name=self.session_id).start()
+
+    @property
+    def agent(self) -> str:
+        """The name of the agent."""
+        return self.chosen.get("agent", self.choices["agent"][0])
 
     def with_servers(self, registry: Registry, roles: Collection[str]) -> Registry:
         """Return the tools with those of the client's servers; report servers left out."""
         found, said = with_servers(registry, self.servers, self.project, roles, self.check)
-        for words in said:
-            self.tell(acp.update_agent_message_text(f"{words}\n\n"))
+        self.tell(*(acp.update_agent_message_text(f"{words}\n\n") for words in said))
         return found
-
-    @property
-    def busy(self) -> bool:
-        """Whether a prompt is running."""
-        return bool(self._turn and not self._turn.done())
 
     def stop(self) -> None:
         """Stop the agent; open questions stay unanswered."""
@@ -222,21 +208,24 @@ class Conversation:
         """
         if question.about != "question":
             return UserReply(question.otherwise, "default")
-        if self.able.elicitation and self.able.elicitation.form and (filled := self._filled_in(question)):
-            return UserReply(filled, _PERSON)
-        options = (f"[{number}] {meaning}" for number, (_, meaning) in question.choices.items())
-        said = self._said(Ending("asked", "\n".join((*question.lines, *options))))
+        meanings = {number: meaning for number, (_, meaning) in question.choices.items()}
+        said = self._filled_in("\n".join(question.lines), meanings)
+        if not said:
+            options = (f"[{number}] {meaning}" for number, meaning in meanings.items())
+            said = self._said(Ending("asked", "\n".join((*question.lines, *options))))
         if not said:
             self._words.put("")  # it ends the conversation as well
         return UserReply(said, _PERSON)
 
-    def _filled_in(self, question: UserQuestion) -> str:
-        options = [EnumOption(const=number, title=meaning) for number, (_, meaning) in question.choices.items()]
-        text = ElicitationStringPropertySchema(type="string", title="Answer", one_of=options or None)
-        schema = ElicitationSchema(properties={"answer": text}, required=["answer"])
-        form = ElicitationFormSessionMode(session_id=self.session_id, requested_schema=schema)
-        given = self._answered(self.client.create_elicitation("\n".join(question.lines), form))
-        content = getattr(given, "content", None) or {}
+    def _filled_in(self, words: str, meanings: Mapping[str, str]) -> str:
+        if not self.able.elicitation or not self.able.elicitation.form:
+            return ""
+        options = [{"const": number, "title": meaning} for number, meaning in meanings.items()]
+        answer = {"type": "string", "title": "Answer", "oneOf": options or None}
+        wanted = {"properties": {"answer": answer}, "required": ["answer"]}
+        form = ElicitationFormSessionMode.model_validate({"sessionId": self.session_id, "requestedSchema": wanted})
+        filled = self._answered(self.client.create_elicitation(words, form))
+        content = getattr(filled, "content", None) or {}
         return str(content.get("answer", "")).strip()
 
     def _said(self, ending: Ending) -> str:
@@ -245,7 +234,7 @@ class Conversation:
         return self._words.get()
 
     def _over(self, ending: Ending) -> None:
-        if self._turn and not self._turn.done():
+        if not self._turn.done():
             self._turn.set_result(ending)
 
     def check(self) -> None:
@@ -262,9 +251,8 @@ class Conversation:
         if self._call and 0 < self._due <= time.monotonic():
             self._due = 0.0
             lines = self._printed.partition(b"\n")[2].rpartition(b"\n")[0]
-            words = acp.text_block(masked(lines.decode("utf-8", "replace")))
-            content = [acp.tool_content(words)]
-            self.tell(acp.update_tool_call(self._call, status="in_progress", content=content))
+            words = masked(lines.decode("utf-8", "replace"))
+            self.tell(*progress((self._call,), words, "in_progress"))
 
     def watch(self, record: Record) -> None:
         """Send a record to the editor."""
@@ -276,14 +264,15 @@ class Conversation:
         elif isinstance(record.event, LlmResponse):
             self.answers.append(record.event)
             if self._window:
-                self.tell(context_update(record.event, self._window))
-        for update in updates_of(record, self.project):
-            self.tell(update)
+                used = usage_of([record.event])["totalTokens"]
+                self.tell(UsageUpdate(session_update="usage_update", used=used, size=self._window))
+        self.tell(*updates_of(record, self.project))
 
-    def tell(self, update: Update) -> None:
-        """Send an update; sent when this returns."""
+    def tell(self, *updates: Update) -> None:
+        """Send updates; sent when this returns."""
         with contextlib.suppress(OSError, CancelledError, RuntimeError):
-            self._asked(self.client.session_update(self.session_id, update)).result()
+            for update in updates:
+                self._asked(self.client.session_update(self.session_id, update)).result()
 
     def _answered(self, asking: Coroutine[Any, Any, T]) -> T | None:
         """Return the editor's answer, None if it cannot. Raises KeyboardInterrupt once the person has stopped."""
@@ -308,7 +297,6 @@ class Conversation:
         more = wider(request)
         call = request.id.partition(".result")[0]
         ask = ToolCallUpdate(tool_call_id=call, status="in_progress", content=shown(request, self.project))
-        self.tell(acp.update_tool_call(call, status="in_progress", content=ask.content))
         options = _options(request, more[0] if more else "")
         answered = self._answered(self.client.request_permission(self.session_id, ask, options))
         if answered is None:
@@ -353,11 +341,11 @@ class Conversation:
         path = exact_path(name)
         if isinstance(path, Refusal):
             return str(path)
-        if os.path.realpath(self.project / name) != str(self.project / name):
+        if real_path(self.project / name) != self.project / name:
             return "it is a link"
+        why = why_hidden(path) or Restrictions.of(self.project).reason(name)
         rules = PolicyApprover(load_policy(self.project), self)
-        why = why_hidden(path) or Restrictions.of(self.project).reason(str(path))
-        return why or rules.keeps_back(self.agent, str(path), (READ_FILE.name,))
+        return why or rules.keeps_back(self.agent, name, (READ_FILE.name,))
 
 
 def _stop_reason(ending: Ending, answers: Sequence[LlmResponse]) -> StopReason:
@@ -379,9 +367,10 @@ def _options(request: ApprovalRequest, extent: str) -> list[PermissionOption]:
 class RailsAgent:
     """The agent side of the protocol."""
 
+    _client: acp.Client
+
     def __init__(self, sessions: EditorSessions) -> None:
         self._sessions = sessions
-        self._client: acp.Client | None = None
         self._able = ClientCapabilities()
         self._open: dict[str, Conversation] = {}
 
@@ -394,41 +383,42 @@ class RailsAgent:
         protocol_version: int,
         client_capabilities: ClientCapabilities | None = None,
         **_: Any,  # noqa: ANN401
-    ) -> acp.InitializeResponse:
+    ) -> _Answer:
         """Return the capabilities."""
         self._able = client_capabilities or self._able
-        info = Implementation(name="ai-rails", title="AI-Rails", version=__version__)
-        version = min(protocol_version, acp.PROTOCOL_VERSION)
-        return acp.InitializeResponse(protocol_version=version, agent_capabilities=_ABLE, agent_info=info)
+        return {
+            "protocolVersion": min(protocol_version, acp.PROTOCOL_VERSION),
+            "agentCapabilities": _ABLE,
+            "agentInfo": {"name": "ai-rails", "title": "AI-Rails", "version": __version__},
+        }
 
-    async def new_session(self, cwd: str, **more: Any) -> NewSessionResponse:  # noqa: ANN401
+    async def new_session(self, cwd: str, **more: Any) -> _Answer:  # noqa: ANN401
         """Begin a conversation; the log starts at the first prompt."""
-        talk = self._begin(_folder(cwd), f"acp-{uuid.uuid4().hex}", more)
-        return NewSessionResponse(session_id=talk.session_id, config_options=self._options(talk))
+        name = f"acp-{uuid.uuid4().hex}"
+        talk = await self._begin(_folder(cwd), name, more)
+        return {"sessionId": name, **self._options(talk)}
 
-    async def load_session(self, cwd: str, session_id: str, **more: Any) -> LoadSessionResponse:  # noqa: ANN401
+    async def load_session(self, cwd: str, session_id: str, **more: Any) -> _Answer:  # noqa: ANN401
         """Resume and replay a session; a running one is loaded already."""
         talk, records = await self._reopened(cwd, session_id, more)
-        for update in history_of(records, talk.project):
-            await asyncio.to_thread(talk.tell, update)
-        return LoadSessionResponse(config_options=self._options(talk))
+        await _in_thread(talk.tell, *history_of(records, talk.project))
+        return self._options(talk)
 
-    async def resume_session(self, cwd: str, session_id: str, **more: Any) -> ResumeSessionResponse:  # noqa: ANN401
+    async def resume_session(self, cwd: str, session_id: str, **more: Any) -> _Answer:  # noqa: ANN401
         """Resume a session without replay."""
         talk, _ = await self._reopened(cwd, session_id, more)
-        return ResumeSessionResponse(config_options=self._options(talk))
+        return self._options(talk)
 
-    async def fork_session(self, cwd: str, session_id: str, **more: Any) -> ForkSessionResponse:  # noqa: ANN401
+    async def fork_session(self, cwd: str, session_id: str, **more: Any) -> _Answer:  # noqa: ANN401
         """Begin a session with another's history; that stays unchanged."""
         project = _folder(cwd)
         name = f"acp-{uuid.uuid4().hex}"
         if session_id in self._open:
             await self._at_rest(session_id).pause()
-        with _as_protocol_error():
-            await asyncio.to_thread(self._copy, project, session_id, name)
-        talk = self._begin(project, name, more)
+        await _in_thread(self._copy, project, session_id, name)
+        talk = await self._begin(project, name, more)
         talk.begun = True
-        return ForkSessionResponse(session_id=name, config_options=self._options(talk))
+        return {"sessionId": name, **self._options(talk)}
 
     def _copy(self, project: Path, session_id: str, name: str) -> None:
         state = state_of(project)
@@ -441,12 +431,11 @@ class RailsAgent:
 
     async def _reopened(self, cwd: str, session_id: str, more: Mapping[str, Any]) -> tuple[Conversation, list[Record]]:
         project = _folder(cwd)
-        records: list[Record] = []
-        unsaid = re.fullmatch("acp-[0-9a-f]{32}", session_id)  # one that nobody has said anything in has no log yet
-        with _as_protocol_error(), contextlib.suppress(*([UsageError] if unsaid else ())):
-            records = await asyncio.to_thread(self._sessions.records, project, session_id)
+        # One that nobody has said anything in has no log yet.
+        unsaid = re.fullmatch("acp-[0-9a-f]{32}", session_id) and session_id not in session_ids(state_of(project))
+        records = [] if unsaid else await _in_thread(self._sessions.records, project, session_id)
         if session_id not in self._open:
-            self._begin(project, session_id, more)
+            await self._begin(project, session_id, more)
         talk = self._at_rest(session_id)
         talk.begun = bool(records)
         return talk, records
@@ -456,46 +445,36 @@ class RailsAgent:
         if talk := self._open.pop(session_id, None):
             talk.close()
 
-    async def list_sessions(self, cwd: str | None = None, **_: Any) -> ListSessionsResponse:  # noqa: ANN401
+    async def list_sessions(self, cwd: str | None = None, **_: Any) -> _Answer:  # noqa: ANN401
         """List a project's last sessions, newest first."""
         project = _folder(cwd or str(Path.cwd()))
-        found = await asyncio.to_thread(sessions, state_of(project))
+        cwd = str(project)
         listed = [
-            SessionInfo(session_id=one.session_id, cwd=str(project), title=one_line(one.task, 200), updated_at=one.last)
-            for one in sorted(found, key=lambda one: one.last, reverse=True)[:_LISTED]
+            {"sessionId": one.session_id, "cwd": cwd, "title": one_line(one.task, 200), "updatedAt": one.last}
+            for one in await _in_thread(newest_sessions, project)
         ]
-        return ListSessionsResponse(sessions=listed)
+        return {"sessions": listed}
 
-    async def set_config_option(
-        self,
-        config_id: str,
-        session_id: str,
-        value: Any,  # noqa: ANN401
-        **_: Any,  # noqa: ANN401
-    ) -> SetSessionConfigOptionResponse:
+    async def set_config_option(self, config_id: str, session_id: str, value: Any, **_: Any) -> _Answer:  # noqa: ANN401
         """Choose agent, model, protocol or approval, from the next prompt on."""
         talk = self._at_rest(session_id)
-        if value not in self._choices(talk.project).get(config_id, ()):
+        if value not in talk.choices.get(config_id, ()):
             raise acp.RequestError(_INVALID, f"There is no such {one_line(config_id, 60)} to choose.")
-        if config_id != "agent":
-            talk.chosen[config_id] = value
-            await talk.pause()
-        elif talk.begun:
+        if config_id == "agent" and talk.begun:
             raise acp.RequestError(_INVALID, "The agent of a session stays. Begin a new one.")
-        else:
-            talk.agent = value
-        return SetSessionConfigOptionResponse(config_options=self._options(talk))
+        talk.chosen[config_id] = value
+        await talk.pause()
+        return self._options(talk)
 
-    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> PromptResponse:  # noqa: ANN401
+    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> _Answer:  # noqa: ANN401
         """Let the agent work."""
         talk = self._at_rest(session_id)
-        with _as_protocol_error():
-            ending = await talk.prompt(prompt, partial(self._sessions.open, talk))
+        ending = await talk.prompt(prompt)
         if ending.outcome in _FAILED:
             raise acp.RequestError(_FAULT, ending.message)
         if not is_good(ending.outcome) and ending.outcome not in ("stopped", "left"):
             await asyncio.to_thread(talk.tell, acp.update_agent_message_text(ending.message))
-        return PromptResponse(stop_reason=_stop_reason(ending, talk.answers), usage=usage_of(talk.answers))
+        return {"stopReason": _stop_reason(ending, talk.answers), "usage": usage_of(talk.answers)}
 
     async def cancel(self, session_id: str, **_: Any) -> None:  # noqa: ANN401
         """Stop the agent."""
@@ -507,12 +486,10 @@ class RailsAgent:
         for talk in self._open.values():
             talk.close()
 
-    def _begin(self, project: Path, session_id: str, more: Mapping[str, Any]) -> Conversation:
-        assert self._client is not None, "who asks is connected"
-        with _as_protocol_error():
-            agents = self._sessions.agents(project)
+    async def _begin(self, project: Path, session_id: str, more: Mapping[str, Any]) -> Conversation:
+        choices = await _in_thread(self._sessions.choices, project)
         servers = [(one.name, _server(one)) for one in more.get("mcp_servers") or ()]
-        talk = Conversation(self._client, self._able, project, session_id, next(iter(agents)), servers)
+        talk = Conversation(self._sessions, self._client, self._able, project, session_id, servers, choices)
         self._open[session_id] = talk
         return talk
 
@@ -524,22 +501,13 @@ class RailsAgent:
             raise acp.RequestError(_INVALID, "The agent is at work. Stop it, or wait for its answer.")
         return talk
 
-    def _choices(self, project: Path) -> Mapping[str, Sequence[str]]:
-        return {"agent": [*self._sessions.agents(project)], **self._sessions.choices(project)}
-
-    def _options(self, talk: Conversation) -> list[Any]:
-        now = {"agent": talk.agent, **self._sessions.given, **talk.chosen}
-        return [
-            SessionConfigOptionSelect(
-                type="select",
-                id=name,
-                name=name,
-                category=_CATEGORIES.get(name),
-                current_value=now.get(name, values[0]),
-                options=[SessionConfigSelectOption(value=value, name=value) for value in values],
-            )
-            for name, values in self._choices(talk.project).items()
-        ]
+    def _options(self, talk: Conversation) -> _Answer:
+        options = []
+        for name, values in talk.choices.items():
+            choices = [{"value": value, "name": value} for value in values]
+            one = {"type": "select", "id": name, "name": name, "options": choices, "category": _CATEGORIES.get(name)}
+            options.append({**one, "currentValue": talk.chosen.get(name, values[0])})
+        return {"configOptions": options}
 
 
 def _file_in(uri: str) -> str:
@@ -564,12 +532,10 @@ def _folder(cwd: str) -> Path:
     return folder.resolve()
 
 
-@contextlib.contextmanager
-def _as_protocol_error() -> Any:  # noqa: ANN401
+async def _in_thread(work: Callable[..., T], *given: Any) -> T:  # noqa: ANN401
+    """Return what ``work`` does in a thread of its own; an error is one of the protocol."""
     try:
-        yield
-    except acp.RequestError:
-        raise
+        return await asyncio.to_thread(work, *given)
     except FAULT as error:
         raise acp.RequestError(_FAULT, _told(error)) from None
 

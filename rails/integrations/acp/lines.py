@@ -1,12 +1,11 @@
 """JSON-RPC 2.0 between editor and agent, one message a line.
 
-An invalid line is answered (-32700: no JSON, -32600: no request) and skipped; the official SDK's reader ends there.
+An invalid line is answered (-32700: no JSON, -32600: no request) and skipped; the official SDK's reader is silent.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any, Final, TypedDict
 
 import acp
@@ -16,59 +15,52 @@ import msgspec
 class _Message(TypedDict, total=False):
     id: int | str | None
     method: str
-    params: Any
-    result: Any
     error: dict[str, Any]
 
 
 _READER: Final = msgspec.json.Decoder(_Message)
-_NO_JSON: Final = (-32700, "A line is one JSON object. This one was passed over.")
-_NO_REQUEST: Final = (-32600, "A line is one message of JSON-RPC 2.0, not a batch. This one was passed over.")
-
-
+_NO_JSON: Final = b"""{"jsonrpc":"2.0","id":null,"error":{"code":-32700,\
+"message":"A line is one JSON object. This one was passed over."}}
+"""
+_NO_REQUEST: Final = b"""{"jsonrpc":"2.0","id":null,"error":{"code":-32600,\
+"message":"A line is one message of JSON-RPC 2.0, not a batch. This one was passed over."}}
+"""
 #: In bytes: a prompt may bring files and pictures.
 _LONGEST_LINE: Final = 50 << 20
 
 
-class Lines:
-    """A transport for ``acp.run_agent``."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    async def send(self, message: dict[str, Any]) -> None:
-        """Write a message. Raises OSError if the editor is gone."""
-        self._writer.write(json.dumps(message).encode() + b"\n")
-        await self._writer.drain()
-
-    async def receive(self) -> dict[str, Any] | None:
-        """Return the next message, None at the end."""
-        while True:
-            try:
-                line = await self._reader.readline()
-                if not line:
-                    return None
-                if line.isspace():
-                    continue
-                message = _READER.decode(line)
-            except msgspec.ValidationError:
-                await self._refuse(*_NO_REQUEST)
-            except (ValueError, RecursionError):  # or longer than the reader holds: its rest is a line of its own
-                await self._refuse(*_NO_JSON)
-            else:
-                if "method" in message or message.get("id") is not None:
-                    return dict(message)
-                await self._refuse(*_NO_REQUEST)
-
-    async def close(self) -> None:
-        """Do nothing: standard output stays open."""
-
-    async def _refuse(self, code: int, words: str) -> None:
-        await self.send({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": words}})
-
-
 async def serve(agent: Any) -> None:  # noqa: ANN401 - what of acp.Agent we have
     """Serve the editor on standard input and output until it hangs up."""
-    lines = Lines(*await acp.stdio_streams(limit=_LONGEST_LINE))
-    await acp.run_agent(agent, lines, use_unstable_protocol=True)  # session/resume and session/close
+    given, out = await acp.stdio_streams(limit=_LONGEST_LINE)
+    messages = asyncio.StreamReader()
+    passing = asyncio.ensure_future(_pass_on(given, out, messages))
+    await acp.run_agent(agent, out, messages, use_unstable_protocol=True)  # session/resume and session/close
+    await passing
+
+
+async def _pass_on(given: asyncio.StreamReader, out: asyncio.StreamWriter, messages: asyncio.StreamReader) -> None:
+    try:
+        while not given.at_eof():
+            try:
+                line = await given.readline()
+            except ValueError:  # it is longer than the reader holds: its rest is a line of its own
+                line = b"?"
+            wrong = _wrong(line)
+            if not wrong:
+                messages.feed_data(line)
+            elif line.strip():
+                out.write(wrong)
+                await out.drain()
+    finally:
+        messages.feed_eof()
+
+
+def _wrong(line: bytes) -> bytes:
+    """Return the answer to a line that is no message, or b""."""
+    try:
+        message = _READER.decode(line)
+    except msgspec.ValidationError:
+        return _NO_REQUEST
+    except (ValueError, RecursionError):
+        return _NO_JSON
+    return b"" if "method" in message or message.get("id") is not None else _NO_REQUEST

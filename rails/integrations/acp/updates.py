@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import acp
-from acp.schema import ToolCallLocation, ToolCallStatus, ToolKind, Usage, UsageUpdate
+from acp.schema import ToolCallLocation, ToolCallStatus, ToolKind
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.terminal.screen import Look, draw_request
@@ -26,6 +26,13 @@ from rails.gate.report.text import verdict_as_text
 Update = Any
 _BY_EFFECT: Final[Mapping[str, ToolKind]] = {"read": "read", "edit": "edit", "run": "execute"}
 _WIDTH: Final = 100
+#: Kinds of tokens, as the protocol calls them.
+_TOKENS: Final = {
+    "inputTokens": "input",
+    "outputTokens": "output",
+    "cachedReadTokens": "cache_read",
+    "cachedWriteTokens": "cache_write",
+}
 
 
 def updates_of(record: Record, project: Path) -> Iterator[Update]:
@@ -38,19 +45,19 @@ def updates_of(record: Record, project: Path) -> Iterator[Update]:
         case McpRequestFormulated(request=raw):
             yield _formulated(raw, project)
         case ToolRequestValidationFailed(id=call, refusals=refusals):
-            yield from _ended((call,), "\n".join(map(str, refusals)), ok=False)
+            yield from progress((call,), "\n".join(map(str, refusals)), "failed")
         case ChangeRefused(ids=calls, refusals=refusals):
-            yield from _ended(calls, "\n".join(map(str, refusals)), ok=False)
+            yield from progress(calls, "\n".join(map(str, refusals)), "failed")
         case GateVerdict(ids=calls, verdict=verdict) if verdict.status == "fail":
-            yield from _ended(calls, verdict_as_text(verdict), ok=False)
+            yield from progress(calls, verdict_as_text(verdict), "failed")
         case GateVerdict(ids=calls, diff=diff):
             # Stays if nobody is asked; a question shows the entire files in its place.
-            yield from _now(calls, diff and f"````diff\n{diff}\n````", "in_progress")
+            yield from progress(calls, diff and f"````diff\n{diff}\n````", "in_progress")
         case ToolExecutionResult(ids=calls, ok=ok, text=text, changes=changes):
             # What was written stays shown as the difference.
-            yield from _ended(calls, "" if ok and changes else text, ok=ok)
+            yield from progress(calls, "" if ok and changes else text, "completed" if ok else "failed")
         case HumanDecision(id=call, answer=answer, reason=reason) if answer != "approve":
-            yield from _ended((call,), reason or "Denied.", ok=False)
+            yield from progress((call,), reason or "Denied.", "failed")
         case ErrorEvent(error=error):
             yield acp.update_agent_message_text(f"AI-Rails: {error}\n")
 
@@ -65,11 +72,8 @@ def _formulated(raw: RawRequest, project: Path) -> Update:
     return acp.start_tool_call(raw.id, title, kind=kind, status="pending", locations=places, raw_input=parameters)
 
 
-def _ended(ids: Sequence[str], text: str, *, ok: bool) -> Iterator[Update]:
-    return _now(ids, text, "completed" if ok else "failed")
-
-
-def _now(ids: Sequence[str], text: str, status: ToolCallStatus) -> Iterator[Update]:
+def progress(ids: Sequence[str], text: str, status: ToolCallStatus) -> Iterator[Update]:
+    """Yield the state of calls, with a text if there is one."""
     content = [acp.tool_content(acp.text_block(text))] if text else None
     for one in ids:
         yield acp.update_tool_call(one, status=status, content=content)
@@ -87,34 +91,21 @@ def history_of(records: Sequence[Record], project: Path) -> Iterator[Update]:
                 yield from updates_of(record, project)
 
 
-def usage_of(answers: Sequence[LlmResponse]) -> Usage:
-    """Return the sum of tokens."""
-    read, written, cached, kept = (
-        sum(getattr(one.usage, f"{kind}_tokens") for one in answers)
-        for kind in ("input", "output", "cache_read", "cache_write")
-    )
-    return Usage(
-        total_tokens=read + written + cached + kept,
-        input_tokens=read,
-        output_tokens=written,
-        cached_read_tokens=cached,
-        cached_write_tokens=kept,
-    )
-
-
-def context_update(answer: LlmResponse, window: int) -> Update:
-    """Return the tokens used of the model's window."""
-    used = usage_of([answer]).total_tokens
-    return UsageUpdate(session_update="usage_update", used=used, size=window)
+def usage_of(answers: Sequence[LlmResponse]) -> dict[str, int]:
+    """Return the sum of tokens, as it goes over the wire."""
+    sums = {name: sum(getattr(one.usage, f"{kind}_tokens") for one in answers) for name, kind in _TOKENS.items()}
+    return {**sums, "totalTokens": sum(sums.values())}
 
 
 def shown(request: ApprovalRequest, project: Path) -> list[Any]:
     """Return a question for display: full files before and after, the rest as text."""
-    diffs = [] if request.kind == "tool" else list(_diffs(request.changes, project))
-    look = Look(width=_WIDTH, plain=True)
-    whole = request.kind == "tool" or len(diffs) < len(request.changes.changes)
-    lines = draw_request(request, look, full=True).lines if whole else (*request.risks, *request.notes)
-    return [*diffs, *([acp.tool_content(acp.text_block("\n".join(lines)))] if lines else ())]
+    diffs = [*_diffs(request.changes, project)]
+    lines: Sequence[str] = (*request.risks, *request.notes)
+    if not diffs or len(diffs) < len(request.changes.changes):  # a run, or bytes that are no text
+        lines = draw_request(request, Look(width=_WIDTH, plain=True), full=True).lines
+    if lines:
+        diffs.append(acp.tool_content(acp.text_block("\n".join(lines))))
+    return diffs
 
 
 def _diffs(changes: ChangeSet, project: Path) -> Iterator[Any]:
@@ -122,4 +113,4 @@ def _diffs(changes: ChangeSet, project: Path) -> Iterator[Any]:
         before, after = (decode_text(side or b"") for side in (change.before, change.after))
         if before and after:
             old = None if change.before is None else before.text
-            yield acp.tool_diff_content(str(project.joinpath(*change.path.parts)), after.text, old)
+            yield acp.tool_diff_content(str(project / change.path.text), after.text, old)

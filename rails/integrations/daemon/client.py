@@ -24,23 +24,20 @@ DEADLINE_SECONDS: Final = 50.0
 _START_SECONDS: Final = 15.0
 #: One that ends before it has answered is started again: it may have found another that was just ending.
 _STARTS: Final = 9
-#: What of the environment a host tells its hooks.
-_TOLD: Final = ("CLAUDE_PROJECT_DIR",)
 
 
 def answer_call(host: str, data: bytes, environment: Mapping[str, str], *, strict: bool = False) -> HookAnswer:
     """Answer a call of ``host``; ``data``: its raw input."""
     until = time.monotonic() + DEADLINE_SECONDS
-    folder = environment.get("CLAUDE_PROJECT_DIR") or _folder_of(data)
+    named = environment.get("CLAUDE_PROJECT_DIR", "") if host == "claude-code" else ""
+    folder = named or _folder_of(data)
+    head = {"host": host, "folder": named, "strict": strict, "bytes": len(data)}
     try:
         file = place.socket_of(place.project_around(folder))
-        told = {name: environment[name] for name in _TOLD if name in environment}
-        head = {"host": host, "environment": told, "strict": strict, "bytes": len(data)}
         said = _ask(file, json.dumps(head).encode() + b"\n" + data, folder, until)
-        value = json.loads(said)
-        return HookAnswer(str(value["out"]), str(value["err"]), int(value["code"]))
-    except (RailsError, OSError, ValueError, KeyError, TypeError) as error:
-        return _unanswered(host, data, str(error) or type(error).__name__, strict=strict)
+        return HookAnswer(**json.loads(said))
+    except (RailsError, OSError, ValueError, TypeError) as error:
+        return _unanswered(host, data, named, str(error) or type(error).__name__, strict=strict)
 
 
 def let_go(project: str) -> None:
@@ -57,20 +54,16 @@ def _folder_of(data: bytes) -> str:
 
 
 def _ask(file: str, message: bytes, folder: str, until: float) -> bytes:
-    problem = OSError()
     for start in range(_STARTS):
-        try:
+        with contextlib.suppress(FileNotFoundError, ConnectionError):
             said = _exchange(file, message, until)
             if said.endswith(b"\n"):
                 return said
-            problem = OSError("the gate broke off")
-        except (FileNotFoundError, ConnectionError) as error:
-            problem = error
         if time.monotonic() > until:
-            raise problem
+            break
         time.sleep(0.005 * start)  # the first one listens by now, or another does in a moment
         _start(folder)
-    raise OSError("the gate could not be started; run: ai-rails doctor") from problem
+    raise OSError("the gate did not answer; run: ai-rails doctor")
 
 
 def _exchange(file: str, message: bytes, until: float) -> bytes:
@@ -108,19 +101,16 @@ def _start(folder: str) -> None:
         os._exit(0)
 
 
-def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> HookAnswer:
+def _unanswered(host: str, data: bytes, folder: str, why: str, *, strict: bool) -> HookAnswer:
     from pathlib import Path
 
-    from rails.integrations.hooks.contract import HookCall, not_judged
-    from rails.integrations.hooks.hosts import host_of, read_hook_call
+    from rails.integrations.hooks.contract import HookCall, host_of, not_judged, read_hook_call
 
-    known = host_of(host)
-    assert known is not None, "the command line knows the hosts"
     try:
-        call = read_hook_call(host, data, os.environ)
+        call = read_hook_call(host, data, folder)
     except ValueError as error:
         call = HookCall(host, "before", "", Path())
         why = f"the host's input is not JSON ({error})"
     if call is None:
         return HookAnswer()
-    return known.printed(call, not_judged(call, why, strict=strict))
+    return host_of(host).printed(call, not_judged(call, why, strict=strict))

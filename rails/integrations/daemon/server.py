@@ -11,22 +11,22 @@ import json
 import socket
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from rails.core.errors import FAULT
 from rails.core.lock import held
 from rails.integrations.daemon import place
 from rails.integrations.daemon.warm import WarmGate
 
 #: How long nobody may ask before the process ends.
 IDLE_SECONDS: Final = 600.0
-#: Calls that are answered at a time; more wait.
-_AT_ONCE: Final = 16
+#: Calls that wait: one is answered at a time, as a log has one writer, and a gate judges one change set.
+_WAITING: Final = 64
 #: A host's input: a file of the largest size, as JSON.
 _INPUT_BYTES: Final = 32_000_000
-#: For the whole input to come.
-_READ_SECONDS: Final = 20.0
+#: For the next piece of an input to come: the others wait meanwhile.
+_READ_SECONDS: Final = 5.0
 
 
 def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], object] = lambda: None) -> None:
@@ -42,7 +42,7 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], o
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
             listening.bind(str(file))
             file.chmod(0o600)
-            listening.listen(64)
+            listening.listen(_WAITING)
             on_ready()
             warm = WarmGate(project)
             try:
@@ -54,30 +54,25 @@ def serve(project: Path, *, idle: float = IDLE_SECONDS, on_ready: Callable[[], o
 
 def _loop(listening: socket.socket, warm: WarmGate, idle: float) -> None:
     listening.settimeout(1.0)
-    quiet = time.monotonic()
     file = listening.getsockname()
-    working: list[Future[None]] = []
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        while working or time.monotonic() < quiet + idle:
-            try:
-                connection, _ = listening.accept()
-            except TimeoutError:
-                working = [one for one in working if not one.done()]
-                # Somebody cleaned up, or an upgrade.
-                if not Path(file).exists() or place.socket_of(str(warm.project)) != file:
-                    idle = 0.0
-            else:
-                quiet = time.monotonic()
-                working.append(pool.submit(_serve_one, connection, warm))
+    quiet = time.monotonic()
+    while time.monotonic() < quiet + idle:
+        try:
+            connection, _ = listening.accept()
+        except TimeoutError:
+            # Somebody cleaned up, or an upgrade.
+            if not Path(file).exists() or place.socket_of(str(warm.project)) != file:
+                return
+        else:
+            _serve_one(connection, warm)
+            quiet = time.monotonic()
 
 
 def _serve_one(connection: socket.socket, warm: WarmGate) -> None:
     """Answer a message whose head says how long its input is; one that is not whole has no answer."""
     connection.settimeout(_READ_SECONDS)
-    with connection, contextlib.suppress(OSError, ValueError), connection.makefile("rb") as given:
+    with connection, contextlib.suppress(*FAULT), connection.makefile("rb") as given:
         head = json.loads(given.readline(_INPUT_BYTES))
         data = given.read(_INPUT_BYTES)
         if isinstance(head, dict) and head.get("bytes") == len(data):
-            answer = warm.answer(head, data)
-            line = json.dumps({"out": answer.out, "err": answer.err, "code": answer.code})
-            connection.sendall(line.encode() + b"\n")
+            connection.sendall(json.dumps(vars(warm.answer(head, data))).encode() + b"\n")

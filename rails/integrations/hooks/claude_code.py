@@ -7,10 +7,11 @@ user's own permissions still apply; an Edit can only be replaced by an Edit.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from rails.core.builtin_tools import WRITE_FILE
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
@@ -18,102 +19,103 @@ from rails.integrations.daemon.place import HookAnswer
 from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
-    Unjudged,
+    UnjudgedError,
     host_text,
     named_change,
     now_on_disk,
-    specific_answer,
+    usual_answer,
 )
 
-#: Tools whose writing is known before it is done.
-_WRITES: Final = ("Write", "Edit", "NotebookEdit")
+#: Tools whose writing is known before it is done, and where each names its file; the last two are Gemini CLI's.
+_WRITES: Final = {
+    "Write": "file_path",
+    "Edit": "file_path",
+    "NotebookEdit": "notebook_path",
+    WRITE_FILE.name: "file_path",
+    "replace": "file_path",
+}
 #: Lines that the one Edit may span that stands for an edit and its formatting.
 _SPAN_LINES: Final = 400
 
 
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
     """Yield a change for each file that the tool names."""
-    for key in ("file_path", "notebook_path") if call.tool in _WRITES else ():
-        if name := host_text(call.input.get(key)):
-            yield from named_change(name, call, project)
+    if name := _file(call):
+        yield from named_change(name, call, project)
 
 
-def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the tool would write, None if nothing within the project."""
-    if call.tool not in _WRITES:
+def _file(call: HookCall) -> str:
+    return host_text(call.input.get(_WRITES.get(call.tool, "")))
+
+
+def proposed(call: HookCall, project: Path) -> ChangeSet | None:
+    """Return what the tool would write, None if nothing within the project. Raises UnjudgedError."""
+    name = _file(call)
+    found = now_on_disk(name, call, project) if name else None
+    if found is None:
         return None
-    name = host_text(call.input.get("file_path")) or host_text(call.input.get("notebook_path"))
-    read = now_on_disk(name, call, project)
-    if not isinstance(read, tuple):
-        return read
-    path, before, mode = read
+    path, before, mode = found
     after = _after(call, before)
-    if isinstance(after, Unjudged):
-        return after
     return ChangeSet((FileChange(path, before, after, mode),)) if after != before else None
 
 
-def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
-    if call.tool == "Write":
+def _after(call: HookCall, before: bytes | None) -> bytes:
+    if call.tool in ("Write", WRITE_FILE.name):
         return host_text(call.input.get("content")).encode("utf-8", "surrogatepass")
     if call.tool == "NotebookEdit":
-        return _notebook(call, before)
+        return _notebook(call, before or b"")
     decoded = decode_text(before or b"")
     if decoded is None:
-        return Unjudged("the file is not UTF-8 text")
+        raise UnjudgedError("the file is not UTF-8 text")
     old, new = (host_text(call.input.get(key)) for key in ("old_string", "new_string"))
-    text = _replaced(decoded.text, old, new, every=call.input.get("replace_all") is True)
-    return Unjudged("its old_string is not in the file as it is") if text is None else decoded.encode(text)
+    every = True in (call.input.get("replace_all"), call.input.get("allow_multiple"))
+    return decoded.encode(_replaced(decoded.text, old, new, every=every))
 
 
-def _replaced(text: str, old: str, new: str, *, every: bool) -> str | None:
+def _replaced(text: str, old: str, new: str, *, every: bool) -> str:
     """Return the text edited as the host would, with the file's line endings."""
-    if not old:
-        return new if not text else None
+    if not old and not text:
+        return new
     if old not in text and "\r\n" in text:  # the host compares with plain line feeds
         old, new = (side.replace("\r\n", "\n").replace("\n", "\r\n") for side in (old, new))
-    if old not in text:
-        return None
+    if not old or old not in text:
+        raise UnjudgedError("its old_string is not in the file as it is")
     if not new and not old.endswith("\n") and f"{old}\n" in text:
-        old = f"{old}\n"  # the host takes the emptied line away
-    return text.replace(old, new) if every else text.replace(old, new, 1)
+        old += "\n"  # the host takes the emptied line away
+    return text.replace(old, new, -1 if every else 1)
 
 
-def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
-    fields = ("cell_id", "edit_mode", "cell_type", "new_source")
-    wanted, mode, kind, source = (host_text(call.input.get(name)) for name in fields)
+def _notebook(call: HookCall, before: bytes) -> bytes:
+    wanted, mode, kind = (host_text(call.input.get(name)) for name in ("cell_id", "edit_mode", "cell_type"))
+    lines = host_text(call.input.get("new_source")).splitlines(keepends=True)
     try:
-        notebook = json.loads(before or b"")
+        notebook = json.loads(before)
         cells = notebook["cells"]
-        at = next((n for n, cell in enumerate(cells) if wanted in (cell.get("id"), f"cell-{n}")), None)
-        lines = source.splitlines(keepends=True)
+        found = [n for n, cell in enumerate(cells) if wanted in (cell.get("id"), f"cell-{n}")]
         if mode == "insert":
             new: dict[str, Json] = {"cell_type": kind or "code", "metadata": {}, "source": [*lines]}
-            if kind in ("", "code"):
+            if kind != "markdown":
                 new |= {"execution_count": None, "outputs": []}
-            cells.insert(0 if at is None else at + 1, new)
-        elif at is None:
-            return Unjudged("there is no such cell")
+            cells.insert(found[0] + 1 if found else 0, new)
         elif mode == "delete":
-            del cells[at]
+            del cells[found[0]]
         else:
-            cells[at]["source"] = lines
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return Unjudged("the notebook cannot be read")
+            cells[found[0]]["source"] = lines
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise UnjudgedError("the notebook cannot be read, or has no such cell") from None
     return json.dumps(notebook, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
+def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> dict[str, Json] | None:
     """Return the input for the gate's result, None if there is none."""
-    old = before.changes[0]
-    new = after.changes[0]
-    text = decode_text(new.after or b"")
-    if text is None or (new.after or b"").startswith(b"\xef\xbb\xbf") or b"\r" in (new.after or b""):
+    old, new = before.changes[0].before or b"", after.changes[0].after or b""
+    now = decode_text(new)
+    if now is None or new.startswith(b"\xef\xbb\xbf") or b"\r" in new:
         return None
     if call.tool == "Write":
-        return {**call.input, "content": text.text}
-    was = decode_text(old.before or b"") if call.tool == "Edit" else None
-    span = _span(was.text, text.text) if was else None
+        return {**call.input, "content": now.text}
+    was = decode_text(old)
+    span = _span(was.text, now.text) if was and call.tool == "Edit" else None
     return {**call.input, "old_string": span[0], "new_string": span[1], "replace_all": False} if span else None
 
 
@@ -124,33 +126,20 @@ def _span(old: str, new: str) -> tuple[str, str] | None:
     was = old.splitlines(keepends=True)
     now = new.splitlines(keepends=True)
     blocks = line_diff(was, now).changed
-    if not blocks or not was:
+    if not blocks:
         return None
-    first = blocks[0].old_start
-    last = blocks[-1].old_end
-    shift = len(now) - len(was)
-    while last - first <= _SPAN_LINES:
+    for more in range(_SPAN_LINES):
+        first = max(blocks[0].old_start - more, 0)
+        last = blocks[-1].old_end + more
+        if last - first > _SPAN_LINES:
+            break
         piece = "".join(was[first:last])
         if piece and old.count(piece) == 1:
-            return piece, "".join(now[first : last + shift])
-        if first == 0 and last == len(was):
-            return None
-        first = max(first - 1, 0)
-        last = min(last + 1, len(was))
+            return piece, "".join(now[first : last + len(now) - len(was)])
     return None
 
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing."""
-    value: dict[str, Json] = {"systemMessage": result.notice}
-    told = result.context if call.event not in ("prompt", "stop", "end") else ""
-    if result.block and call.event == "batch":  # blocked, it would end the host's run: it is told beside its results
-        told = result.block
-    elif result.block:
-        value |= {"decision": "block", "reason": result.block}
-    specific: dict[str, Json] = {"additionalContext": told}
-    if result.deny:
-        specific |= {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
-    elif result.rewritten is not None:
-        specific["updatedInput"] = dict(result.rewritten)
-    return specific_answer(call, value, specific)
+    # Blocked at a batch, the host's run would end: it is told beside its results.
+    return usual_answer(call, result, ("after", "stop"), ("before", "after", "batch"))

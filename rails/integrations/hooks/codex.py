@@ -14,25 +14,23 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.text import decode_text
 from rails.integrations.daemon.place import HookAnswer
-from rails.integrations.hooks import codex_patch
-from rails.integrations.hooks.codex_patch import FilePatch, PatchError
+from rails.integrations.hooks.codex_patch import BEGIN, END, FilePatch, patched, read_patch
 from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
-    Unjudged,
+    UnjudgedError,
     host_text,
     named_change,
     now_on_disk,
     path_in_project,
-    specific_answer,
+    usual_answer,
 )
 
 #: A line of a patch that names a file, also where a blank stands before it.
-_NAMES: Final = re.compile(r"\s*\*\*\* ?(Add File|Update File|Delete File|Move to): ?(.+)")
+_NAMES: Final = re.compile(r"^[^\S\n]*\*\*\* ?(Add File|Update File|Delete File|Move to): ?(.+)", re.MULTILINE)
 #: Where a shell goes before it applies a patch. A folder in a variable, or that a command prints, is not seen: what is
 #: written there is judged afterwards.
 _CHANGES_TO: Final = re.compile(
@@ -59,65 +57,54 @@ def _placed(call: HookCall, before: str) -> list[HookCall]:
 def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
     """Yield a change for each of the patch's files, even unreadable."""
     before = ""
-    for part in host_text(call.input.get("command")).split(codex_patch.BEGIN):
+    for part in host_text(call.input.get("command")).split(BEGIN):
         placed = _placed(call, before)
-        for found in filter(None, map(_NAMES.match, part.splitlines())):
+        for kind, name in _NAMES.findall(part):
             for one in placed:
-                yield from named_change(found[2].strip(), one, project, gone=found[1] == "Delete File")
-        before += part.rpartition(codex_patch.END)[2]
+                yield from named_change(name, one, project, gone=kind == "Delete File")
+        before += part.rpartition(END)[2]
 
 
-def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the patch would write, None if nothing within the project."""
+def proposed(call: HookCall, project: Path) -> ChangeSet | None:
+    """Return what the patch would write, None if nothing within the project. Raises UnjudgedError."""
     command = host_text(call.input.get("command"))
-    patch = codex_patch.patch_in(command)
-    if not patch:
+    before, _, patch = command.partition(BEGIN)
+    if END not in patch:
         return None
-    placed = _placed(call, command.partition(patch)[0])[-1]
-    changes: list[FileChange] = []
-    try:
-        for one in codex_patch.read_patch(patch):
-            found = _change(one, placed, project)
-            if isinstance(found, Unjudged):
-                return found
-            changes += found
-    except PatchError as error:
-        return Unjudged(f"the patch cannot be applied here: {error}")
+    placed = _placed(call, before)[-1]
+    changes = [change for one in read_patch(patch) for change in _changes(one, placed, project)]
     if len({change.path for change in changes}) < len(changes):
-        return Unjudged("the patch names one file twice")
+        raise UnjudgedError("the patch names one file twice")
     return ChangeSet(tuple(changes)) if changes else None
 
 
-def _change(patch: FilePatch, call: HookCall, project: Path) -> tuple[FileChange, ...] | Unjudged:
-    """Return the change of one file; nothing outside the project. Raises PatchError."""
-    read = now_on_disk(patch.path, call, project)
-    if not isinstance(read, tuple):
-        return read or ()
-    path, before, mode = read
-    if patch.kind == "Add":
-        after = codex_patch.apply_hunks("", patch.hunks).encode()
-        return (FileChange(path, before, after, mode),)
-    if patch.kind == "Delete" or before is None:
-        return (FileChange(path, before, None, mode),) if before is not None else Unjudged(f"{path} is not there")
-    decoded = decode_text(before)
-    if decoded is None:
-        return Unjudged(f"{path} is not UTF-8 text")
-    after = decoded.encode(codex_patch.apply_hunks(decoded.text, patch.hunks))
+def _changes(patch: FilePatch, call: HookCall, project: Path) -> Iterator[FileChange]:
+    """Yield the changes of one file; nothing outside the project. Raises UnjudgedError."""
+    found = now_on_disk(patch.path, call, project)
+    if found is None:
+        return
+    path, before, mode = found
+    if before is None and patch.kind != "Add":
+        raise UnjudgedError(f"{path} is not there")
+    if patch.kind == "Delete":
+        yield FileChange(path, before, None, mode)
+        return
+    text = decode_text((patch.kind == "Update" and before) or b"")
+    if text is None:
+        raise UnjudgedError(f"{path} is not UTF-8 text")
     moved = path_in_project(patch.moved, call, project) if patch.moved else path
-    if not isinstance(moved, paths.WorkspacePath):
-        return moved or Unjudged(f"{path} is moved out of the project")
-    if moved == path:
-        return (FileChange(path, before, after, mode),)
-    return FileChange(path, before, None, mode), FileChange(moved, None, after, mode)
+    if moved is None:
+        raise UnjudgedError(f"{path} is moved out of the project")
+    after = text.encode(patched(text.text, patch))
+    if moved != path:
+        yield FileChange(path, before, None, mode)
+        before = None
+    yield FileChange(moved, before, after, mode)
 
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return the output; an empty result prints nothing, a deny stands alone."""
-    if result.deny:
-        return specific_answer(call, {}, {"permissionDecision": "deny", "permissionDecisionReason": result.deny})
-    if result.block and call.event == "stop":
-        return specific_answer(call, {"decision": "block", "reason": result.block}, {})
-    told = (result.block or result.context) if call.event in ("before", "after") else ""
+    told = result.block or result.context
     if told and call.event == "after" and call.tool == "apply_patch":
-        told = f"The patch was applied. {told}"
-    return specific_answer(call, {"systemMessage": result.notice}, {"additionalContext": told})
+        result = HookResult(context=f"The patch was applied. {told}", notice=result.notice)
+    return usual_answer(call, result, ("stop",), ("before", "after"))

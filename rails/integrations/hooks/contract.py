@@ -7,16 +7,17 @@ JSON; :mod:`~rails.integrations.hooks.handle` judges.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from msgspec import Struct, field
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.errors import RailsError
+from rails.core.errors import RailsError, Refusal
 from rails.core.paths import WorkspacePath, exact_path
 from rails.core.text import one_line
 from rails.core.tool_request import Json
@@ -43,13 +44,12 @@ _EVENTS: Final[Mapping[str, HookEvent]] = {
     "SessionEnd": "end",
 }
 
-#: What hosts call the texts of a call; a start has a source in place of a reason, which nobody asks for.
+#: What hosts call the texts of a call.
 _FIELDS: Final = {
     "session": "session_id",
     "model": "model",
     "tool": "tool_name",
     "call_id": "tool_use_id",
-    "reason": "reason",
     "prompt": "prompt",
 }
 #: How much of each of them is kept, also of a prompt.
@@ -68,7 +68,6 @@ class HookCall(Struct, frozen=True):
     input: Mapping[str, Json] = field(default_factory=dict)
     call_id: str = ""
     again: bool = False
-    reason: str = ""
     prompt: str = ""
     #: What the host calls the event.
     named: str = ""
@@ -83,15 +82,16 @@ class HookResult(Struct, frozen=True):
 
     deny: str = ""
     block: str = ""
-    rewritten: Mapping[str, Json] | None = None
+    rewritten: dict[str, Json] | None = None
     context: str = ""
     notice: str = ""
 
 
-class Unjudged(Struct, frozen=True):
-    """The reason why a proposal cannot be judged before the write; it is judged after."""
+class UnjudgedError(RailsError):
+    """Why a proposal cannot be judged before the write; it is judged after."""
 
-    why: str
+
+_HOSTS: Final = ("claude-code", "codex", "gemini")
 
 
 class Host(Protocol):
@@ -100,11 +100,35 @@ class Host(Protocol):
     def named_files(self, call: HookCall, project: Path) -> Iterator[FileChange]:
         """Yield a :func:`named_change` for each file that the tool names."""
 
-    def proposed(self, call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-        """Return what the tool would write, or None."""
+    def proposed(self, call: HookCall, project: Path) -> ChangeSet | None:
+        """Return what the tool would write, or None. Raises UnjudgedError."""
 
     def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
         """Return the output."""
+
+
+def host_of(name: str) -> Host:
+    """Return a host's module; imports only that one. Raises ValueError for an unknown one."""
+    if name not in _HOSTS:
+        raise ValueError("this host is not known")
+    module: Host = importlib.import_module(f"rails.integrations.hooks.{name.replace('-', '_')}")
+    return module
+
+
+def read_hook_call(host: str, data: bytes, folder: str) -> HookCall | None:
+    """Return the call in a host's input, or None for an ignored event. Raises ValueError for invalid JSON.
+
+    ``folder``: the project, where the host names it beside its input.
+    """
+    try:
+        payload = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if not isinstance(payload, dict):
+        raise ValueError("the input is not a JSON object")
+    # A host whose input has another form reads it by itself.
+    call_of = getattr(host_of(host), "call_of", hook_call)
+    return call_of(host, payload, folder)
 
 
 def hook_call(host: str, payload: Mapping[str, Json], folder: str = "") -> HookCall | None:
@@ -125,8 +149,8 @@ def hook_call(host: str, payload: Mapping[str, Json], folder: str = "") -> HookC
     )
 
 
-def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | Unjudged | None:
-    """Return a named path in ``project``, None if outside.
+def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath | None:
+    """Return a named path in ``project``, None if outside. Raises UnjudgedError for one that is not allowed.
 
     Links are followed in the folder, not the file; that is the gate's to refuse.
     """
@@ -135,7 +159,9 @@ def path_in_project(name: str, call: HookCall, project: Path) -> WorkspacePath |
     except (ValueError, OSError):
         return None
     path = exact_path(inside.as_posix())
-    return path if isinstance(path, WorkspacePath) else Unjudged(str(path))
+    if isinstance(path, Refusal):
+        raise UnjudgedError(str(path))
+    return path
 
 
 def _named(name: str, call: HookCall) -> Path:
@@ -156,14 +182,20 @@ def named_change(name: str, call: HookCall, project: Path, *, gone: bool = False
                 yield FileChange(path, before, None if gone and before else b"2\n")
 
 
-def now_on_disk(name: str, call: HookCall, project: Path) -> tuple[WorkspacePath, bytes | None, int] | Unjudged | None:
-    """Return a file's path, bytes (None: missing) and permission bits; None if outside, or why it cannot be judged."""
+def now_on_disk(name: str, call: HookCall, project: Path) -> tuple[WorkspacePath, bytes | None, int] | None:
+    """Return a file's path, bytes (None: missing) and permission bits; None if outside.
+
+    Raises UnjudgedError for what cannot be read.
+    """
     path = path_in_project(name, call, project)
-    if not isinstance(path, WorkspacePath):
-        return path
-    place = project.joinpath(*path.parts)
-    read = read_from_disk(project, path) if place.is_symlink() or place.exists() else (None, 0o644)
-    return Unjudged(f"{path}: {read}") if isinstance(read, str) else (path, *read)
+    if path is None:
+        return None
+    if not os.path.lexists(project / path.text):
+        return path, None, 0o644
+    read = read_from_disk(project, path)
+    if isinstance(read, str):
+        raise UnjudgedError(f"{path}: {read}")
+    return path, *read
 
 
 def host_text(value: Json | None) -> str:
@@ -182,22 +214,42 @@ def host_list(value: Json | None) -> list[Json]:
 
 
 def specific_answer(call: HookCall, value: Mapping[str, Json], specific: Mapping[str, Json]) -> HookAnswer:
-    """Return one line of JSON, with what is only for the call's event; "" is left out, and {} prints nothing."""
-    said = {name: part for name, part in value.items() if part != ""}
-    if found := {name: part for name, part in specific.items() if part != ""}:
-        said["hookSpecificOutput"] = {"hookEventName": call.named, **found}
+    """Return one line of JSON, with what is only for the call's event; "" and None are left out, {} prints nothing."""
+    said, own = ({name: part for name, part in one.items() if part not in ("", None)} for one in (value, specific))
+    if own:
+        said["hookSpecificOutput"] = {"hookEventName": call.named, **own}
     return HookAnswer(json.dumps(said, ensure_ascii=False, separators=(",", ":")) if said else "")
+
+
+def usual_answer(
+    call: HookCall, result: HookResult, blocks: Sequence[HookEvent], tells: Sequence[HookEvent]
+) -> HookAnswer:
+    """Return the answer to a host that may be blocked at some events, and tells its model at others."""
+    block = result.block if call.event in blocks else ""
+    told = result.context if block else result.block or result.context
+    return specific_answer(
+        call,
+        {"systemMessage": result.notice, "decision": block and "block", "reason": block},
+        {
+            "permissionDecision": result.deny and "deny",
+            "permissionDecisionReason": result.deny,
+            "updatedInput": result.rewritten,
+            "additionalContext": told if call.event in tells else "",
+        },
+    )
 
 
 def not_judged(call: HookCall, error: BaseException | str, *, strict: bool) -> HookResult:
     """Return the result without a judgement: allowed with a notice, or denied."""
     why = f"AI-Rails could not judge this: {reason_of(error)}."
-    if strict and call.event == "before":
+    before = call.event == "before"
+    if before and strict:
         return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
-    if call.event in ("start", "stop") or (call.event == "before" and not call.tool):
+    if call.event in ("start", "stop") or (before and not call.tool):
         return HookResult(notice=why)
-    later = " It is let through unchecked and judged at the end of the answer." if call.event == "before" else ""
-    return HookResult(context=f"{why}{later}", notice=f"{why}{later}")
+    if before:
+        why += " It is let through unchecked and judged at the end of the answer."
+    return HookResult(context=why, notice=why)
 
 
 def reason_of(error: BaseException | str) -> str:

@@ -1,45 +1,16 @@
 """Gemini CLI's hooks, tried on version 0.61.0.
 
-A deny is ``decision`` and ``reason`` on standard output with exit code 0. Inputs are not rewritten: the model would not
-be told.
+Its tools take what Claude Code's take. A deny is ``decision`` and ``reason`` on standard output with exit code 0.
+Inputs are not rewritten: the model would not be told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
-
-from msgspec.structs import replace
-
-from rails.core.builtin_tools import WRITE_FILE
-from rails.core.changes import ChangeSet, FileChange
 from rails.integrations.daemon.place import HookAnswer
-from rails.integrations.hooks import claude_code
-from rails.integrations.hooks.contract import (
-    HookCall,
-    HookResult,
-    Unjudged,
-    specific_answer,
-)
+from rails.integrations.hooks.claude_code import named_files, proposed
+from rails.integrations.hooks.contract import HookCall, HookResult, specific_answer
 
-#: Its tools that write, and the tool of Claude Code that takes the same.
-_WRITES: Final = {WRITE_FILE.name: "Write", "replace": "Edit"}
-
-
-def named_files(call: HookCall, project: Path) -> Iterator[FileChange]:
-    """Yield a change for each file that the tool names."""
-    return claude_code.named_files(_alike(call), project)
-
-
-def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
-    """Return what the tool would write, None if nothing within the project."""
-    return claude_code.proposed(_alike(call), project)
-
-
-def _alike(call: HookCall) -> HookCall:
-    every = call.input.get("allow_multiple") is True or call.input.get("expected_replacements", 1) != 1
-    return replace(call, tool=_WRITES.get(call.tool, ""), input={**call.input, "replace_all": every})
+__all__ = ("named_files", "printed", "proposed")
 
 
 def printed(call: HookCall, result: HookResult) -> HookAnswer:

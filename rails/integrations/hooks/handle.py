@@ -7,7 +7,7 @@ Only findings hold an end, and once what cannot be judged. ``strict`` denies ins
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from rails.core import limits
@@ -21,7 +21,7 @@ from rails.integrations.hooks.contract import (
     HookCall,
     HookResult,
     Host,
-    Unjudged,
+    UnjudgedError,
     not_judged,
     reason_of,
 )
@@ -34,7 +34,9 @@ STOPS: Final = 3
 _NOTES: Final = 3
 _CLOSING: Final = "Nothing was written. Send the edit again, corrected; it is applied to the file on disk."
 _TAKE_AWAY: Final = "Remove it, or tell the person what it is for; then end your answer."
+_CHANGED_ANYWAY: Final = "It was changed anyway. Restore it, or tell the person why not."
 _ANOTHER_WAY: Final = "Nothing was written. Do it another way, or ask the person."
+_NOTHING: Final = Verdict("pass", ChangeSet(()))
 _WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
 
 
@@ -47,14 +49,24 @@ def handle(
 ) -> HookAnswer:
     """Answer a call; a failure is an answer too (with ``strict`` a deny)."""
     try:
-        session = session_of(call)
-        before = call.event == "before"
-        result = _before(host, call, session, strict) if before else _RESULTS[call.event](call, session)
-        return host.printed(call, result or HookResult())
+        return host.printed(call, _result(host, call, session_of(call), strict))
     except FAULT as error:
         with contextlib.suppress(*FAULT):  # where the log is what is broken
             session_of(call).failed(f"{call.tool or call.event}: {reason_of(error)}")
         return host.printed(call, not_judged(call, error, strict=strict))
+
+
+def _result(host: Host, call: HookCall, session: HostedSession, strict: bool) -> HookResult:
+    match call.event:
+        case "before":
+            return _before(host, call, session, strict)
+        case "after" | "batch" | "stop":
+            return _look(call, session, ends=call.event == "stop")
+        case "prompt":
+            session.engage(call.prompt)
+        case "end":
+            session.end("the host's session is over")
+    return HookResult()  # of a start: opening the session has taken its snapshot
 
 
 def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) -> HookResult:
@@ -66,14 +78,10 @@ def _before(host: Host, call: HookCall, session: HostedSession, strict: bool) ->
     proposal = host.proposed(call, session.project)
     if proposal is None:
         return HookResult()
-    changes = proposal.changes if isinstance(proposal, ChangeSet) else ()
-    for change in changes:
+    for change in proposal.changes:
         if len(change.after or b"") > limits.FILE_BYTES:
             # It would keep every later call of the project waiting until the host's patience is over.
-            proposal = Unjudged(f"{change.path} would have more than {limits.FILE_BYTES:,} bytes")
-    if isinstance(proposal, Unjudged):
-        session.failed(f"{call.tool}: {proposal.why}")
-        return not_judged(call, proposal.why, strict=strict)
+            raise UnjudgedError(f"{change.path} would have more than {limits.FILE_BYTES:,} bytes")
     judged = session.propose(HostCall(call.call_id, call.tool, call.input), proposal)
     result = _judged(host, call, proposal, judged, strict)
     if result.notice and not _is_news(judged.verdict, session):
@@ -92,90 +100,58 @@ def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, str
         return HookResult(deny=_page_of(verdict, opening, _CLOSING))
     if verdict.status == "error":
         return not_judged(call, _shown(_required(verdict)), strict=strict)
-    notes = _looser_pins(verdict)
-    if verdict.proposal.digest() == proposal.digest():
-        return HookResult(context=notes)
+    words = _looser_pins(verdict)
     # A host's module has this where the host takes another input without taking it for a permission.
     rewrites = getattr(host, "rewritten", None)
-    rewritten = rewrites(call, proposal, verdict.proposal) if rewrites else None
-    if rewritten is None:
-        return HookResult(context=notes)
-    return HookResult(rewritten=rewritten, context=f"{_told_of(verdict)}\n{notes}".rstrip())
+    if rewrites is None or verdict.proposal.digest() == proposal.digest():
+        return HookResult(context=words)
+    rewritten = rewrites(call, proposal, verdict.proposal)
+    if rewritten is not None:
+        words = f"{_told_of(verdict)}\n{words}".rstrip()
+    return HookResult(rewritten=rewritten, context=words)
 
 
-def _after(call: HookCall, session: HostedSession) -> HookResult:
-    found = session.look(HostCall(call.call_id, call.tool, call.input))
-    page = f"{_denied(found)} {_page(found)}".strip()
-    if page:
-        return HookResult(block=page) if session.told(page) else HookResult()
-    missing = _not_judged(found, session)
-    words = missing or _unknown(found) or _unformatted(found) or _looser_pins(found.verdict)
-    if not words or not session.told(words):
-        return HookResult()
-    return HookResult(context=words, notice=missing)
-
-
-def _stop(call: HookCall, session: HostedSession) -> HookResult:
-    """Hold an end for what the model can fix, within the budget; notify the person once."""
-    held = session.stopped(again=call.again)
-    found = session.look()
-    page = _page(found)
-    named = _denied(found) or _unknown(found)
+def _look(call: HookCall, session: HostedSession, *, ends: bool) -> HookResult:
+    """Tell what is on the disk; hold an end for what the model can fix, within the budget; notify the person once."""
+    held = session.stopped(again=call.again) if ends else 0
+    found = session.look(None if ends else HostCall(call.call_id, call.tool, call.input))
+    verdict = found.verdict or _NOTHING
+    denied = f"AI-Rails: {found.denied} {_CHANGED_ANYWAY}" if found.denied else ""
+    unknown = _unknown(found)
+    page = _page(verdict, unknown)
     if page and held >= STOPS:
         stay = f"AI-Rails: findings remain after {held} rounds; see ai-rails review {session.name}."
         return HookResult(notice=stay)
-    words = page or named or _not_judged(found, session) or _unformatted(found) or _looser_pins(found.verdict)
-    words = words or _unchecked(found.verdict)
-    anew = bool(words) and session.told(f"{words}\n")  # it is another text than the one after the tool
-    if page:
-        return HookResult(block=_denied(found) + page)
+    block = f"{denied}\n{page}".strip()
+    missing = ""
+    if not block and not unknown and verdict.status == "error" and _is_news(verdict, session):
+        missing = f"AI-Rails could not judge what was written: {_shown(_required(verdict))}."
+    words = block or unknown or missing or _minor(verdict)
+    if ends and not words and verdict.status == "pass" and checked_nothing(verdict):
+        words = f"AI-Rails: nothing that was written was checked: {_shown(verdict.not_checked)}."
+    # At the end it is another text than the one after the tool.
+    anew = bool(words) and session.told(f"{words}\n" if ends else words)
+    if page and ends:
+        return HookResult(block=block)
     if not anew:
         return HookResult()
-    return HookResult(block=f"{named} {_TAKE_AWAY}") if named else HookResult(notice=words)
+    if ends:
+        return HookResult(block=f"{words} {_TAKE_AWAY}") if block or unknown else HookResult(notice=words)
+    return HookResult(block=block) if block else HookResult(context=words, notice=missing)
 
 
-_RESULTS: Final[Mapping[str, Callable[[HookCall, HostedSession], HookResult | None]]] = {
-    "start": lambda *_: None,  # opening the session has taken its snapshot
-    "prompt": lambda call, session: session.engage(call.prompt),
-    "after": _after,
-    "batch": _after,
-    "stop": _stop,
-    "end": lambda call, session: session.end(call.reason or "the host's session is over"),
-}
-
-
-def _denied(found: FoundOnDisk) -> str:
-    words = "It was changed anyway. Restore it, or tell the person why not."
-    return f"AI-Rails: {found.denied} {words}\n" if found.denied else ""
-
-
-def _page(found: FoundOnDisk) -> str:
-    verdict = found.verdict
-    if verdict is None or all(finding.rule == "format" for finding in verdict.blocking):
+def _page(verdict: Verdict, unknown: str) -> str:
+    if all(finding.rule == "format" for finding in verdict.blocking):
         return ""
     files = {finding.path for finding in verdict.blocking}
     opening = f"AI-Rails: {counted(len(verdict.blocking), 'new finding')} in {counted(len(files), 'file')} on the disk."
-    return _page_of(verdict, opening, f"{_WRITTEN} {_unknown(found)}".rstrip())
+    return _page_of(verdict, opening, f"{_WRITTEN} {unknown}".rstrip())
 
 
 def _page_of(verdict: Verdict, opening: str, closing: str) -> str:
     from rails.session.feedback import host_page  # where nothing is wrong, it is not needed
 
     return host_page(verdict, opening, closing)
-
-
-def _not_judged(found: FoundOnDisk, session: HostedSession) -> str:
-    """Return the message, once a session, for unjudgeable written files, or ""."""
-    verdict = found.verdict
-    if verdict is None or verdict.status != "error" or not _is_news(verdict, session):
-        return ""
-    return f"AI-Rails could not judge what was written: {_shown(_required(verdict))}."
-
-
-def _unchecked(verdict: Verdict | None) -> str:
-    if verdict and verdict.status == "pass" and checked_nothing(verdict):
-        return f"AI-Rails: nothing that was written was checked: {_shown(verdict.not_checked)}."
-    return ""
 
 
 def _few(words: Sequence[str]) -> str:
@@ -188,15 +164,16 @@ def _unknown(found: FoundOnDisk) -> str:
     return f"AI-Rails could not judge what was written: {_few(said)}." if said else ""
 
 
-def _unformatted(found: FoundOnDisk) -> str:
-    names = sorted({finding.path for finding in found.verdict.blocking}) if found.verdict else []
-    if not names:
-        return ""
-    return f"AI-Rails: not in the project's format: {_few(names)}. ai-rails gate --fix formats it."
+def _minor(verdict: Verdict) -> str:
+    """Return what of formatting and pins is told, or ""."""
+    names = sorted({finding.path for finding in verdict.blocking})
+    if names:
+        return f"AI-Rails: not in the project's format: {_few(names)}. ai-rails gate --fix formats it."
+    return _looser_pins(verdict)
 
 
-def _looser_pins(verdict: Verdict | None) -> str:
-    notes = [one for one in verdict.findings if one.rule == LOOSER and one.new] if verdict else []
+def _looser_pins(verdict: Verdict) -> str:
+    notes = [one for one in verdict.findings if one.rule == LOOSER and one.new]
     words = [f"{one.path}:{one.line}: {one.message}" for one in notes[:_NOTES]]
     return f"AI-Rails note: {' '.join(words)} {notes[0].remedy}" if notes else ""
 
@@ -211,21 +188,18 @@ def _shown(missed: Sequence[NotChecked]) -> str:
 
 def _is_news(verdict: Verdict, session: HostedSession) -> bool:
     """Return whether any of it is news to the person; a missing tool is reported once."""
-    news = False
+    news = 0
     for miss in _required(verdict):
         place = "" if "install" in miss.reason else miss.path
-        news |= session.is_first(f"{miss.check} {miss.reason} {place}")
-    return news
+        news += session.is_first(f"{miss.check} {miss.reason} {place}")
+    return news > 0
 
 
 def _told_of(verdict: Verdict) -> str:
     fixes = ", ".join(dict.fromkeys(f"{fix.rule} in {fix.path}" for fix in verdict.fixed)) or "formatting"
-    opening = f"AI-Rails changed your text before it was written ({one_line(fixes, 300)}). The file now has:"
-    lines = [
-        line
-        for change in verdict.proposal.changes
-        if change.proposed is not None
-        for line in unified_diff(change.proposed, change.after, str(change.path), context=0)[2:]
-    ]
+    lines = [f"AI-Rails changed your text before it was written ({one_line(fixes, 300)}). The file now has:"]
+    for change in verdict.proposal.changes:
+        if change.proposed is not None:
+            lines += unified_diff(change.proposed, change.after, str(change.path), context=0)[2:]
     room = limits.HOST_PAGE_CHARS - 50  # for what says that it was cut
-    return head_and_tail("\n".join([opening, *lines]), room)[0]
+    return head_and_tail("\n".join(lines), room)[0]

@@ -12,7 +12,6 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,12 +26,12 @@ from rails.core.tool_request import Json
 from rails.core.user_files import UserFile
 from rails.integrations.hooks.contract import host_list, host_object
 
-#: The host's limit for one call, in seconds: above ours, so that the last word is ours.
-HOST_SECONDS: Final = 60
+_MISSING: Final = (
+    '{"systemMessage":"ai-rails is not installed here, so edits are NOT checked. Install it: see the README."}'
+)
 _OURS: Final = re.compile(r"(?:^|[\s/'])ai-rails['\s]+hook(?:['\s]|$)")
 
 
-@cache
 def host_table(host: str) -> Mapping[str, Any]:
     """Return ``hosts.toml`` on a host: events, settings, plug-in files."""
     table: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))[host]
@@ -48,33 +47,42 @@ class Settings(Struct, frozen=True):
     shared: bool
 
     @property
+    def hooks(self) -> Mapping[str, Json]:
+        """Return the hooks by event; {} where there are none."""
+        value = read_settings(self.text, str(self.file)) if self.text.strip() else {}
+        return host_object(value.get("hooks"))
+
+    @property
+    def ours(self) -> list[tuple[str, int, Json]]:
+        """Return our entries, each with its event and place."""
+        found: list[tuple[str, int, Json]] = []
+        for event, entries in self.hooks.items():
+            found += [(event, index, entry) for index, entry in enumerate(host_list(entries)) if _command(entry)]
+        return found
+
+    @property
     def commands(self) -> tuple[str, ...]:
         """Return our distinct command lines."""
-        return tuple(dict.fromkeys(one_line(_command(entry), 300) for _, _, entry in _ours(self)))
+        return tuple(dict.fromkeys(one_line(_command(entry), 300) for _, _, entry in self.ours))
 
 
 def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
     """Return the settings: the project's if ``shared``, else the user's. Raises UsageError if unreadable."""
-    folder, name = host_table(host)["settings"]
-    home = os.environ.get(host_table(host).get("home", ""))
-    base = project / folder if shared else Path(home or Path.home() / folder)
+    table = host_table(host)
+    folder, name = table["settings"]
+    base = project / folder if shared else os.environ.get(table["home"]) or Path.home() / folder
+    file = Path(base) / name
     try:
-        file = UserFile(base / name)
-        text = file.read().decode()  # with the line ends that it has
+        user = UserFile(file)
+        return Settings(host, user, user.read().decode(), shared)  # with the line ends that it has
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{base / name} cannot be read: {error}. Nothing was changed.") from error
-    if text.strip():
-        read_settings(text, str(file))
-    return Settings(host, file, text, shared)
+        raise UsageError(f"{file} cannot be read: {error}. Nothing was changed.") from error
 
 
 def installed(settings: Settings, words: Sequence[str] = ()) -> str:
     """Return the text with our hooks and options (``words``). Idempotent."""
-    command = command_line(settings.host, words, shared=settings.shared)
-    entries: dict[str, Json] = {}
-    for event, matcher in host_table(settings.host)["events"].items():
-        entries[event] = _entry(settings.host, matcher, command, strict="--strict" in words)
-    if {event: entry for event, _, entry in _ours(settings)} == entries:
+    entries = _entries(settings, words)
+    if {event: entry for event, _, entry in settings.ours} == entries:
         return settings.text
     text = removed(settings)
     text = text if text.strip() else "{}\n"
@@ -95,12 +103,11 @@ def installed(settings: Settings, words: Sequence[str] = ()) -> str:
 def removed(settings: Settings) -> str:
     """Return the text without our hooks; "" if nothing is left."""
     left = settings
-    while ours := _ours(left):
-        event, index, _ = ours[0]
-        hooks = _hooks(left)
+    while left.ours:
+        event, index, _ = left.ours[0]
         place: tuple[str | int, ...] = ("hooks", event, index)
-        if len(host_list(hooks[event])) == 1:
-            place = ("hooks", event) if len(hooks) > 1 else ("hooks",)
+        if len(host_list(left.hooks[event])) == 1:
+            place = place[: 2 if len(left.hooks) > 1 else 1]
         left = replace(left, text=without(left.text, place))
     return "" if left != settings and left.text.split() == ["{}"] else left.text
 
@@ -131,37 +138,22 @@ def write_plugin(host: str, name: str, words: Sequence[str] = ()) -> str:
     return str(table["install"]).replace("FOLDER", shlex.quote(str(folder)))
 
 
-def command_line(host: str, words: Sequence[str], *, shared: bool) -> str:
-    """Return the host's shell line."""
-    own = shlex.join(["hook", host, *words])
-    if not shared:
-        program = Path(sys.argv[0])
-        named = program.name == "ai-rails" and program.is_absolute()
-        return f"{shlex.quote(str(program)) if named else 'ai-rails'} {own}"
-    missing = (
-        '{"systemMessage":"ai-rails is not installed here, so edits are NOT checked. Install it: see the README."}'
-    )
-    return f"command -v ai-rails >/dev/null 2>&1 || {{ echo '{missing}'; exit 0; }}; exec ai-rails {own}"
+def _entries(settings: Settings, words: Sequence[str]) -> dict[str, Json]:
+    """Return our entry of each event."""
+    table = host_table(settings.host)
+    line = shlex.join(["hook", settings.host, *words])
+    command = f"{_program()} {line}"
+    if settings.shared:
+        command = f"command -v ai-rails >/dev/null 2>&1 || {{ echo '{_MISSING}'; exit 0; }}; exec ai-rails {line}"
+    strict = table["strict"] if "--strict" in words else {}
+    hook: dict[str, Json] = {"type": "command", "command": command, "timeout": table["timeout"], **strict}
+    matchers = {event: {"matcher": matcher} if matcher else {} for event, matcher in table["events"].items()}
+    return {event: {**matcher, "hooks": [hook]} for event, matcher in matchers.items()}
 
 
-def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, Json]:
-    limit = HOST_SECONDS * (1_000 if host == "gemini" else 1)
-    hook: dict[str, Json] = {"type": "command", "command": command, "timeout": limit}
-    if strict and host == "claude-code":
-        hook["onFailure"] = "block"
-    return {**({"matcher": matcher} if matcher else {}), "hooks": [hook]}
-
-
-def _hooks(settings: Settings) -> Mapping[str, Json]:
-    value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
-    return host_object(value.get("hooks"))
-
-
-def _ours(settings: Settings) -> list[tuple[str, int, Json]]:
-    found: list[tuple[str, int, Json]] = []
-    for event, entries in _hooks(settings).items():
-        found += [(event, index, entry) for index, entry in enumerate(host_list(entries)) if _command(entry)]
-    return found
+def _program() -> str:
+    program = Path(sys.argv[0])
+    return shlex.quote(str(program)) if program.name == "ai-rails" and program.is_absolute() else "ai-rails"
 
 
 def _command(entry: Json) -> str:

@@ -7,10 +7,10 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 
@@ -18,7 +18,6 @@ from rails.approval.decision import ApprovalRequest, Approver, Choice, Decision
 from rails.approval.terminal.console import Elsewhere
 from rails.approval.terminal.screen import Look, draw_request
 from rails.core.errors import FAULT, CheckError
-from rails.core.tool_request import Json
 from rails.integrations.mcp.project_tools import McpResult
 from rails.tools.runners.command import watch_commands
 
@@ -38,12 +37,16 @@ _TYPED: Final = """{"type": "object", "properties": {
 }, "required": ["decision"]}"""
 
 
+#: What a form is filled in with; None where nobody can.
+Filled = Mapping[str, str] | None
+
+
 class ClientQuestion(Struct, frozen=True):
     """A question: text, a flat form as JSON Schema, and what is filled in (None: nobody can)."""
 
     text: str
-    form: Mapping[str, Json]
-    answer: Future[Mapping[str, Json] | None] = field(default_factory=Future)
+    form: dict[str, Any]
+    answer: Future[Filled] = field(default_factory=Future)
 
 
 class ClientCall:
@@ -59,16 +62,13 @@ class ClientCall:
         working.add(self)
         threading.Thread(target=self._run, args=(work,), daemon=True, name="a call").start()
 
-    def ask(self, text: str, form: Mapping[str, Json], over: Callable[[], bool]) -> Mapping[str, Json] | None:
-        """Ask the client's person; None if nobody answers before ``over``."""
+    def ask(self, text: str, form: dict[str, Any]) -> Future[Filled] | None:
+        """Put a question to the client's person; return what will hold the answer, None if nobody can be asked."""
         if not self._can_ask:
             return None
         question = ClientQuestion(text, form)
         self._say(question)
-        while not over():
-            with contextlib.suppress(TimeoutError):
-                return question.answer.result(_POLL_S)
-        return None
+        return question.answer
 
     def _run(self, work: Callable[[], McpResult]) -> None:
         CALLER.set(self)
@@ -77,9 +77,8 @@ class ClientCall:
             result = work()
         except FAULT as error:  # a fault of ours is an answer, too
             result = McpResult(f"AI-Rails itself failed: {type(error).__name__}. See ai-rails review.", ok=False)
+        self._working.discard(self)
         self._say(result)
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._working.discard, self)
 
     def _watched(self, *_: object) -> None:
         if self.gone:
@@ -107,28 +106,24 @@ class ClientApprover:
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask the client's person; if they cannot see all of it, the terminal or page."""
         caller = CALLER.get()
-        text = _whole(request)
-        filled = None
+        text = "\n".join(_shown(request))
+        asked = None
         if caller and len(text) <= QUESTION_CHARS:
-            form = json.loads(_TYPED if request.risks else _CHOSEN)
-            filled = caller.ask(text, form, lambda: self._elsewhere() or caller.gone)
-        if filled is not None:
-            return _decision(request, filled)
-        if self._terminal and not self._elsewhere():
-            return self._terminal.decide(request)
+            asked = caller.ask(text, json.loads(_TYPED if request.risks else _CHOSEN))
         while not self._elsewhere():
             if caller and caller.gone:
                 return Decision("deny", "The call was taken back before anybody answered.", "client", of=request.digest)
+            filled = asked.result() if asked and asked.done() else None
+            if filled is not None:
+                answer: Choice = "approve" if filled.get("decision") == "approve" else "deny"
+                return Decision(answer, filled.get("reason", ""), "human at the client", of=request.digest)
+            if self._terminal and (asked is None or asked.done()):
+                return self._terminal.decide(request)
             time.sleep(_POLL_S)
         return Decision("deny", "", Elsewhere.by, of=request.digest)
 
 
-def _whole(request: ApprovalRequest) -> str:
+def _shown(request: ApprovalRequest) -> Sequence[str]:
     look = Look(width=_WIDTH, plain=True)
     screen = draw_request(request, look)
-    return "\n".join((draw_request(request, look, full=True) if screen.hidden else screen).lines)
-
-
-def _decision(request: ApprovalRequest, filled: Mapping[str, Json]) -> Decision:
-    answer: Choice = "approve" if filled.get("decision") == "approve" else "deny"
-    return Decision(answer, str(filled.get("reason", "")), "human at the client", of=request.digest)
+    return draw_request(request, look, full=True).lines if screen.hidden else screen.lines

@@ -14,7 +14,7 @@ import secrets
 import signal
 import socket
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
@@ -30,15 +30,18 @@ from rails import __version__
 from rails.core import limits
 from rails.core.errors import EXIT_OK, RailsError
 from rails.core.text import one_line
-from rails.core.tool_request import Json
 from rails.integrations.mcp.approver import ClientCall, ClientQuestion
-from rails.integrations.mcp.project_tools import McpResult, ProjectTools, tool_object
+from rails.integrations.mcp.project_tools import McpResult, ProjectTools
+from rails.integrations.newest import newest_sessions
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from rails.log.reader import SessionSummary
+    from rails.tools.registry import Definition
+
+    _Context = ServerRequestContext[Any]
+    _Paged = types.PaginatedRequestParams | None
 
 #: Calls that are at work at a time; more are refused.
 _AT_ONCE: Final = 32
@@ -49,6 +52,7 @@ _SESSIONS: Final = "ai-rails://sessions/"
 _MARKDOWN: Final = "text/markdown"
 #: What a client that calls again is asked for.
 _DECISION: Final = "decision"
+_OVER: Final = McpResult("This question is not open any more; ai-rails review says what became of it.", ok=False)
 _INSTRUCTIONS: Final = (
     "gate checks files or contents. Change files with propose_changes: what it answers says what was written or what "
     "to correct. A person decides about every change."
@@ -72,21 +76,17 @@ class McpService:
             on_read_resource=self._log,
         )
 
-    async def _list(
-        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        tools = [types.Tool.model_validate(tool_object(one)) for one in self._tools.offered()]
-        return types.ListToolsResult(tools=tools)
+    async def _list(self, _: _Context, __: _Paged) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_tool(one) for one in self._tools.offered()])
 
-    async def _logs(
-        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        found = await asyncio.to_thread(self._tools.logs)
-        return types.ListResourcesResult(resources=[_resource(one) for one in found])
+    async def _logs(self, _: _Context, __: _Paged) -> types.ListResourcesResult:
+        found = []
+        for one in await asyncio.to_thread(newest_sessions, self._tools.project):
+            name, title = one.session_id, one_line(one.task, 200)
+            found.append(types.Resource(name=name, title=title, uri=_SESSIONS + name, mime_type=_MARKDOWN))
+        return types.ListResourcesResult(resources=found)
 
-    async def _log(
-        self, _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
+    async def _log(self, _: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         session_id = params.uri.removeprefix(_SESSIONS)
         try:
             text = await asyncio.to_thread(self._tools.log_text, session_id)
@@ -96,23 +96,29 @@ class McpService:
         return types.ReadResourceResult(contents=[contents])
 
     async def _call(
-        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+        self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         call = self._resumed(params) if params.request_state else self._begun(context, params)
-        if call is None:
-            return _told(
-                McpResult("This question is not open any more; ai-rails review says what became of it.", ok=False)
-            )
         beat = asyncio.ensure_future(_beat(context, params.name))
         try:
-            return await self._outcome(context, call)
+            said = await call.said.get()
+            while isinstance(said, ClientQuestion):
+                if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                    return self._input_required(call, said)
+                asked = asyncio.ensure_future(_elicited(context, said))
+                try:
+                    said = await call.said.get()  # what comes of the answer, be it the client's or another's
+                finally:
+                    asked.cancel()
         except asyncio.CancelledError:
             call.gone = True
             raise
         finally:
             beat.cancel()
+        text = types.TextContent(text=said.text)
+        return types.CallToolResult(content=[text], structured_content=said.value, is_error=not said.ok)
 
-    def _begun(self, context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> ClientCall | None:
+    def _begun(self, context: _Context, params: types.CallToolRequestParams) -> ClientCall:
         if len(self._working) >= _AT_ONCE:
             raise MCPError(types.INTERNAL_ERROR, f"{_AT_ONCE} calls are at work. Wait for one of them.")
         given = dict(params.arguments or {})
@@ -120,38 +126,21 @@ class McpService:
             self._tools.client = f"mcp: {one_line(client.client_info.name, 60)}"
         return ClientCall(lambda: self._tools.call(params.name, given), self._working, can_ask=_can_ask(context))
 
-    def _resumed(self, params: types.CallToolRequestParams) -> ClientCall | None:
+    def _resumed(self, params: types.CallToolRequestParams) -> ClientCall:
         call, question = self._waiting.pop(params.request_state or "", (None, None))
+        if call is None or question is None:
+            return ClientCall(lambda: _OVER, self._working, can_ask=False)
         answer = (params.input_responses or {}).get(_DECISION)
-        if question and isinstance(answer, types.ElicitResult):
+        if isinstance(answer, types.ElicitResult):
             question.answer.set_result(_filled(answer))
         return call
-
-    async def _outcome(
-        self, context: ServerRequestContext[Any], call: ClientCall
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        said = await call.said.get()
-        while isinstance(said, ClientQuestion):
-            if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                return self._input_required(call, said)
-            asked = asyncio.ensure_future(_elicited(context, said))
-            more = asyncio.ensure_future(call.said.get())
-            try:
-                await asyncio.wait((asked, more), return_when=asyncio.FIRST_COMPLETED)
-                if asked.done() and not more.done():
-                    said.answer.set_result(asked.result())
-                said = await more
-            finally:
-                asked.cancel()
-                more.cancel()
-        return _told(said)
 
     def _input_required(self, call: ClientCall, question: ClientQuestion) -> types.InputRequiredResult:
         state = secrets.token_urlsafe(32)
         self._waiting[state] = call, question
         if len(self._waiting) > _AT_ONCE:  # the client of the oldest has not come back
             del self._waiting[next(iter(self._waiting))]
-        form = types.ElicitRequestFormParams(message=question.text, requested_schema=dict(question.form))
+        form = types.ElicitRequestFormParams(message=question.text, requested_schema=question.form)
         request = types.ElicitRequest(params=form)
         return types.InputRequiredResult(input_requests={_DECISION: request}, request_state=state)
 
@@ -162,13 +151,19 @@ class McpService:
         self._tools.close()
 
 
-def _resource(session: SessionSummary) -> types.Resource:
-    name = session.session_id
-    title = one_line(session.task, 200)
-    return types.Resource(name=name, title=title, uri=_SESSIONS + name, mime_type=_MARKDOWN)
+def _tool(definition: Definition) -> types.Tool:
+    promised = definition.response_format
+    return types.Tool(
+        name=definition.tool_name,
+        title=definition.title or None,
+        description=definition.description,
+        input_schema=dict(definition.request_schema),
+        output_schema=promised if isinstance(promised, dict) else None,
+        annotations=types.ToolAnnotations.model_validate(definition.annotations),
+    )
 
 
-async def _beat(context: ServerRequestContext[Any], name: str) -> None:
+async def _beat(context: _Context, name: str) -> None:
     """Tell a client that wants progress that the call goes on: it may give up otherwise."""
     words = f"{name}: at work, or waiting for a person's answer"
     with contextlib.suppress(MCPError, OSError):
@@ -177,29 +172,21 @@ async def _beat(context: ServerRequestContext[Any], name: str) -> None:
             await context.session.report_progress(time.monotonic(), None, words)
 
 
-def _can_ask(context: ServerRequestContext[Any]) -> bool:
-    able = context.session.client_capabilities
-    asks = able.elicitation if able else None
+def _can_ask(context: _Context) -> bool:
+    asks = getattr(context.session.client_capabilities, "elicitation", None)
     return asks is not None and (asks.form is not None or asks.url is None)
 
 
-async def _elicited(context: ServerRequestContext[Any], question: ClientQuestion) -> Mapping[str, Json] | None:
-    try:
-        answer = await context.session.elicit_form(question.text, dict(question.form), context.request_id)
-    except MCPError:
-        return None
-    return _filled(answer)
+async def _elicited(context: _Context, question: ClientQuestion) -> None:
+    filled = None
+    with contextlib.suppress(MCPError, ValueError):
+        filled = _filled(await context.session.elicit_form(question.text, question.form, context.request_id))
+    question.answer.set_result(filled)
 
 
-def _filled(answer: types.ElicitResult) -> Mapping[str, Json]:
+def _filled(answer: types.ElicitResult) -> dict[str, str]:
     content = answer.content or {}
     return {name: str(value) for name, value in content.items()} if answer.action == "accept" else {}
-
-
-def _told(result: McpResult) -> types.CallToolResult:
-    text = types.TextContent(text=result.text)
-    value = dict(result.value) if result.value is not None and result.ok else None
-    return types.CallToolResult(content=[text], structured_content=value, is_error=not result.ok)
 
 
 # -- the two ways in ----------------------------------------------------------------------------------
@@ -239,8 +226,8 @@ def _guarded(app: ASGIApp, token: str) -> ASGIApp:
     refusal = PlainTextResponse("The token is missing or wrong: send it as Authorization: Bearer TOKEN.", 401)
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
-        shown = [value for name, value in scope.get("headers", ()) if name == b"authorization"]
-        allowed = scope["type"] != "http" or (len(shown) == 1 and hmac.compare_digest(shown[0], wanted))
+        shown = dict(scope.get("headers", ())).get(b"authorization", b"")
+        allowed = scope["type"] == "lifespan" or hmac.compare_digest(shown, wanted)
         await (app if allowed else refusal)(scope, receive, send)
 
     return guard
@@ -255,8 +242,7 @@ def run_until_ended(service: McpService, serve: Callable[[], Coroutine[Any, Any,
         stopped = asyncio.ensure_future(stop.wait())
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        if stop.is_set():
-            task.cancel()
+        task.cancel()
         await asyncio.wait({task}, timeout=_ENDING_S)
         service.close()
         if task.done() and not task.cancelled():
