@@ -11,8 +11,8 @@ from typing import Final
 
 #: The name of a socket may have 107 bytes, of which ours and the standard library's own take up to 53.
 _SOCKETS_BASE_BYTES: Final = 50
-#: What a person looks into when the process has ended, and what has a lock to say that (:mod:`rails.sandbox.layer`).
-_STAYS: Final = ("demo", "job", "sandbox")
+#: What a person looks into when the process has ended.
+_STAYS: Final = ("demo", "job")
 
 
 def scratch_folder(purpose: str) -> contextlib.AbstractContextManager[str]:

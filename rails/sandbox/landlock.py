@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from rails.sandbox import bounds, seccomp
-from rails.sandbox.layer import CACHES, MINIMAL_ETC
-from rails.sandbox.places import contained_environment, roots, states_shown
+from rails.sandbox.layer import CACHES
+from rails.sandbox.places import MINIMAL_ETC, SYSTEM, contained_environment, hidden, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.values import SandboxLimits, SandboxView
 
@@ -90,19 +90,18 @@ def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None])
 def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
     layer = view.layer
     assert layer
+    shut = [place for place, _ in hidden(view)]
     if layer.writable:
         yield str(layer.root), -1
     else:
-        yield from _without(layer.root, [layer.project / name for name, _ in layer.hidden()])
+        yield from _without(layer.root, shut)
     yield str(layer.temporary), -1
     yield str(layer.output), _LOOK
-    installed = [view.project / name for name in (".git", *CACHES)]
-    installed = [place for place in installed if not place.is_symlink()]
-    states = states_shown(view)
-    system = [Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "proc")]
-    for place in (*system, *(Path("/etc", name) for name in MINIMAL_ETC), *installed, *roots(view)):
+    installed = [place for name in (".git", *CACHES) if not (place := view.project / name).is_symlink()]
+    system = (*SYSTEM, Path("/proc"), *(Path("/etc", name) for name in MINIMAL_ETC))
+    for place in (*system, *installed, *roots(view)):
         if place.exists():
-            yield from _without(place, states)
+            yield from _without(place, shut)
     for name in _DEVICES:
         yield f"/dev/{name}", _READ | _WRITE | _IOCTL
 
