@@ -10,12 +10,13 @@ import contextlib
 import os
 import shlex
 import shutil
-import threading
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,7 @@ from rails.batch.shared_limits import limited
 from rails.config.prices import Price
 from rails.core.app_dirs import choose_config_folder, take_back
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.errors import FAULT, CheckError, LogError, RailsError, UsageError
+from rails.core.errors import FAULT, CheckError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
 from rails.core.outcomes import is_good, outcome_for
@@ -57,7 +58,6 @@ POLICIES: Final = {
 }
 _FINDINGS: Final = 50
 _DIFF_CHARS: Final = 2_000_000
-_SESSIONS: Final = 1_000
 #: The temperature of a local model from a job's second seed on: its likeliest words would be the same each time.
 _REPEATED: Final = 0.7
 
@@ -78,9 +78,8 @@ def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
     try:
         if not (Path(spec.repo).is_absolute() and state.is_absolute()):
             raise UsageError(f"A job names its places absolutely, not {one_line(spec.repo)!r}. It was not begun.")
-        place = state / "work" / f"{spec.name}-{os.getpid()}-{threading.get_ident():x}"
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+        (state / "work").mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(prefix=f"{spec.name}-", dir=state / "work"))
         return _Run(spec, result, state, place).result(model)
     except (RailsError, OSError) as error:
         return replace(result, error=one_line(f"{type(error).__name__}: {error}", 600))
@@ -132,15 +131,11 @@ class _Run:
         finally:
             self._seconds[stage] += round(time.monotonic() - began, 4)
 
-    @contextmanager
-    def _log(self, secrets: Sequence[str]) -> Iterator[SessionLog]:
-        for number in range(1, _SESSIONS):
-            session_id = self._result.name if number == 1 else f"{self._result.name}-{number}"
-            if not (self._state / "sessions" / session_id).exists():
-                with SessionLog.create(self._state, session_id=session_id, secrets=secrets) as log:
-                    yield log
-                return
-        raise LogError(f"There are {_SESSIONS} logs of {self._result.name} in {self._state}. It was not begun.")
+    def _log(self, secrets: Sequence[str]) -> SessionLog:
+        name = self._result.name
+        names = chain((name,), (f"{name}-{number}" for number in count(2)))
+        free = next(one for one in names if not (self._state / "sessions" / one).exists())
+        return SessionLog.create(self._state, session_id=free, secrets=secrets)
 
     def _made(self, commit: str, ending: Ending, view: SessionView, log: Path, records: Sequence[Record]) -> JobResult:
         raised, tries = _tries(view)
