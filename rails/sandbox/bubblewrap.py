@@ -21,7 +21,7 @@ from rails.processes.programs import first_program
 from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import CACHES
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.places import MINIMAL_ETC, SYSTEM, contained_environment, hidden, roots
+from rails.sandbox.places import MINIMAL_ETC, SYSTEM, contained_environment, hidden_places, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.values import SandboxLimits, SandboxView
 
@@ -105,7 +105,7 @@ def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
         place = view.project / name
         if place.exists() and not place.is_symlink():
             yield from ("--ro-bind", str(place), str(place))
-    for hid, is_folder in hidden(view):
+    for hid, is_folder in hidden_places(view):
         there = str(hid)
         yield from ("--tmpfs", there, "--remount-ro", there) if is_folder else ("--ro-bind", str(layer.empty), there)
     if socket:

@@ -16,7 +16,7 @@ from typing import Final
 
 from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import CACHES
-from rails.sandbox.places import MINIMAL_ETC, SYSTEM, contained_environment, hidden, roots
+from rails.sandbox.places import MINIMAL_ETC, SYSTEM, contained_environment, hidden_places, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.values import SandboxLimits, SandboxView
 
@@ -56,9 +56,8 @@ def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None])
     library, abi, most = libc(), landlock_version(), limits.processes + bounds.own_threads()
     rules = list(_rules(view))
     handled = (1 << _KNOWN.get(abi, 16)) - 1
-    attributes = struct.pack("QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)[
-        : 24 if abi >= 6 else 16 if abi >= 4 else 8
-    ]
+    # An older kernel takes a longer structure, if what it does not know is zero.
+    attributes = struct.pack("QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
     code = ctypes.create_string_buffer(seccomp.syscall_filter(namespaces=False))
     capset = _CAPSET[os.uname().machine]
 
@@ -90,7 +89,7 @@ def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None])
 def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
     layer = view.layer
     assert layer
-    shut = [place for place, _ in hidden(view)]
+    shut = [place for place, _ in hidden_places(view)]
     if layer.writable:
         yield str(layer.root), -1
     else:

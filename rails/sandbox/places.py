@@ -58,7 +58,7 @@ def roots(view: SandboxView) -> tuple[Path, ...]:
     return tuple(path for path in shown if not any(other in path.parents for other in shown))
 
 
-def hidden(view: SandboxView) -> list[tuple[Path, bool]]:
+def hidden_places(view: SandboxView) -> list[tuple[Path, bool]]:
     """Return what a command may not see of its project and of what the view names, and whether it is a folder.
 
     Raises CheckError.

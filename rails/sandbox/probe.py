@@ -1,6 +1,7 @@
 """The sandbox level of this machine, found by trying to break out.
 
-A failed probe counts as an escape. Cached per process; the highest level also per user, for this boot and bubblewrap.
+A failed probe counts as an escape. Cached per process and, unless a higher level was tried in vain, which may pass, per
+user for this boot and bubblewrap.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _ABOUT: Final = {
 }
 #: What level 1 leaves open besides.
 _PARTLY: Final = ("sizes of files, command lines of processes",)
+_LEVELS: Final = (OVERLAY, COPY, PARTIAL)
 _SECONDS: Final = 20.0
 _INSTALL: Final = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
 
@@ -47,7 +49,7 @@ def label(*, fresh: bool = False) -> Label:
     found = None if fresh else _known.get("") or _cached()
     if found is None:
         found = _best()
-        if found.level == OVERLAY:
+        if all(_lack(level) for level in _LEVELS if level > found.level):
             _keep(found)
     _known[""] = found
     return found
@@ -73,7 +75,7 @@ def at_level(level: int) -> Label:
 def _best() -> Label:
     """Return the first level that holds files, with why those above do not."""
     above: list[str] = []
-    for level in (OVERLAY, COPY, PARTIAL):
+    for level in _LEVELS:
         found = at_level(level)
         if found.level:
             break

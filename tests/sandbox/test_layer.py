@@ -1,10 +1,12 @@
 """What becomes of the files in a layer, without running anything: proposed exactly, or left out and said."""
 
 import os
+import shutil
 import stat
 import subprocess
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -202,6 +204,16 @@ def test_what_a_killed_owner_left_is_removed_by_the_next_one(project, monkeypatc
     with Layer(project) as layer:
         assert [*(tmp_path / "there").iterdir()] == [layer.folder]
     assert not left.folder.exists()
+
+
+def test_a_folder_too_deep_to_be_removed_stops_nobody(project, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen(["true"]) as ended:
+        (tmp_path / f"ai-rails-sandbox-{ended.pid}-{scratch._numbers()}-x").mkdir()
+    scratch._remove_abandoned.cache_clear()
+    monkeypatch.setattr(shutil, "rmtree", mock.Mock(side_effect=RecursionError))
+    with Layer(project) as layer:
+        assert layer.folder.exists()
 
 
 def test_an_interrupt_before_a_layer_is_whole_leaves_nothing(project, monkeypatch, tmp_path):

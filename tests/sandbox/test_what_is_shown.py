@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rails.core.errors import CheckError
 from rails.sandbox import layer, places
 from rails.sandbox.layer import Layer, hidden_in
-from rails.sandbox.places import common_git, hidden, lacks_git, own_packages, own_program, roots
+from rails.sandbox.places import common_git, hidden_places, lacks_git, own_packages, own_program, roots
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import SandboxView
 from tests.sandbox.conftest import label_of
@@ -72,7 +72,7 @@ def test_in_a_project_that_is_shown_beside_its_copy_the_state_of_others_is_hidde
     state.mkdir(parents=True)
     (tmp_path / "copy").mkdir()
     with Layer(tmp_path / "copy") as layer:
-        assert hidden(SandboxView(tmp_path / "copy", layer, (tmp_path / "home",))) == [(state, True)]
+        assert hidden_places(SandboxView(tmp_path / "copy", layer, (tmp_path / "home",))) == [(state, True)]
 
 
 def test_the_state_of_projects_is_found_at_any_depth(tmp_path):
