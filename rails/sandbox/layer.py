@@ -222,7 +222,7 @@ def hidden_in(folder: Path, restrictions: Restrictions = UNRESTRICTED) -> Iterat
     looked_at = found = 0
     until = time.monotonic() + _LOOK_SECONDS
     for base, folders, files in os.walk(folder, onerror=_not_looked_at if restrictions else None):
-        inside = f"{base}/".removeprefix(f"{folder}/")
+        inside = f"{base.removeprefix(str(folder)).strip('/')}/".lstrip("/")
         passed = {*(() if inside else (".git",)), *(() if restrictions else CACHES)}
         names = [*(f"{name}/" for name in folders if name not in passed), *(files if restrictions else ())]
         looked_at += len(names)
