@@ -16,7 +16,8 @@ from typing import Final
 
 from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import CACHES
-from rails.sandbox.places import MINIMAL_ETC, SYSTEM, contained_environment, hidden_places, roots
+from rails.sandbox.none import on_copy
+from rails.sandbox.places import MINIMAL_ETC, SYSTEM, hidden_places, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.values import SandboxLimits, SandboxView
 
@@ -44,11 +45,7 @@ def landlock_version() -> int:
 
 def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` on the copy."""
-    assert view.layer, "whoever asks without one is given one"
-    home, temporary = view.layer.temporary / "home", view.layer.temporary
-    home.mkdir(exist_ok=True)
-    built = contained_environment(view, home=str(home), temporary=str(temporary))
-    return Launch(tuple(argv), built, view.layer.root / view.folder, _prepare(view, limits, join), supervised=True)
+    return on_copy(argv, view, _prepare(view, limits, join))
 
 
 def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Callable[[], None]:

@@ -20,8 +20,7 @@ from rails.core.plain_file import read_ordinary, real_path
 from rails.sandbox.layer import CACHES, hidden_in
 from rails.sandbox.values import COPY, SandboxView
 
-#: Where a command has its home and what is temporary, in namespaces of its own.
-HOME: Final = "/tmp/home"  # noqa: S108
+#: Where a command has what is temporary, in namespaces of its own.
 TEMPORARY: Final = "/tmp"  # noqa: S108
 #: The variable with which a user names further folders that may be read, or that hold interpreters.
 USERS: Final = "AI_RAILS_SANDBOX_READ"
@@ -216,12 +215,12 @@ def search_path(project: Path) -> str:
 
 
 def contained_environment(
-    view: SandboxView, *, home: str = HOME, temporary: str = TEMPORARY, socket: Path | None = None
+    view: SandboxView, temporary: str = TEMPORARY, *, socket: Path | None = None
 ) -> dict[str, str]:
-    """Return an environment built only from the view, so that no key leaks."""
+    """Return an environment built only from the view, so that no key leaks. ``temporary``: where the home is, too."""
     built = {
         "PATH": search_path(view.project),
-        "HOME": home,
+        "HOME": f"{temporary}/home",
         "TMPDIR": temporary,
         "LANG": "C.UTF-8",
         "TERM": "dumb",
