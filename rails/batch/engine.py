@@ -1,7 +1,6 @@
 """The protocol of an engine, and the process pool.
 
-Workers stay warm, and end with their parent, even if it is killed. When one dies, the running jobs are retried one by
-one.
+Workers stay warm, and end with their parent, even if it is killed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import os
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -52,58 +50,52 @@ class JobEngine(Protocol):
 
 
 class PoolEngine:
-    """Processes of this machine."""
+    """Processes of this machine, each a pool of its own: one that dies takes no other's job with it."""
 
     def __init__(self, place: str, workers: int, run: JobFunction = run_job) -> None:
-        self._place, self._workers, self._run = place, workers, run
+        self._place, self._run = place, run
         self._before = {*multiprocessing.active_children()}
-        self._running: dict[Future[JobResult], JobSpec] = {}
-        self._suspects: deque[JobSpec] = deque()
-        self._alone = False
-        self._pool = self._started()
-
-    def _started(self) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["rails.batch.engine"])
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["rails.batch.engine"])
         with room_for_sockets(), _undisturbed(deaf=True):
             util.get_temp_dir()  # where it listens, made once
             forkserver.ensure_running()
-        return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin)
+        self._idle = [self._worker() for _ in range(workers)]
+        self._running: dict[Future[JobResult], tuple[JobSpec, ProcessPoolExecutor]] = {}
+
+    def _worker(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(1, mp_context=self._context, initializer=_begin)
 
     @property
     def free(self) -> int:
-        """Return the number of idle workers; 0 while searching the job that kills its worker."""
-        return 0 if self._suspects or self._alone else self._workers - len(self._running)
+        """Return the number of idle workers."""
+        return len(self._idle)
 
     def submit(self, spec: JobSpec) -> None:
         """Start a job."""
+        worker = self._idle.pop()
         with _undisturbed():
             try:
-                future = self._pool.submit(_work, self._place, spec, self._run)
-            except BrokenProcessPool:
-                self._pool = self._started()
-                future = self._pool.submit(_work, self._place, spec, self._run)
-            self._running[future] = spec
+                future = worker.submit(_work, self._place, spec, self._run)
+            except BrokenProcessPool:  # it died while it had nothing to do
+                worker = self._worker()
+                future = worker.submit(_work, self._place, spec, self._run)
+            self._running[future] = spec, worker
 
     def finished(self, seconds: float) -> Sequence[JobResult]:
-        """Return new results; after a worker's death, retry its jobs one by one."""
+        """Return new results; a job whose worker died is an error."""
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
         found = []
         for future in done:
-            spec = self._running.pop(future)
+            spec, worker = self._running.pop(future)
             try:
                 found.append(future.result())
             except BrokenProcessPool:
-                if self._alone:
-                    found.append(JobResult.of(spec, "its worker process died, also when it ran alone"))
-                else:
-                    self._suspects.append(spec)
+                worker = self._worker()
+                found.append(JobResult.of(spec, "its worker process died"))
             except Exception as error:
                 found.append(JobResult.of(spec, f"its result could not be kept: {error}"))
-        if not self._running:
-            self._alone = bool(self._suspects)
-            if self._suspects:
-                self.submit(self._suspects.popleft())
+            self._idle.append(worker)
         return found
 
     def close(self, *, at_once: bool = False) -> None:
@@ -111,7 +103,8 @@ class PoolEngine:
         if at_once:
             for child in {*multiprocessing.active_children()} - self._before:
                 child.terminate()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for worker in (*self._idle, *(worker for _, worker in self._running.values())):
+            worker.shutdown(cancel_futures=True)
         self._running.clear()
 
 

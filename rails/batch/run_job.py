@@ -10,12 +10,12 @@ import contextlib
 import os
 import shlex
 import shutil
-import threading
+import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +27,7 @@ from rails.batch.shared_limits import limited
 from rails.config.prices import Price
 from rails.core.app_dirs import choose_config_folder, take_back
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.errors import FAULT, CheckError, LogError, RailsError, UsageError
+from rails.core.errors import FAULT, CheckError, RailsError, UsageError
 from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
 from rails.core.outcomes import is_good, outcome_for
@@ -47,7 +47,7 @@ from rails.models.model import Model, ModelOptions
 from rails.models.providers import named_server, open_model
 from rails.projections.common import SessionView
 from rails.projections.session import session_view
-from rails.session.job import Ending, SessionJob
+from rails.session.job import SessionJob
 from rails.session.unattended import TEMPLATES, unattended_session
 
 #: Policies by name, for a tree that is thrown away.
@@ -57,7 +57,6 @@ POLICIES: Final = {
 }
 _FINDINGS: Final = 50
 _DIFF_CHARS: Final = 2_000_000
-_SESSIONS: Final = 1_000
 #: The temperature of a local model from a job's second seed on: its likeliest words would be the same each time.
 _REPEATED: Final = 0.7
 
@@ -78,10 +77,9 @@ def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
     try:
         if not (Path(spec.repo).is_absolute() and state.is_absolute()):
             raise UsageError(f"A job names its places absolutely, not {one_line(spec.repo)!r}. It was not begun.")
-        place = state / "work" / f"{spec.name}-{os.getpid()}-{threading.get_ident():x}"
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        return _Run(spec, result, state, place).result(model)
+        (state / "work").mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(prefix=f"{spec.name}-", dir=state / "work"))
+        return _result(result, spec, model, state, place)
     except (RailsError, OSError) as error:
         return replace(result, error=one_line(f"{type(error).__name__}: {error}", 600))
     except FAULT as error:  # a fault of ours is an outcome too
@@ -91,105 +89,83 @@ def run_job_with(spec: JobSpec, model: Callable[[], Model]) -> JobResult:
             shutil.rmtree(place, ignore_errors=True)
 
 
-class _Run:
-    def __init__(self, spec: JobSpec, result: JobResult, state: Path, place: Path) -> None:
-        self.spec, self._result, self._state, self._place = spec, result, state, place
-        self._seconds = defaultdict[str, float](float)
-
-    def result(self, model: Callable[[], Model]) -> JobResult:
-        spec, config = self.spec, self._place / "config"
-        with contextlib.ExitStack() as stack:
-            with self._timed("prepare"):
-                _write_config(spec, config)
-                stack.callback(take_back, choose_config_folder(config))
-                tree = work_tree(Path(spec.repo), spec.commit, self._place)
-            with Gate(tree.folder, pool=_pool(), wait=True) as judge, self._log([*_environment(spec).values()]) as log:
-                gate = judge if spec.gate == "on" else _OpenGate(tree.folder)
-                session = unattended_session(
-                    _session_job(spec, tree),
-                    log,
-                    limited(model(), spec),
-                    config,
-                    gate,
-                    prices={name: Price(*one) for name, one in spec.prices.items()},
-                )
-                records: list[Record] = []
-                session.watch = records.append
-                ending = session.run()
-                cost = None if session.budget.unpriced else session.budget.cost
-                log.sync()
-                view = session_view(records)
-                made = self._made(tree.commit, ending, view, log.path, records)
-                with self._timed("score"):
-                    made = self._scored(made, tree, judge, cost, _written(records))
-                return replace(made, seconds={**self._seconds, **made.seconds})
-
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self._seconds[stage] += round(time.monotonic() - began, 4)
-
-    @contextmanager
-    def _log(self, secrets: Sequence[str]) -> Iterator[SessionLog]:
-        for number in range(1, _SESSIONS):
-            session_id = self._result.name if number == 1 else f"{self._result.name}-{number}"
-            if not (self._state / "sessions" / session_id).exists():
-                with SessionLog.create(self._state, session_id=session_id, secrets=secrets) as log:
-                    yield log
-                return
-        raise LogError(f"There are {_SESSIONS} logs of {self._result.name} in {self._state}. It was not begun.")
-
-    def _made(self, commit: str, ending: Ending, view: SessionView, log: Path, records: Sequence[Record]) -> JobResult:
+def _result(result: JobResult, spec: JobSpec, model: Callable[[], Model], state: Path, place: Path) -> JobResult:
+    began, config = time.monotonic(), place / "config"
+    with contextlib.ExitStack() as stack:
+        _write_config(spec, config)
+        stack.callback(take_back, choose_config_folder(config))
+        tree = work_tree(Path(spec.repo), spec.commit, place)
+        prepared = time.monotonic()
+        judge = stack.enter_context(Gate(tree.folder, pool=_pool(), wait=True))
+        log = stack.enter_context(_log(spec, result.name, state))
+        session = unattended_session(
+            _session_job(spec, tree),
+            log,
+            limited(model(), spec),
+            config,
+            judge if spec.gate == "on" else _OpenGate(tree.folder),
+            prices={name: Price(*one) for name, one in spec.prices.items()},
+        )
+        records: list[Record] = []
+        session.watch = records.append
+        ending = session.run()
+        log.sync()
+        view = session_view(records)
         raised, tries = _tries(view)
         outcome = outcome_for(ending.outcome)  # "error": the model, or we, failed, which says nothing of the agent
-        return replace(
-            self._result,
-            commit=commit,
+        made = replace(
+            result,
+            commit=tree.commit,
             ending=outcome,
             error=one_line(ending.message.partition(" Nothing is lost:")[0], 600) if outcome == "error" else "",
             first_try=not any(turn.failed for turn in view.turns),
             turns=view.totals.turns,
             input_tokens=sum(turn.input_tokens + turn.cached_tokens for turn in view.turns),
             output_tokens=view.totals.output_tokens,
+            cost=None if session.budget.unpriced else session.budget.cost,
             raised=raised,
             tries=tries,
-            seconds=dict(view.totals.seconds),
-            log=str(log),
+            log=str(log.path),
             head=records[-1].hash if records else "",
         )
+        ran = time.monotonic()
+        made = _scored(made, spec, tree, judge, _written(records))
+        own = {"prepare": round(prepared - began, 4), "score": round(time.monotonic() - ran, 4)}
+        return replace(made, seconds={**own, **view.totals.seconds})
 
-    def _scored(
-        self, made: JobResult, tree: JobTree, judge: Gate, cost: float | None, paths: Sequence[str]
-    ) -> JobResult:
-        changes = _changes(tree, paths)
-        verdict = judge.judge(changes) if changes else Verdict("pass", changes)
-        new = [finding for finding in verdict.findings if finding.new]
-        checks, error = [], made.error
-        if not error:
-            for check in self.spec.checks:
-                try:
-                    checks.append(_checked(check, tree.folder, self.spec))
-                except CheckError as fault:
-                    error = f"a check could not run: {one_line(str(fault), 500)}"
-        passed = not error and (all(one.passed for one in checks) if checks else verdict.status == "pass")
-        tracked = all(one.before is not None for one in changes.changes)
-        diff = tree.diff(paths, tracked=tracked)
-        return replace(
-            made,
-            passed=passed and (bool(checks) or is_good(made.ending)),
-            first_try=passed and made.first_try,
-            verdict=verdict.status,
-            findings=tuple(_in_words(one) for one in new[:_FINDINGS]),
-            checks=tuple(checks),
-            diff=diff if len(diff) <= _DIFF_CHARS else f"{diff[:_DIFF_CHARS]}\n[cut: {len(diff)} characters]\n",
-            cost=cost,
-            error=error,
-            licence=licence_of(tree.folder),
-            tree=str(tree.folder) if self.spec.keep else "",
-        )
+
+def _log(spec: JobSpec, name: str, state: Path) -> SessionLog:
+    names = chain((name,), (f"{name}-{number}" for number in count(2)))
+    free = next(one for one in names if not (state / "sessions" / one).exists())
+    return SessionLog.create(state, session_id=free, secrets=[*_environment(spec).values()])
+
+
+def _scored(made: JobResult, spec: JobSpec, tree: JobTree, judge: Gate, paths: Sequence[str]) -> JobResult:
+    changes = _changes(tree, paths)
+    verdict = judge.judge(changes) if changes else Verdict("pass", changes)
+    new = [finding for finding in verdict.findings if finding.new]
+    checks, error = [], made.error
+    if not error:
+        for check in spec.checks:
+            try:
+                checks.append(_checked(check, tree.folder, spec))
+            except CheckError as fault:
+                error = f"a check could not run: {one_line(str(fault), 500)}"
+    passed = not error and (all(one.passed for one in checks) if checks else verdict.status == "pass")
+    tracked = all(one.before is not None for one in changes.changes)
+    diff = tree.diff(paths, tracked=tracked)
+    return replace(
+        made,
+        passed=passed and (bool(checks) or is_good(made.ending)),
+        first_try=passed and made.first_try,
+        verdict=verdict.status,
+        findings=tuple(_in_words(one) for one in new[:_FINDINGS]),
+        checks=tuple(checks),
+        diff=diff if len(diff) <= _DIFF_CHARS else f"{diff[:_DIFF_CHARS]}\n[cut: {len(diff)} characters]\n",
+        error=error,
+        licence=licence_of(tree.folder),
+        tree=str(tree.folder) if spec.keep else "",
+    )
 
 
 class _OpenGate(Gate):

@@ -13,10 +13,8 @@ from rails.batch.engine import JobEngine
 from rails.batch.job_spec import JobResult, JobSpec
 from rails.batch.store import JobStore
 
-_RENEW_SECONDS: Final = 30.0
+#: How long results, or another's jobs, are waited for between two looks.
 _LOOK_SECONDS: Final = 1.0
-#: How long another's jobs are waited for between two looks.
-_OTHERS_SECONDS: Final = 1.0
 
 
 class SetProgress(Struct):
@@ -28,7 +26,7 @@ class SetProgress(Struct):
     skipped: int = 0
     done: list[JobResult] = field(default_factory=list)
     running: int = 0
-    elsewhere: dict[str, str] = field(default_factory=dict)
+    elsewhere: list[JobSpec] = field(default_factory=list)
     cost: float = 0.0
     unpriced: bool = False
     stopped: str = ""
@@ -78,11 +76,11 @@ def run_set(
     """
     left, over = unfinished(store, specs, retry)
     before = {spec.name: found for spec in left if retry and (found := store.result(spec.name))}
-    progress, waiting, renewed = SetProgress(len(specs), len(over)), deque(left), time.monotonic()
+    progress, waiting = SetProgress(len(specs), len(over)), deque(left)
     try:
         while waiting or progress.running or (progress.elsewhere and not progress.stopped):
-            progress.stopped = progress.stopped or _why_stop(progress, max_cost)
-            if progress.stopped:
+            if max_cost is not None and progress.cost >= max_cost:
+                progress.stopped = f"the set's {max_cost:g} (money) are spent ({progress.cost:.4g})"
                 waiting.clear()
             while waiting and engine.free > 0:
                 _begin(store, engine, waiting.popleft(), progress, before)
@@ -93,12 +91,10 @@ def run_set(
                     store.put_result(result)
                 store.release(result.name)
                 progress.add(result)
-            if time.monotonic() - renewed > _RENEW_SECONDS:
-                store.renew()
-                renewed = time.monotonic()
-            if not (waiting or progress.running) and progress.elsewhere and not progress.stopped:
-                time.sleep(_OTHERS_SECONDS)
-                waiting.extend(_back(store, specs, progress))
+            if progress.elsewhere and not (waiting or progress.running or progress.stopped):
+                time.sleep(_LOOK_SECONDS)
+                waiting.extend(progress.elsewhere)
+                progress.elsewhere.clear()
     except KeyboardInterrupt as stopped:
         progress.stopped = str(stopped) or "Ctrl-C"
         engine.close(at_once=True)
@@ -112,8 +108,8 @@ def _begin(
     store: JobStore, engine: JobEngine, spec: JobSpec, progress: SetProgress, before: Mapping[str, JobResult]
 ) -> None:
     """Submit a job, unless another runs it, or has since (a result other than ``before``)."""
-    if holder := store.claim(spec.name):
-        progress.elsewhere[spec.name] = holder
+    if not store.claim(spec.name):
+        progress.elsewhere.append(spec)
         return
     if (found := store.result(spec.name)) is not None and found != before.get(spec.name):
         progress.skipped += 1
@@ -122,17 +118,3 @@ def _begin(
     store.put_spec(spec)
     engine.submit(spec)
     progress.running += 1
-
-
-def _back(store: JobStore, specs: Sequence[JobSpec], progress: SetProgress) -> list[JobSpec]:
-    names, by_name = [*progress.elsewhere], {spec.name: spec for spec in specs}
-    progress.elsewhere.clear()
-    ended = [name for name in names if store.result(name) is not None]
-    progress.skipped += len(ended)
-    return [by_name[name] for name in names if name not in ended]
-
-
-def _why_stop(progress: SetProgress, max_cost: float | None) -> str:
-    if max_cost is not None and progress.cost >= max_cost:
-        return f"the set's {max_cost:g} (money) are spent ({progress.cost:.4g})"
-    return ""

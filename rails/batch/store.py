@@ -1,17 +1,15 @@
 """Results in a folder or bucket: a folder per job, named by its spec's hash, files written atomically.
 
-``jobs/NAME/spec.json`` and ``result.json``; in a folder, ``sessions/NAME`` has the log. A ``claim`` file (not in a
-bucket) keeps others from the job; claims of ended processes, or not renewed, are taken over. If two run a job, either
-complete result is kept. ``index.jsonl`` (their figures) is regenerated.
+``jobs/NAME/spec.json`` and ``result.json``; in a folder, ``sessions/NAME`` has the log. A lock on a job's own byte of
+``claims`` (not in a bucket) keeps others from it, and ends with its process. If two run a job, either complete result
+is kept. ``index.jsonl`` (their figures) is regenerated.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -26,8 +24,6 @@ from rails.core.errors import RailsError, UsageError
 from rails.core.extras import install_command
 from rails.core.text import one_line
 
-#: A claim that was not renewed for so long is nobody's.
-LEASE_SECONDS: Final = 180.0
 _LOCK_SECONDS: Final = 60.0
 T = TypeVar("T", JobSpec, JobResult)
 _INDEX: Final = "index.jsonl"
@@ -107,16 +103,16 @@ class UrlFiles:
 
 
 class JobStore:
-    """The store at ``place``: a folder or fsspec URL. ``host``: this machine."""
+    """The store at ``place``: a folder or fsspec URL."""
 
-    def __init__(self, place: str, *, host: str = "") -> None:
-        self.place, self.host = place, host or platform.node() or "here"
+    def __init__(self, place: str) -> None:
+        self.place = place
         local = place.removeprefix("file://")
         self.folder = None if "://" in local else Path(local).absolute()
         if self.folder and self.folder.is_file():
             raise UsageError(f"{one_line(place)} is a file; results are kept in a folder. Nothing was done.")
         self.files = LocalFiles(self.folder) if self.folder else UrlFiles(place)
-        self._claimed: set[str] = set()
+        self._claims = -1
 
     # -- jobs and results ---------------------------------------------------------------------------
 
@@ -150,57 +146,33 @@ class JobStore:
 
     # -- who runs what -------------------------------------------------------------------------------
 
-    def claim(self, name: str) -> str:
-        """Claim a job; return the other holder, or ""."""
+    def claim(self, name: str) -> bool:
+        """Claim a job, until it is released or this process ends; return False if another process has it."""
         if self.folder is None:
-            return ""
-        folder = self.folder / "jobs" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        mine = msgspec.json.encode({"host": self.host, "pid": os.getpid()})
-        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            return True
+        if self._claims < 0:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._claims = os.open(self.folder / "claims", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            if not atomic_file.create(opened, "claim", mine):
-                with lock.held(folder / "claim.lock", _LOCK_SECONDS) as had:
-                    holder = self._holder(folder / "claim")
-                    if holder or not had:
-                        return holder or "another process"
-                    atomic_file.replace_file(folder / "claim", mine)
-        finally:
-            os.close(opened)
-        self._claimed.add(name)
-        return ""
-
-    def _holder(self, claim: Path) -> str:
-        try:
-            facts, age = msgspec.json.decode(claim.read_bytes()), time.time() - claim.stat().st_mtime
-            host, pid = str(facts["host"]), int(facts["pid"])
-        except (OSError, ValueError, TypeError, KeyError):
-            return ""
-        if age > LEASE_SECONDS or (host == self.host and (pid == os.getpid() or not _alive(pid))):
-            return ""
-        return f"process {pid} of {one_line(host, 60)}"
-
-    def renew(self) -> None:
-        """Renew all claims made here."""
-        for name in self._claimed:
-            with contextlib.suppress(OSError):
-                os.utime(self._claim_file(name))
+            self._lock(name, os.F_TLOCK)
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
 
     def release(self, name: str) -> None:
         """Release a claim."""
-        if name in self._claimed:
-            self._claimed.discard(name)
-            self._claim_file(name).unlink(missing_ok=True)
-            self._claim_file(name).with_suffix(".lock").unlink(missing_ok=True)
+        if self._claims >= 0:
+            self._lock(name, os.F_ULOCK)
 
     def release_all(self) -> None:
         """Release every claim."""
-        for name in [*self._claimed]:
-            self.release(name)
+        if self._claims >= 0:
+            os.close(self._claims)
+            self._claims = -1
 
-    def _claim_file(self, name: str) -> Path:
-        assert self.folder is not None, "only a folder has claims"
-        return self.folder / "jobs" / name / "claim"
+    def _lock(self, name: str, how: int) -> None:
+        os.lseek(self._claims, int(name[:9], 16), os.SEEK_SET)
+        os.lockf(self._claims, how, 1)
 
     # -- what was found ------------------------------------------------------------------------------
 
@@ -237,16 +209,6 @@ class JobStore:
             return
         with lock.held(self.folder / "index.lock", _LOCK_SECONDS) as had:
             yield had
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def work(place: str, spec: JobSpec, run: Callable[[JobSpec], JobResult]) -> JobResult:

@@ -68,14 +68,13 @@ def jobs_of(
 ) -> Iterator[JobSpec]:
     """Yield all jobs; ``folder``: base of relative paths; ``same``: common fields. Raises UsageError."""
     for task in tasks:
-        repo = _repository(task, folder)
         own: dict[str, Any] = {**(same or {}), **({"budgets": task.budgets} if task.budgets else {})}
         try:
-            commit = _commit(repo, task.commit)
+            repo = _repository(task.repo, folder)
+            own |= {"repo": str(repo), "commit": _commit(repo, task.commit), "id": task.id, "task": task.task}
+            own |= {"checks": task.checks, "hidden": _hidden(task.hidden, folder)}
         except UsageError as error:
             raise UsageError(f"Task {one_line(task.id)}: {error} Nothing was run.") from error
-        own |= {"repo": str(repo), "commit": commit, "id": task.id, "task": task.task}
-        own |= {"checks": task.checks, "hidden": _hidden(task, folder)}
         agents = (task.agent,) if task.agent else chosen.agents
         for agent, model, gate in product(agents, chosen.models, chosen.gates):
             texts = {name: text for name, text in chosen.templates.items() if name in agent.split(",")}
@@ -86,26 +85,21 @@ def jobs_of(
 _commit = cache(commit_named)
 
 
-def _repository(task: TaskLine, folder: Path) -> Path:
-    place = task.repo.removeprefix("file://")
+def _repository(place: str, folder: Path) -> Path:
+    place = place.removeprefix("file://")
     if "://" in place or place.startswith("git@"):
-        url = one_line(place, 200)
-        raise UsageError(
-            f"Task {one_line(task.id)}: {url} is not on this machine. Clone it, and name the clone. Nothing was run."
-        )
+        raise UsageError(f"{one_line(place, 200)} is not on this machine. Clone it, and name the clone.")
     return (folder / place).resolve()
 
 
-def _hidden(task: TaskLine, folder: Path) -> Mapping[str, str]:
-    if not isinstance(task.hidden, str):
-        return task.hidden
-    root = folder / task.hidden
+def _hidden(given: Mapping[str, str] | str, folder: Path) -> Mapping[str, str]:
+    if not isinstance(given, str):
+        return given
+    root = folder / given
     files = sorted(path for path in root.rglob("*") if path.is_file())
     if not 0 < len(files) <= _HIDDEN_FILES:
-        raise UsageError(f"Task {one_line(task.id)}: {root} has {len(files)} hidden files. Nothing was run.")
+        raise UsageError(f"{root} has {len(files)} hidden files.")
     try:
         return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in files}
     except UnicodeDecodeError as error:
-        raise UsageError(
-            f"Task {one_line(task.id)}: a hidden file of {root} is not UTF-8 text. Nothing was run."
-        ) from error
+        raise UsageError(f"A hidden file of {root} is not UTF-8 text.") from error

@@ -120,8 +120,8 @@ def _ended(progress: SetProgress, store: JobStore) -> int:
         print(f"  error: {one_line(error, 300)}")
     if errors:
         print("  the same command with --retry errors runs what ended in an error again")
-    for holder in dict.fromkeys(progress.elsewhere.values()):
-        print(f"  still being run by {holder}")
+    if progress.elsewhere:
+        print(f"  {counted(len(progress.elsewhere), 'job')} still being run by another process")
     if progress.stopped:
         print(f"stopped: {progress.stopped}. The same command resumes.")
     print(f"  report: ai-rails batch report {one_line(store.place)}")

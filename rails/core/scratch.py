@@ -11,8 +11,8 @@ from typing import Final
 
 #: The name of a socket may have 107 bytes, of which ours and the standard library's own take up to 53.
 _SOCKETS_BASE_BYTES: Final = 50
-#: What a person looks into when the process has ended, and what has a lock to say that (:mod:`rails.sandbox.layer`).
-_STAYS: Final = ("demo", "job", "sandbox")
+#: What a person looks into when the process has ended.
+_STAYS: Final = ("demo", "job")
 
 
 def scratch_folder(purpose: str) -> contextlib.AbstractContextManager[str]:
@@ -53,7 +53,6 @@ def _prefix(purpose: str) -> str:
     return f"ai-rails-{purpose}-{os.getpid()}-{_numbers()}-"
 
 
-@cache
 def _numbers() -> int:
     """Return an id of this process-number space: containers differ, and so do boots."""
     import zlib
@@ -70,10 +69,10 @@ def _remove_abandoned() -> None:
     import tempfile
 
     for folder in Path(tempfile.gettempdir()).glob(f"ai-rails-*-*-{_numbers()}-*"):
-        try:
-            if folder.lstat().st_uid == os.getuid():
-                os.kill(int(folder.name.split("-")[-3]), 0)
-        except ProcessLookupError:
-            shutil.rmtree(folder, ignore_errors=True)
-        except (OSError, ValueError, OverflowError):  # gone, or none of ours
-            continue
+        # It stops nobody that one is gone, none of ours, or deeper than can be removed: a command may have made it.
+        with contextlib.suppress(Exception):
+            try:
+                if folder.lstat().st_uid == os.getuid():
+                    os.getpgid(int(folder.name.split("-")[-3]))
+            except ProcessLookupError:
+                shutil.rmtree(folder, ignore_errors=True)

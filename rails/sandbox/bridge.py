@@ -19,6 +19,14 @@ def _copy(source: socket.socket, other: socket.socket) -> None:
             one.shutdown(socket.SHUT_RDWR)
 
 
+def pass_on(one: socket.socket, other: socket.socket) -> None:
+    """Pass on what each of the two says, until both have ended."""
+    back = threading.Thread(target=_copy, args=(other, one), daemon=True)
+    back.start()
+    _copy(one, other)
+    back.join()
+
+
 def _main() -> None:
     listener = socket.create_server(("127.0.0.1", 3128))
     if os.fork():
@@ -30,8 +38,7 @@ def _main() -> None:
         client, _ = listener.accept()
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.connect("/tmp/proxy")  # noqa: S108
-        for pair in ((client, server), (server, client)):
-            threading.Thread(target=_copy, args=pair, daemon=True).start()
+        threading.Thread(target=pass_on, args=(client, server), daemon=True).start()
 
 
 if __name__ == "__main__":

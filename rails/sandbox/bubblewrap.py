@@ -7,6 +7,7 @@ does not. Mounts end with the namespace's last process, also after a SIGKILL.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -18,9 +19,9 @@ from typing import Final
 from rails.core.errors import CheckError
 from rails.processes.programs import first_program
 from rails.sandbox import bounds, seccomp
-from rails.sandbox.layer import CACHES, MINIMAL_ETC
+from rails.sandbox.layer import CACHES
 from rails.sandbox.overlay import OverlayLayer
-from rails.sandbox.places import contained_environment, roots, states_shown
+from rails.sandbox.places import MINIMAL_ETC, SYSTEM, contained_environment, hidden_places, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.values import SandboxLimits, SandboxView
 
@@ -44,68 +45,68 @@ def find() -> str:
     return first_program("bwrap", ("/usr/bin", "/usr/local/bin", "/bin")) or ""
 
 
+@contextlib.contextmanager
 def launch(
-    argv: Sequence[str],
-    view: SandboxView,
-    limits: SandboxLimits,
-    *,
-    join: Callable[[], None],
-    socket: Path | None,
-    status: int,
-) -> Launch:
-    """Return how to start ``argv`` in namespaces; ``socket``: the proxy's; ``status``: where bubblewrap reports."""
+    argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None], socket: Path | None
+) -> Iterator[Launch]:
+    """Yield how to start ``argv`` in namespaces; ``socket``: the proxy's."""
     assert view.layer, "whoever asks without one is given one"
-    overlaid = isinstance(view.layer, OverlayLayer)
-    filtered = os.memfd_create("filter", os.MFD_CLOEXEC)
-    os.write(filtered, seccomp.syscall_filter(namespaces=True))
-    os.lseek(filtered, 0, os.SEEK_SET)
-    words = [
-        find(),
-        *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
-        *("--hostname", "sandbox", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
-        *("--json-status-fd", str(status), "--seccomp", str(filtered)),
-        *_mounts(view, socket),
-        *("--chdir", str(view.project / view.folder)),
-    ]
-    for name, value in contained_environment(view, socket=socket).items():
-        words += ["--setenv", name, value]
-    return Launch(
-        (*words, "--", *argv),
-        {},
-        view.layer.folder,
-        _prepare(limits, join, overlaid=overlaid),
-        keep=(filtered, status),
-    )
+    kept = status, filtered = os.memfd_create("status"), os.memfd_create("filter")
+    try:
+        os.write(filtered, seccomp.syscall_filter(namespaces=True))
+        os.lseek(filtered, 0, os.SEEK_SET)
+        words = [
+            find(),
+            *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
+            *("--hostname", "sandbox", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
+            *("--json-status-fd", str(status), "--seccomp", str(filtered)),
+            *_mounts(view, socket),
+            *("--chdir", str(view.project / view.folder)),
+        ]
+        for name, value in contained_environment(view, socket=socket).items():
+            words += ["--setenv", name, value]
+        yield Launch(
+            (*words, "--", *argv),
+            {},
+            view.layer.folder,
+            _prepare(limits, join, overlaid=isinstance(view.layer, OverlayLayer)),
+            keep=kept,
+            first=lambda: first_process(_report(status)),
+            check=lambda errors: check_status(_report(status), errors),
+        )
+    finally:
+        for descriptor in kept:
+            os.close(descriptor)
+
+
+def _report(status: int) -> bytes:
+    return os.pread(status, 65_536, 0)
 
 
 def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
-    yield from ("--ro-bind", "/usr", "/usr")
-    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
-        place = Path("/", name)
+    for place in SYSTEM:
         if place.is_symlink():
             yield from ("--symlink", str(place.readlink()), str(place))
-        elif place.is_dir():
-            yield from ("--ro-bind", str(place), str(place))
+        else:
+            yield from ("--ro-bind-try", str(place), str(place))
     yield from ("--proc", "/proc", "--dev", "/dev", "--size", _SCRATCH, "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--size", _SCRATCH, "--tmpfs", "/tmp", "--dir", "/tmp/home")  # noqa: S108
-    project, layer = str(view.project), view.layer
+    layer = view.layer
     assert layer
-    yield from ("--ro-bind", str(layer.etc), "/etc")
     for name in MINIMAL_ETC:
-        if (layer.etc / name).is_dir():
-            yield from ("--ro-bind", f"/etc/{name}", f"/etc/{name}")
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    for file in layer.etc.iterdir():
+        yield from ("--ro-bind", str(file), f"/etc/{file.name}")
     yield from ("--ro-bind", str(layer.output), "/tmp/output")  # noqa: S108
     for root in roots(view):
         yield from ("--ro-bind-try", str(root), str(root))
-    yield from ("--bind" if layer.writable else "--ro-bind", str(layer.root), project)
+    yield from ("--bind" if layer.writable else "--ro-bind", str(layer.root), str(view.project))
     for name in (".git", *CACHES) if layer.writable else ():
         place = view.project / name
         if place.exists() and not place.is_symlink():
             yield from ("--ro-bind", str(place), str(place))
-    for place in states_shown(view):
-        yield from ("--tmpfs", str(place), "--remount-ro", str(place))
-    for name, is_folder in layer.hidden():
-        there = str(view.project / name)
+    for hid, is_folder in hidden_places(view):
+        there = str(hid)
         yield from ("--tmpfs", there, "--remount-ro", there) if is_folder else ("--ro-bind", str(layer.empty), there)
     if socket:
         yield from ("--bind", str(socket), "/tmp/proxy")  # noqa: S108

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from rails.sandbox import bounds, seccomp
-from rails.sandbox.layer import CACHES, MINIMAL_ETC
-from rails.sandbox.places import contained_environment, roots, states_shown
+from rails.sandbox.layer import CACHES
+from rails.sandbox.none import on_copy
+from rails.sandbox.places import MINIMAL_ETC, SYSTEM, hidden_places, roots
 from rails.sandbox.process import Launch, libc
 from rails.sandbox.values import SandboxLimits, SandboxView
 
@@ -44,11 +45,7 @@ def landlock_version() -> int:
 
 def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` on the copy."""
-    assert view.layer, "whoever asks without one is given one"
-    home, temporary = view.layer.temporary / "home", view.layer.temporary
-    home.mkdir(exist_ok=True)
-    built = contained_environment(view, home=str(home), temporary=str(temporary))
-    return Launch(tuple(argv), built, view.layer.root / view.folder, _prepare(view, limits, join), supervised=True)
+    return on_copy(argv, view, _prepare(view, limits, join))
 
 
 def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Callable[[], None]:
@@ -56,9 +53,8 @@ def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None])
     library, abi, most = libc(), landlock_version(), limits.processes + bounds.own_threads()
     rules = list(_rules(view))
     handled = (1 << _KNOWN.get(abi, 16)) - 1
-    attributes = struct.pack("QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)[
-        : 24 if abi >= 6 else 16 if abi >= 4 else 8
-    ]
+    # An older kernel takes a longer structure, if what it does not know is zero.
+    attributes = struct.pack("QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
     code = ctypes.create_string_buffer(seccomp.syscall_filter(namespaces=False))
     capset = _CAPSET[os.uname().machine]
 
@@ -90,19 +86,18 @@ def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None])
 def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
     layer = view.layer
     assert layer
+    shut = [place for place, _ in hidden_places(view)]
     if layer.writable:
         yield str(layer.root), -1
     else:
-        yield from _without(layer.root, [layer.project / name for name, _ in layer.hidden()])
+        yield from _without(layer.root, shut)
     yield str(layer.temporary), -1
     yield str(layer.output), _LOOK
-    installed = [view.project / name for name in (".git", *CACHES)]
-    installed = [place for place in installed if not place.is_symlink()]
-    states = states_shown(view)
-    system = [Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "proc")]
-    for place in (*system, *(Path("/etc", name) for name in MINIMAL_ETC), *installed, *roots(view)):
+    installed = [place for name in (".git", *CACHES) if not (place := view.project / name).is_symlink()]
+    system = (*SYSTEM, Path("/proc"), *(Path("/etc", name) for name in MINIMAL_ETC))
+    for place in (*system, *installed, *roots(view)):
         if place.exists():
-            yield from _without(place, states)
+            yield from _without(place, shut)
     for name in _DEVICES:
         yield f"/dev/{name}", _READ | _WRITE | _IOCTL
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rails.sandbox import bounds
+from rails.sandbox.layer import real_place
 from rails.sandbox.output import Kept
 from rails.sandbox.places import contained_environment
 from rails.sandbox.process import Launch, Running, converse, start_process
@@ -14,16 +15,21 @@ from rails.sandbox.values import Result, SandboxLimits, SandboxView
 
 def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` there."""
-    assert view.layer, "whoever asks without one is given one"
-    home = str(view.layer.temporary)
-    built = contained_environment(view, home=home, temporary=home)
-    folder = view.layer.root / view.folder
 
     def prepare() -> None:
         join()
         bounds.bound_process(limits)
 
-    return Launch(tuple(argv), built, folder, prepare, supervised=True)
+    return on_copy(argv, view, prepare)
+
+
+def on_copy(argv: Sequence[str], view: SandboxView, prepare: Callable[[], None]) -> Launch:
+    """Return how to start ``argv`` on the view's copy; ``prepare`` runs in the new process first."""
+    assert view.layer, "whoever asks without one is given one"
+    temporary = view.layer.temporary
+    real_place(temporary, "home/any")  # a folder again, whatever the last command made of it
+    built = contained_environment(view, str(temporary))
+    return Launch(tuple(argv), built, view.layer.root / view.folder, prepare, supervised=True)
 
 
 def run_as_user(

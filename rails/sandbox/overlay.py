@@ -11,6 +11,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.errors import CheckError
+from rails.core.plain_file import real_path
 from rails.core.restrictions import UNRESTRICTED, Restrictions
 from rails.core.text import one_line
 from rails.sandbox.layer import (
@@ -19,6 +20,7 @@ from rails.sandbox.layer import (
     IgnoredBy,
     Layer,
     LayerChange,
+    files_below,
     layer_entry,
     mode_of,
     open_folder,
@@ -38,7 +40,7 @@ class OverlayLayer(Layer):
         self, project: Path, ignored: IgnoredBy = lambda _: (), restrictions: Restrictions = UNRESTRICTED
     ) -> None:
         super().__init__(project, ignored, restrictions)
-        self.upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
+        self.root, _ = map(self._made, ("merged", "work"))
         (self.folder / "lower").symlink_to(project)
 
     def _walk(self) -> Iterator[LayerChange]:
@@ -64,18 +66,18 @@ class OverlayLayer(Layer):
                         if not stat.S_ISDIR(mode_of(self.project / name)):
                             yield from self._missing(name)
                     else:
-                        yield from self._changed(name, entry)
+                        yield from self._changed(name)
             hidden = set(self._ignored(folders)) if folders else set()
             waiting = [name for name in folders if name not in hidden]
 
-    def _changed(self, name: str, entry: os.DirEntry[str]) -> Iterator[LayerChange]:
-        info = entry.stat(follow_symlinks=False)
+    def _changed(self, name: str) -> Iterator[LayerChange]:
+        info = (self.upper / name).lstat()
         if stat.S_ISCHR(info.st_mode) and info.st_rdev == 0:
             yield from self._missing(name)
             return
         if (self.project / name).is_dir():
             yield from self._gone(f"{name}/")
-        yield layer_entry(name, self.upper / name, info)
+        yield layer_entry(name, self.upper / name)
 
     def _missing(self, name: str) -> Iterator[LayerChange]:
         mode = mode_of(self.project / name)
@@ -85,36 +87,25 @@ class OverlayLayer(Layer):
             yield LayerChange(name, fault="" if stat.S_ISREG(mode) else "it was a link or no file, and is gone")
 
     def _gone(self, base: str, without: Collection[str] = ()) -> Iterator[LayerChange]:
-        count, start = 0, self.project / base
-        if os.path.realpath(start) != str(start):
+        start = self.project / base
+        if real_path(start) != start:
             return
-        for folder, folders, files in os.walk(start):
-            inside = os.path.relpath(folder, self.project)
-            top = Path(folder) == start
-            folders[:] = [one for one in folders if one not in TOOL_CACHES and not (top and one in without)]
-            for name in files:
-                if not (top and name in without):
-                    count += 1
-                    if count > limits.FILES_PER_CHANGE:
-                        raise CheckError(
-                            f"The command removed {one_line(base)} with more files than one change may have. "
-                            "Nothing was taken."
-                        )
-                    yield LayerChange(str(Path(inside, name)))
+        for count, (name, _) in enumerate(files_below(start, without), start=1):
+            if count > limits.FILES_PER_CHANGE:
+                raise CheckError(
+                    f"The command removed {one_line(base)} with more files than one change may have. Nothing was taken."
+                )
+            yield LayerChange(f"{base}{name}")
 
     def _hide(self, name: str, place: Path) -> None:
         if os.path.lexists(self.project / name):
             os.mknod(place, stat.S_IFCHR | 0o000, 0)
 
-    def drop(self, paths: Collection[str] | None = None) -> None:
-        """Restore the project's state."""
-        names = {one.path for one in self._proposed()} if paths is None else paths
-        for name in sorted(names, reverse=True):  # what is in a folder before what the folder stands for
-            remove_entry(real_place(self.upper, name))
-            for inside in Path(name).parents:
-                if _is_opaque(self.upper / inside):
-                    os.removexattr(self.upper / inside, "user.overlay.opaque", follow_symlinks=False)
-            self._bases.pop(name, None)
+    def _restore(self, name: str) -> None:
+        remove_entry(real_place(self.upper, name))
+        for inside in Path(name).parents:
+            if _is_opaque(self.upper / inside):
+                os.removexattr(self.upper / inside, "user.overlay.opaque", follow_symlinks=False)
 
 
 def _is_opaque(place: Path) -> bool:

@@ -16,16 +16,21 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from rails.core.plain_file import real_path
-from rails.sandbox.layer import CACHES, own_states, read_bounded
+from rails.core.plain_file import read_ordinary, real_path
+from rails.sandbox.layer import CACHES, hidden_in
 from rails.sandbox.values import COPY, SandboxView
 
-#: Where a command has its home and what is temporary, in namespaces of its own.
-HOME: Final = "/tmp/home"  # noqa: S108
+#: Where a command has what is temporary, in namespaces of its own.
 TEMPORARY: Final = "/tmp"  # noqa: S108
 #: The variable with which a user names further folders that may be read, or that hold interpreters.
 USERS: Final = "AI_RAILS_SANDBOX_READ"
-_SYSTEM: Final = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"), Path("/sbin"))
+#: What every command sees of the system.
+SYSTEM: Final = tuple(Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"))
+#: What programs need of ``/etc``: where libraries, alternatives, time zones and certificates are.
+MINIMAL_ETC: Final = str.split(
+    "ld.so.cache ld.so.conf ld.so.conf.d alternatives localtime timezone nsswitch.conf ssl/certs ssl/openssl.cnf"
+    " ca-certificates.conf pki mime.types protocols services"
+)
 #: Folders that hold nothing but interpreters and environments, each in a folder of its own.
 _INTERPRETERS: Final = str.split(
     "~/.pyenv/versions ~/.asdf/installs/python ~/.local/share/mise/installs/python ~/.rye/py ~/.local/share/uv/python"
@@ -52,14 +57,19 @@ def roots(view: SandboxView) -> tuple[Path, ...]:
     return tuple(path for path in shown if not any(other in path.parents for other in shown))
 
 
-def states_shown(view: SandboxView) -> list[Path]:
-    """Return AI-Rails' folders within what the view names; hidden there."""
-    return [state for root in view.read_only if root.name not in CACHES for state in own_states(root)]
+def hidden_places(view: SandboxView) -> list[tuple[Path, bool]]:
+    """Return what a command may not see of its project and of what the view names, and whether it is a folder.
+
+    Raises CheckError.
+    """
+    assert view.layer, "whoever asks without one is given one"
+    named = [root for root in view.read_only if root.name not in CACHES]
+    return [*view.layer.hidden(), *(one for root in named for one in hidden_in(root))]
 
 
 def _may_show(path: Path, view: SandboxView) -> bool:
     """Return whether a folder holds only programs: no home, root, or parent of project or layer."""
-    if path in (Path("/"), Path.home()) or any(path.is_relative_to(system) for system in _SYSTEM):
+    if path in (Path("/"), Path.home()) or any(path.is_relative_to(system) for system in SYSTEM):
         return False
     return not view.project.is_relative_to(path) and not (view.layer and view.layer.folder.is_relative_to(path))
 
@@ -172,7 +182,7 @@ def common_git(project: Path) -> tuple[Path, ...]:
 
 
 def _line(file: Path) -> str:
-    return os.fsdecode(read_bounded(file, _GIT_BYTES)).strip()
+    return os.fsdecode(read_ordinary(file, _GIT_BYTES, links=False)).strip()
 
 
 def lacks_git(project: Path, level: int) -> bool:
@@ -205,12 +215,12 @@ def search_path(project: Path) -> str:
 
 
 def contained_environment(
-    view: SandboxView, *, home: str = HOME, temporary: str = TEMPORARY, socket: Path | None = None
+    view: SandboxView, temporary: str = TEMPORARY, *, socket: Path | None = None
 ) -> dict[str, str]:
-    """Return an environment built only from the view, so that no key leaks."""
+    """Return an environment built only from the view, so that no key leaks. ``temporary``: where the home is, too."""
     built = {
         "PATH": search_path(view.project),
-        "HOME": home,
+        "HOME": f"{temporary}/home",
         "TMPDIR": temporary,
         "LANG": "C.UTF-8",
         "TERM": "dumb",

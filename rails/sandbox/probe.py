@@ -1,13 +1,12 @@
 """The sandbox level of this machine, found by trying to break out.
 
-A failed probe counts as an escape. Cached per process, and per user for this boot and bubblewrap, except after passing
-faults (memory, descriptors, time).
+A failed probe counts as an escape. Cached per process and, unless a higher level was tried in vain, which may pass, per
+user for this boot and bubblewrap.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import platform
@@ -18,9 +17,10 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from rails.core.atomic_file import replace_file
-from rails.core.errors import RailsError
+from rails.core.errors import CheckError, RailsError
 from rails.core.scratch import scratch_folder
 from rails.sandbox import bubblewrap, landlock
 from rails.sandbox.values import COPY, NONE, OVERLAY, PARTIAL, Label, SandboxLimits, SandboxView
@@ -37,10 +37,8 @@ _ABOUT: Final = {
 }
 #: What level 1 leaves open besides.
 _PARTLY: Final = ("sizes of files, command lines of processes",)
+_LEVELS: Final = (OVERLAY, COPY, PARTIAL)
 _SECONDS: Final = 20.0
-_PASSING: Final = frozenset(
-    (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT, errno.ETIMEDOUT)
-)
 _INSTALL: Final = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
 
 _known: dict[str, Label] = {}
@@ -50,53 +48,47 @@ def label(*, fresh: bool = False) -> Label:
     """Return the best level and what the probes found; ``fresh`` tries again."""
     found = None if fresh else _known.get("") or _cached()
     if found is None:
-        found, lasting = _best()
-        if lasting:
+        found = _best()
+        if all(_lack(level) for level in _LEVELS if level > found.level):
             _keep(found)
     _known[""] = found
     return found
 
 
-def at_level(level: int) -> tuple[Label, bool]:
-    """Return a level's findings (level 0 if unavailable), and whether they last."""
-    ready, why = _tool(level)
-    if not ready:
-        return Label(NONE, why=why), True
+def at_level(level: int) -> Label:
+    """Return a level's findings, level 0 and why if it cannot be had."""
+    if why := _lack(level):
+        return Label(NONE, why=why)
     text = "Landlock, seccomp; sockets and semaphores fail" if level == PARTIAL else f"bubblewrap {_version()}"
     tool = text + {OVERLAY: ", overlay", COPY: ", copy"}.get(level, "")
     try:
         held = _tries(Label(level, tool))
     except (RailsError, OSError) as error:
-        cause = error.__cause__ or error
-        passing = isinstance(cause, OSError) and cause.errno in _PASSING
-        return Label(NONE, why=str(error).removesuffix(" Nothing was run.").removesuffix(".")), not passing
+        return Label(NONE, why=str(error).removesuffix(" Nothing was run.").removesuffix("."))
     broken = [name for name in _ABOUT if not held.get(name)]
-    out = tuple(dict.fromkeys(_ABOUT[name] for name in broken))
+    out = dict.fromkeys(_ABOUT[name] for name in broken)
     if "files" in out:
-        why = f"{tool} did not hold ({', '.join(broken)})"
-        return Label(NONE, why=why), True
-    return Label(level, tool, (*out, *(_PARTLY if level == PARTIAL else ()))), True
+        return Label(NONE, why=f"{tool} did not hold ({', '.join(broken)})")
+    return Label(level, tool, (*out, *(_PARTLY if level == PARTIAL else ())))
 
 
-def _best() -> tuple[Label, bool]:
+def _best() -> Label:
     """Return the first level that holds files, with why those above do not."""
-    reasons: list[str] = []
-    lasting = True
-    for level in (OVERLAY, COPY, PARTIAL):
-        found, lasts = at_level(level)
-        lasting &= lasts
+    above: list[str] = []
+    for level in _LEVELS:
+        found = at_level(level)
         if found.level:
-            return Label(found.level, found.tool, found.open, "; ".join(dict.fromkeys(reasons))), lasting
-        reasons.append(found.why)
-    return Label(NONE, why="; ".join(dict.fromkeys(reasons))), lasting
+            break
+        above.append(found.why)
+    return replace(found, why="; ".join(dict.fromkeys(above)))
 
 
-def _tool(level: int) -> tuple[bool, str]:
+def _lack(level: int) -> str:
     if sys.platform != "linux":
-        return False, f"there is no sandbox for {platform.system()} here; on Windows use WSL2"
+        return f"there is no sandbox for {platform.system()} here; on Windows use WSL2"
     if level == PARTIAL:
-        return landlock.landlock_version() > 0, "this kernel has no Landlock"
-    return bool(bubblewrap.find()), f"bubblewrap is not installed; {_INSTALL}"
+        return "" if landlock.landlock_version() else "this kernel has no Landlock"
+    return "" if bubblewrap.find() else f"bubblewrap is not installed; {_INSTALL}"
 
 
 def _version() -> str:
@@ -127,7 +119,7 @@ def _tries(label: Label) -> dict[str, bool]:
             )
         got_out = outside.read_text() != "secret"
     if ran.timed_out:
-        raise TimeoutError(errno.ETIMEDOUT, f"no answer within {_SECONDS:g} s")
+        raise CheckError(f"There was no answer within {_SECONDS:g} s")
     try:
         held = {name: value is True for name, value in json.loads(ran.out).items()}
     except (ValueError, AttributeError):
@@ -148,11 +140,6 @@ def _listeners() -> Iterator[dict[str, int]]:
 # -- kept for the next process ------------------------------------------------------------------------
 
 
-class _Kept(msgspec.Struct):
-    key: str
-    label: Label
-
-
 def _file() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     return Path(cache, "ai-rails", "sandbox.json")
@@ -169,12 +156,11 @@ def _key() -> str:
 
 def _cached() -> Label | None:
     with contextlib.suppress(OSError, ValueError):
-        kept = msgspec.json.decode(_file().read_bytes(), type=_Kept)
-        if kept.key == _key():
-            return kept.label
+        key, found = msgspec.json.decode(_file().read_bytes(), type=tuple[str, Label])
+        return found if key == _key() else None
     return None
 
 
 def _keep(found: Label) -> None:
     with contextlib.suppress(OSError):
-        replace_file(_file(), msgspec.json.encode(_Kept(_key(), found)), durable=False)
+        replace_file(_file(), msgspec.json.encode((_key(), found)), durable=False)

@@ -48,7 +48,8 @@ class Launch(Struct, frozen=True):
     """A program to start; ``prepare`` runs in the new process first.
 
     ``supervised``: its first process is our supervisor, which ends all on SIGTERM. ``keep``: descriptors kept open.
-    ``first``: the process that all end with, if not ours.
+    ``first``: the process that all end with, if not ours. ``check`` takes its output; raises CheckError if it was not
+    even begun.
     """
 
     argv: tuple[str, ...]
@@ -58,6 +59,7 @@ class Launch(Struct, frozen=True):
     supervised: bool = False
     keep: tuple[int, ...] = ()
     first: Callable[[], int] = lambda: 0
+    check: Callable[[str], None] = lambda _: None
 
 
 class Running(Struct):

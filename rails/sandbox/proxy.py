@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import re
-import selectors
 import shutil
 import socket
 import sys
@@ -21,6 +20,7 @@ from typing import Final
 from rails.core.errors import UsageError
 from rails.core.scratch import kept_folder, room_for_sockets
 from rails.core.text import one_line
+from rails.sandbox.bridge import pass_on
 from rails.sandbox.values import HOST
 
 #: The script that runs inside.
@@ -51,12 +51,7 @@ def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(place))
         listener.listen(_CONNECTIONS)
-        threading.Thread(
-            target=_accept,
-            args=(listener, tuple(hosts), threading.BoundedSemaphore(_CONNECTIONS)),
-            daemon=True,
-            name="proxy",
-        ).start()
+        threading.Thread(target=_accept, args=(listener, tuple(hosts)), daemon=True, name="proxy").start()
         try:
             yield place
         finally:
@@ -65,21 +60,19 @@ def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _accept(listener: socket.socket, hosts: tuple[str, ...], room: threading.BoundedSemaphore) -> None:
-    while True:
-        try:
+def _accept(listener: socket.socket, hosts: tuple[str, ...]) -> None:
+    room = threading.BoundedSemaphore(_CONNECTIONS)
+
+    def serve(client: socket.socket) -> None:
+        with client, contextlib.suppress(OSError, ValueError):
+            client.settimeout(_SECONDS)
+            _answer(client, hosts)
+        room.release()
+
+    with contextlib.suppress(OSError):
+        while room.acquire():
             client, _ = listener.accept()
-        except OSError:
-            return
-        room.acquire()
-        threading.Thread(target=_serve_one, args=(client, hosts, room), daemon=True, name="proxied").start()
-
-
-def _serve_one(client: socket.socket, hosts: tuple[str, ...], room: threading.BoundedSemaphore) -> None:
-    with client, contextlib.suppress(OSError, ValueError):
-        client.settimeout(_SECONDS)
-        _answer(client, hosts)
-    room.release()
+            threading.Thread(target=serve, args=(client,), daemon=True, name="proxied").start()
 
 
 def _answer(client: socket.socket, hosts: tuple[str, ...]) -> None:
@@ -109,7 +102,9 @@ def _answer(client: socket.socket, hosts: tuple[str, ...]) -> None:
             line = found[1] + b" " + (found[4] or b"/") + b" HTTP/1.1\r\nConnection: close\r\n"
             rest = re.sub(rb"(?im)^(proxy-)?connection:[^\r\n]*\r\n", b"", head[found.end() :])
             server.sendall(line + rest)
-        _pass_on(client, server)
+        for one in (client, server):
+            one.settimeout(None)
+        pass_on(client, server)
 
 
 def allowed_address(name: str, port: int, hosts: Sequence[str]) -> str:
@@ -130,17 +125,3 @@ def names_host(host: str, name: str, port: int) -> bool:
     if port != int(wanted) if wanted else port not in _PORTS:
         return False
     return name.endswith(allowed[1:]) if allowed.startswith("*.") else name == allowed
-
-
-def _pass_on(client: socket.socket, server: socket.socket) -> None:
-    with selectors.DefaultSelector() as selector:
-        selector.register(client, selectors.EVENT_READ, server)
-        selector.register(server, selectors.EVENT_READ, client)
-        while events := selector.select(_SECONDS):
-            for key, _ in events:
-                source, other = key.fileobj, key.data
-                assert isinstance(source, socket.socket)
-                chunk = source.recv(65_536)
-                if not chunk:
-                    return
-                other.sendall(chunk)

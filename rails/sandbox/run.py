@@ -6,9 +6,8 @@ If a sandbox cannot be made, that is an error; no weaker one is tried.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -23,7 +22,7 @@ from rails.sandbox.layer import IgnoredBy, Layer
 from rails.sandbox.output import Kept
 from rails.sandbox.overlay import OverlayLayer
 from rails.sandbox.process import Launch, Running, converse, start_process
-from rails.sandbox.values import COPY, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
+from rails.sandbox.values import COPY, NONE, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
 
 
 def run(
@@ -46,30 +45,30 @@ def run(
     standard input.
     """
     limits = limits or SandboxLimits()
-    layer = view.layer
-    with layer.turn if layer else contextlib.nullcontext():
-        if layer and collect:
+    with contextlib.ExitStack() as stack:
+        layer = view.layer or stack.enter_context(Layer(view.project))
+        stack.enter_context(layer.turn)
+        if collect:
             layer.refresh()
         began = time.monotonic()
         out, err = Kept(limits.output, keep), Kept(limits.output)
-        with _launch(argv, view, network, limits, label) as (launch, report):
-            running = start_process(launch, stdin=bool(stdin), together=together, inherited=inherited)
-            disk = _disk_bound(layer, limits, running)
-            try:
-                timed_out = converse(running, stdin, out, err, limits.seconds)
-            finally:
-                running.end()
-                out.close()
-                if disk:
-                    disk.close()
-            if layer and disk and disk.exceeded:
-                layer.clear()
-                size = f"{limits.disk_bytes / 1e9:.3g} GB"
-                raise CheckError(f"The command wrote more than {size} in all and was ended. Nothing of it was taken.")
-            report(out.text() + err.text())
+        launch = _launch(argv, replace(view, layer=layer), network, limits, label, stack=stack)
+        running = start_process(launch, stdin=bool(stdin), together=together, inherited=inherited)
+        disk = DiskBound(layer.folder, limits.disk_bytes + layer.own_bytes, running.kill)
+        try:
+            timed_out = converse(running, stdin, out, err, limits.seconds)
+        finally:
+            running.end()
+            out.close()
+            disk.close()
+        if disk.exceeded:
+            layer.clear()
+            size = f"{limits.disk_bytes / 1e9:.3g} GB"
+            raise CheckError(f"The command wrote more than {size} in all and was ended. Nothing of it was taken.")
+        launch.check(out.text() + err.text())
         seconds = time.monotonic() - began
         code, printed = running.process.returncode, out.total + err.total
-        changes, left_out = layer.changes() if layer and collect and not timed_out else (ChangeSet(), ())
+        changes, left_out = layer.changes() if collect and not timed_out else (ChangeSet(), ())
     return Result(code, out.text(), err.text(), timed_out, printed, seconds, changes, left_out)
 
 
@@ -84,18 +83,12 @@ def start(
     """Start a command; the caller ends it. Raises CheckError as :func:`run` does."""
     limits = limits or SandboxLimits(seconds=None)
     with contextlib.ExitStack() as stack:
-        launch, _ = stack.enter_context(_launch(argv, view, network, limits, label))
-        running = start_process(launch)
-        if disk := _disk_bound(view.layer, limits, running):
-            stack.callback(disk.close)
+        layer = view.layer or stack.enter_context(Layer(view.project))
+        running = start_process(_launch(argv, replace(view, layer=layer), network, limits, label, stack=stack))
+        disk = DiskBound(layer.folder, limits.disk_bytes + layer.own_bytes, running.kill)
+        stack.callback(disk.close)
         running.after.append(stack.pop_all().close)
     return running
-
-
-def _disk_bound(layer: Layer | None, limits: SandboxLimits, running: Running) -> DiskBound | None:
-    if not layer or not layer.writable:
-        return None
-    return DiskBound(layer.folder, limits.disk_bytes + layer.own_bytes, running.kill)
 
 
 def layer_for(
@@ -110,51 +103,27 @@ def layer_for(
     return CopyLayer(project, ignored, restrictions, links=label.level < COPY)
 
 
-@contextlib.contextmanager
 def _launch(
-    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: SandboxLimits, label: Label
-) -> Iterator[tuple[Launch, Callable[[str], None]]]:
+    argv: Sequence[str],
+    view: SandboxView,
+    network: Sequence[str],
+    limits: SandboxLimits,
+    label: Label,
+    *,
+    stack: contextlib.ExitStack,
+) -> Launch:
+    """Return how to start ``argv``; what it needs is open as long as ``stack``."""
     if network and label.level < COPY:
         words = "Only named hosts may be reached, and that takes namespaces of its own"
         raise CheckError(f"{words}; here: {label}. Nothing was run.")
-    with contextlib.ExitStack() as stack:
-        if view.layer is None:
-            view = replace(view, layer=stack.enter_context(Layer(view.project)))
-        join = stack.enter_context(control_group(limits))
-        if label.level >= COPY:
-            with _namespaces(argv, view, network, limits, join) as found:
-                yield found
-        elif label.level == PARTIAL:
-            yield landlock.launch(argv, view, limits, join), _nothing_to_check
-        else:
-            yield none.launch(argv, view, limits, join), _nothing_to_check
-
-
-@contextlib.contextmanager
-def _namespaces(
-    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: SandboxLimits, join: Callable[[], None]
-) -> Iterator[tuple[Launch, Callable[[str], None]]]:
-    reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    with contextlib.ExitStack() as stack:
-        stack.callback(os.close, reader)
-        socket = stack.enter_context(proxy.serve_hosts(network)) if network else None
-        words = proxy.bridged(argv) if socket else tuple(argv)
-        view = replace(view, read_only=(*view.read_only, proxy.BRIDGE)) if socket else view
-        launch = bubblewrap.launch(words, view, limits, join=join, socket=socket, status=writer)
-        try:
-            report = bytearray()
-            launch = replace(launch, first=lambda: bubblewrap.first_process(_drain(reader, report)))
-            yield launch, lambda errors: bubblewrap.check_status(_drain(reader, report), errors)
-        finally:
-            for descriptor in launch.keep:
-                os.close(descriptor)
-
-
-def _drain(reader: int, report: bytearray) -> bytes:
-    with contextlib.suppress(BlockingIOError):
-        report += os.read(reader, 65_536)
-    return bytes(report)
-
-
-def _nothing_to_check(_: str) -> None:
-    """Do nothing: the process contains itself before the command, or fails."""
+    join = stack.enter_context(control_group(limits))
+    if label.level == PARTIAL:
+        return landlock.launch(argv, view, limits, join)
+    if label.level == NONE:
+        return none.launch(argv, view, limits, join)
+    socket = None
+    if network:
+        socket = stack.enter_context(proxy.serve_hosts(network))
+        argv = proxy.bridged(argv)
+        view = replace(view, read_only=(*view.read_only, proxy.BRIDGE))
+    return stack.enter_context(bubblewrap.launch(argv, view, limits, join, socket))

@@ -96,7 +96,7 @@ def test_ctrl_c_ends_what_runs_and_leaves_no_claim(tmp_path):
     here = HereEngine(run)
     progress = run_set(JobStore(str(tmp_path)), here, specs_of(5))
     assert (progress.stopped, len(progress.done), here.ended) == ("Ctrl-C", 2, [True])
-    assert not [*tmp_path.rglob("claim")]
+    assert free_to_others(tmp_path, specs_of(3)[2].name)
     assert len(run_set(JobStore(str(tmp_path)), HereEngine(result_of), specs_of(5)).done) == 3
 
 
@@ -141,7 +141,7 @@ def test_two_machines_on_one_folder_share_the_jobs(tmp_path):
         while not ready.exists():
             time.sleep(0.01)
         engine = HereEngine(lambda spec: (time.sleep(0.01), result_of(spec, licence=sys.argv[2]))[1])
-        progress = run_set(JobStore(sys.argv[1], host=sys.argv[2]), engine, specs_of(int(sys.argv[3])))
+        progress = run_set(JobStore(sys.argv[1]), engine, specs_of(int(sys.argv[3])))
         print(json.dumps([engine.begun, progress.skipped]))
     """)
     words = [sys.executable, "-c", code, str(tmp_path)]
@@ -157,21 +157,35 @@ def test_two_machines_on_one_folder_share_the_jobs(tmp_path):
     assert len(JobStore(str(tmp_path)).rows()) == 60
 
 
-def test_a_claim_is_another_s_until_its_process_has_ended_or_it_is_not_renewed(tmp_path):
-    mine = JobStore(str(tmp_path), host="here")
-    other = JobStore(str(tmp_path), host="there")
-    assert mine.claim("job") == ""
-    assert "of here" in other.claim("job")
-    old = time.time() - 1_000
-    os.utime(tmp_path / "jobs/job/claim", (old, old))
-    mine.renew()
-    assert other.claim("job"), "renewed"
-    os.utime(tmp_path / "jobs/job/claim", (old, old))
-    assert other.claim("job") == ""
-    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
-    (tmp_path / "jobs/job/claim").write_bytes(msgspec.json.encode({"host": "here", "pid": int(ended.stdout)}))
-    assert JobStore(str(tmp_path), host="there").claim("job"), "another machine cannot know"
-    assert mine.claim("job") == ""
+CLAIMS = (
+    "import sys; from rails.batch.store import JobStore; print(JobStore(sys.argv[1]).claim(sys.argv[2]), flush=True)"
+)
+
+
+def other_process(code, *words):
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, words)], stdout=subprocess.PIPE, stdin=subprocess.PIPE, cwd=ROOT
+    )
+
+
+def free_to_others(folder, name):
+    with other_process(CLAIMS, folder, name) as other:
+        return other.communicate(timeout=100)[0] == b"True\n"
+
+
+def test_a_claim_is_another_s_until_its_process_has_ended_or_releases_it(tmp_path):
+    first, second = (spec.name for spec in specs_of(2))
+    store = JobStore(str(tmp_path))
+    with other_process(f"{CLAIMS}; input()", tmp_path, first) as other:
+        assert other.stdout.readline() == b"True\n"
+        assert not store.claim(first)
+        assert store.claim(second)
+        assert not free_to_others(tmp_path, second)
+        other.kill()
+        other.wait(60)
+    assert store.claim(first)
+    store.release(second)
+    assert free_to_others(tmp_path, second)
 
 
 def test_the_index_is_made_again_from_the_folders(tmp_path):

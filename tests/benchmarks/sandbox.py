@@ -47,7 +47,7 @@ def main():
     parser.add_argument("--files", default="100,100000")
     parser.add_argument("--runs", type=int, default=25)
     options = parser.parse_args()
-    labels = {level: found for level in (1, 2, 3) if (found := probe.at_level(level)[0]).level == level}
+    labels = {level: found for level in (1, 2, 3) if (found := probe.at_level(level)).level == level}
     print(
         f"{'files':>8}  {'bare':>8}" + "".join(f"  {f'level {one}':>8}  {'above':>8}  {'layer':>8}" for one in labels)
     )

@@ -15,7 +15,7 @@ _FOUND = {}
 
 def label_of(level):
     """Return the level's label; on a machine of CI that lacks it this is a failure, elsewhere a skip that says why."""
-    found = _FOUND.get(level) or _FOUND.setdefault(level, probe.at_level(level)[0])
+    found = _FOUND.get(level) or _FOUND.setdefault(level, probe.at_level(level))
     if found.level != level:
         words = f"level {level} is NOT tested here: {found.why}"
         if os.environ.get("CI") and not os.environ.get("AI_RAILS_SANDBOX"):

@@ -28,6 +28,11 @@ def test_a_folder_that_became_a_link_is_not_written_through_when_the_project_cha
     assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("a.py", "untouched")]
 
 
+def test_a_home_that_a_command_made_a_file_is_the_next_one_s_home(box):
+    box("rm -rf $HOME; echo x > $HOME")
+    assert box("echo y > $HOME/f; cat $HOME/f").out == "y\n"
+
+
 def test_what_was_proposed_is_not_dropped_through_a_link(box, outside):
     box("echo mine > src/a.py")
     box(f"rm -r src; ln -s {outside} src")

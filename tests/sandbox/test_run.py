@@ -188,17 +188,6 @@ def test_a_sigkill_of_the_harness_leaves_no_process_and_no_mount(label, project)
     assert "overlay" not in "".join(line for line in Path("/proc/mounts").read_text() if str(project.parent) in line)
 
 
-def test_the_next_owner_removes_what_a_killed_one_left(label, project, tmp_path, monkeypatch):
-    import tempfile
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    left = layer_for(project, label=label)
-    os.close(left._locks.pop())  # as a crash closes it
-    with layer_for(project, label=label) as layer:
-        assert not left.folder.exists()
-        assert layer.folder.exists()
-
-
 def test_output_is_bounded_at_both_ends_and_whole_in_a_file(label, project):
     with layer_for(project, label=label) as layer:
         file = layer.output / "1.txt"
@@ -294,7 +283,7 @@ def test_named_hosts_cannot_be_had_where_nothing_holds_the_network(project):
 def test_what_a_probe_finds_open_is_in_the_label(monkeypatch):
     label_of(2)
     monkeypatch.setattr(probe, "_tries", lambda _: {name: name != "UDP" for name in probe._ABOUT})
-    found = probe.at_level(2)[0]
+    found = probe.at_level(2)
     assert found.open == ("network",)
     assert not found.contained
     assert str(found).startswith("sandboxed: files, processes")
@@ -304,7 +293,7 @@ def test_what_a_probe_finds_open_is_in_the_label(monkeypatch):
 def test_a_probe_that_did_not_answer_counts_as_one_that_got_out(monkeypatch):
     label_of(2)
     monkeypatch.setattr(probe, "_tries", lambda _: {})
-    assert probe.at_level(2)[0].level == 0
+    assert probe.at_level(2).level == 0
 
 
 def test_what_a_passing_fault_kept_from_being_tried_is_tried_again_by_the_next_process(monkeypatch, tmp_path):
@@ -319,14 +308,13 @@ def test_what_a_passing_fault_kept_from_being_tried_is_tried_again_by_the_next_p
         monkeypatch.setattr(probe, "_known", {})
         assert probe._cached() is None
     assert probe.label().level == best.level
-    assert probe._cached() is not None
+    assert probe._cached() == best or best.level < 3, "what is less than the best may be tried again each time"
 
 
 def test_without_anything_the_label_says_so_and_what_to_install(monkeypatch):
     monkeypatch.setattr(probe.bubblewrap, "find", lambda *_: "")
     monkeypatch.setattr(probe.landlock, "landlock_version", lambda: 0)
-    found, lasting = probe._best()
-    assert lasting
+    found = probe._best()
     assert found.level == 0
     assert "NOT sandboxed" in str(found)
     assert "apt-get install bubblewrap" in str(found)

@@ -1,12 +1,9 @@
 """What a contained command may read: the project, the system, and a list that no repository has a say in."""
 
-import contextlib
-import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +11,8 @@ from hypothesis import strategies as st
 
 from rails.core.errors import CheckError
 from rails.sandbox import layer, places
-from rails.sandbox.layer import own_states
-from rails.sandbox.places import common_git, lacks_git, own_packages, own_program, roots, states_shown
+from rails.sandbox.layer import Layer, hidden_in
+from rails.sandbox.places import common_git, hidden_places, lacks_git, own_packages, own_program, roots
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.values import SandboxView
 from tests.sandbox.conftest import label_of
@@ -73,42 +70,27 @@ def test_what_a_check_names_in_the_project_is_followed_nowhere(home):
 def test_in_a_project_that_is_shown_beside_its_copy_the_state_of_others_is_hidden(tmp_path):
     state = tmp_path / "home/packages/a/.rails"
     state.mkdir(parents=True)
-    assert states_shown(SandboxView(tmp_path / "copy", None, (tmp_path / "home",))) == [state]
+    (tmp_path / "copy").mkdir()
+    with Layer(tmp_path / "copy") as layer:
+        assert hidden_places(SandboxView(tmp_path / "copy", layer, (tmp_path / "home",))) == [(state, True)]
 
 
-@pytest.mark.parametrize("counts", [True, False])
-def test_the_state_of_projects_is_found_at_any_depth_also_where_the_disk_counts_no_folders(
-    tmp_path, monkeypatch, counts
-):
-    """Some disks say of every folder that it has two links: that makes none look empty."""
+def test_the_state_of_projects_is_found_at_any_depth(tmp_path):
     states = [tmp_path / place / ".rails" for place in (".", "a", "a/b/c/d/e", "z")]
     for state in (*states, tmp_path / "a/leaf", tmp_path / "node_modules/.rails"):
         state.mkdir(parents=True)
-    if not counts:
-        look, scan = os.lstat, os.scandir
-        monkeypatch.setattr(os, "lstat", lambda place: two_links(look(place)))
-        monkeypatch.setattr(os, "scandir", lambda place: contextlib.nullcontext(map(entry_of, scan(place))))
-    assert sorted(own_states(tmp_path)) == sorted(states)
+    assert sorted(hidden_in(tmp_path)) == [(state, True) for state in sorted(states)]
 
 
 def test_a_project_that_is_too_large_is_refused_and_its_state_is_not_shown(tmp_path, monkeypatch):
     for place in ("a/b/.rails", "c/d/.rails"):
         (tmp_path / place).mkdir(parents=True)
-    monkeypatch.setattr(layer, "_MOST_LOOKED_AT", 4)
-    assert len(list(own_states(tmp_path))) == 2
-    for name, bound in (("_MOST_LOOKED_AT", 3), ("_LOOK_SECONDS", -1.0)):
+    monkeypatch.setattr(layer, "_MOST_LOOKED_AT", 6)
+    assert len(list(hidden_in(tmp_path))) == 2
+    for name, bound in (("_MOST_LOOKED_AT", 5), ("_LOOK_SECONDS", -1.0)):
         monkeypatch.setattr(layer, name, bound)
-        with pytest.raises(CheckError, match=r"What AI-Rails keeps in .* was not found within .* Nothing was run"):
-            list(own_states(tmp_path))
-
-
-def two_links(facts):
-    return os.stat_result((*facts[:3], 2, *facts[4:]))
-
-
-def entry_of(entry):
-    facts = two_links(entry.stat(follow_symlinks=False))
-    return SimpleNamespace(name=entry.name, path=entry.path, is_dir=entry.is_dir, stat=lambda **_: facts)
+        with pytest.raises(CheckError, match=r"What commands may not see in .* was not found within .* Nothing was"):
+            list(hidden_in(tmp_path))
 
 
 # -- git where a project is not a repository of its own ------------------------------------------------
