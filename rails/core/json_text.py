@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
 
-from rails.core.changes import ChangeSet, FileChange
-from rails.core.paths import WorkspacePath
+from rails.core.events.members import members_of
 from rails.core.tool_request import Json
 
 
-def to_json(value: object) -> Json:
-    """Return ``value`` as JSON: objects of fields, arrays, paths as strings.
-
-    A file change becomes path, kind and hashes, never contents. Raises TypeError for what JSON cannot hold.
-    """
+def to_json(value: Any, part: Callable[[object], Json] | None = None) -> Json:  # noqa: ANN401 - a class of msgspec
+    """Return ``value`` as JSON: objects of fields, arrays. ``part``: the same for what is inside."""
+    part = part or to_json
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, WorkspacePath):
-        return value.text
-    if isinstance(value, ChangeSet):
-        return [to_json(change) for change in value.changes]
-    if isinstance(value, FileChange):
-        hashes = {"before_sha256": value.before_sha256, "after_sha256": value.after_sha256}
-        return {"path": value.path.text, "kind": value.kind, **hashes}
-    if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
-    names = getattr(value, "__struct_fields__", None) or getattr(value, "__dataclass_fields__", None)
-    if names is None:
-        raise TypeError(f"{type(value).__name__} has no JSON form")
-    return {name: to_json(getattr(value, name)) for name in names}
+        return [part(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): part(item) for key, item in value.items()}
+    sparse = value.__struct_config__.omit_defaults
+    members = [(one, getattr(value, one.name)) for one in members_of(type(value))]
+    return {one.key: part(found) for one, found in members if not sparse or one.required or found != one.default}
 
 
-def json_object(value: object) -> dict[str, Json]:
+def json_object(value: object, part: Callable[[object], Json] | None = None) -> dict[str, Json]:
     """Return a value with fields, or a mapping, as a JSON object."""
-    result = to_json(value)
-    if not isinstance(result, dict):
-        raise TypeError(f"{type(value).__name__} is not an object in JSON")
-    return result
+    return cast("dict[str, Json]", to_json(value, part))
 
 
 def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:

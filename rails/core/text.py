@@ -13,9 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import Any, Final, Literal, NamedTuple, cast
 
+from rails.core import charsets
 from rails.core.lazy_pattern import lazy
 
 Eol = Literal["\n", "\r\n", "\r"]
@@ -203,17 +203,16 @@ def decode_text(data: bytes) -> Decoded | None:
 
     UTF-8, UTF-16, UTF-32, the encoding it names, or Latin-1 (:mod:`rails.core.charsets`).
     """
-    if data.isascii() and b"\0" not in data:
-        named = _MAY_NAME_ENCODING.match(data[:1_024])
-        return Decoded(data.decode(), _charsets().declared(data) or "utf-8" if named else "utf-8")
-    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     if b"\0" not in data:
+        if data.isascii():
+            return Decoded(data.decode(), charsets.declared(data) or "utf-8")
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         try:
             return Decoded(data.removeprefix(mark).decode(), "utf-8", mark)
         except UnicodeDecodeError:
             if mark:
                 return None
-    found = _charsets().found(data, may_name=bool(_MAY_NAME_ENCODING.match(data[:1_024])))
+    found = charsets.found(data)
     return None if found is None else Decoded(*found)
 
 
@@ -221,7 +220,8 @@ def why_not_text(data: bytes) -> str:
     """Return why :func:`decode_text` returns ``None``."""
     if b"\0" in data:
         return "it has NUL bytes and is not UTF-16 or UTF-32"
-    line = data.count(b"\n", 0, _charsets().first_fault(data)) + 1
+    read = data.decode(errors="surrogateescape")
+    line = re.split("[\udc80-\udcff]", read, maxsplit=1)[0].count("\n") + 1
     return f"line {line} is not UTF-8, and the file does not name its encoding"
 
 
@@ -247,8 +247,6 @@ def control_in(text: str, known: str = "") -> tuple[int, str] | None:
 
 
 _CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
-#: In the first line or lines of a file: what may be the name of its encoding.
-_MAY_NAME_ENCODING: Final = lazy(rb"\s*<(?:\?xml|!doctype|html)|@charset|(?:.*\n)?[ \t\f]*#.*?coding", re.I)
 _LABELS: Final = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16 LE",
@@ -260,12 +258,6 @@ _LABELS: Final = {
     "cp932": "Shift-JIS",
     "cp949": "EUC-KR",
 }
-
-
-def _charsets() -> ModuleType:
-    from rails.core import charsets  # which most files do not need
-
-    return charsets
 
 
 def main_eol(text: str) -> tuple[Eol, bool]:

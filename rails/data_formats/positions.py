@@ -10,9 +10,12 @@ import json
 import re
 import sys
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from rails.core.lazy_pattern import lazy
 
@@ -27,9 +30,12 @@ Places: TypeAlias = Mapping[JsonPlace, tuple[int, int]]
 _TOKEN: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|(\Z))|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE: Final = lazy(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 
-_HEADER: Final = lazy(r"\s*(\[\[?)([^\]]+)\]")
-_KEY: Final = lazy(r"(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
-_PART: Final = lazy(r"[\w-]+|\"[^\"]*\"|'[^']*'")
+_NAME: Final = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')"
+_PART: Final = lazy(_NAME)
+#: A table of a TOML text, or a key that begins a line.
+_TOML: Final = lazy(
+    rf"(?m)^[ \t]*(?:(?P<table>\[\[?)(?P<name>[^\]\n]+)\]|(?P<key>{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*)[ \t]*=)"
+)
 #: Values whose places are kept; a larger document has the place of what is around them.
 _MOST: Final = 200_000
 
@@ -102,49 +108,31 @@ def in_yaml(root: Node | None) -> Places:
 
 def in_toml(text: str) -> Places:
     """Return the places of tables and of keys that begin a line."""
+    lines = LineIndex(text)
     found: dict[JsonPlace, tuple[int, int]] = {(): (1, 1)}
     table: JsonPlace = ()
-    tables: dict[JsonPlace, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if header := _HEADER.match(line):
-            found.setdefault(_parts(header[2]), (number, header.start(2) + 1))
-            table = _table(header, tables)
-            found.setdefault(table, (number, header.start(2) + 1))
-        elif key := _KEY.match(line):
-            path = (*table, *_parts(key[2]))
-            found.setdefault(path, (number, len(key[1]) + 1))
+    tables = Counter[JsonPlace]()
+    for match in _TOML.finditer(text):
+        name = "name" if match["table"] else "key"
+        path: JsonPlace = () if match["table"] else table
+        for part in _PART.finditer(match[name]):
+            path = (*path, part[0].strip("\"'"))
+            found.setdefault(path, lines.at(match.start(name)))
+            if match["table"] == "[[" and part.end() == len(match[name].rstrip()):
+                tables[path] += 1
+            if path in tables:
+                path = (*path, tables[path] - 1)
+        if match["table"]:
+            table = path
+            found.setdefault(path, lines.at(match.start(name)))
     return found
 
 
-def _table(header: re.Match[str], tables: dict[JsonPlace, int]) -> JsonPlace:
-    path: JsonPlace = ()
-    parts = _parts(header[2])
-    for position, part in enumerate(parts):
-        path = (*path, part)
-        if header[1] == "[[" and position == len(parts) - 1:
-            tables[path] = tables.get(path, -1) + 1
-        if path in tables:
-            path = (*path, tables[path])
-    return path
-
-
-def _parts(text: str) -> JsonPlace:
-    return tuple(part.strip("\"'") for part in _PART.findall(text))
-
-
-def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = False) -> dict[JsonPlace, JsonSpan]:
-    """Return the spans of the known ``paths``; of repeated keys the last counts.
-
-    ``unique``: there are none, so the pass may end early.
-    """
+def locate_values(text: str, paths: Collection[JsonPlace]) -> dict[JsonPlace, JsonSpan]:
+    """Return the spans of the known ``paths``; of repeated keys the last counts."""
     wanted = frozenset(paths)
-    found: dict[JsonPlace, JsonSpan] = {}
-    for path, span in _scan(text, deepest=max(map(len, wanted), default=0)):
-        if path in wanted:
-            found[path] = span
-            if unique and len(found) == len(wanted):
-                break
-    return found
+    spans = _scan(text, deepest=max(map(len, wanted), default=0))
+    return {path: span for path, span in spans if path in wanted}
 
 
 def every_value(text: str, start: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
@@ -170,15 +158,15 @@ def offset_inside(text: str, span: JsonSpan, index: int) -> int:
     return max(span.end - 1, offset)
 
 
-class _Open:
-    __slots__ = ("is_object", "key", "key_end", "key_start", "seen", "start")
+class _Open(Struct):
+    """An object or array that is not closed yet, and where it is being read."""
 
-    def __init__(self, start: int, *, is_object: bool) -> None:
-        self.start = start
-        self.is_object = is_object
-        self.key: str | int = 0
-        self.key_start = self.key_end = -1
-        self.seen: dict[str | int, int] = {}
+    start: int
+    is_object: bool
+    key: str | int = 0
+    key_start: int = -1
+    key_end: int = -1
+    seen: dict[str | int, int] = field(default_factory=dict)
 
 
 def _scan(
@@ -207,7 +195,7 @@ def _scan(
             if repeated and (earlier := top.seen.setdefault(top.key, start)) != start:
                 yield tuple([item.key for item in stack]), JsonSpan(start, end, earlier, earlier)
         elif first in "{[":
-            stack.append(_Open(start, is_object=first == "{"))
+            stack.append(_Open(start, first == "{"))
             key_next = first == "{"
         else:
             if first in "}]":
