@@ -74,6 +74,13 @@ def test_changed_blocks_and_counts_say_what_differs():
     assert line_diff([], []).blocks == ()
 
 
+def test_an_insertion_joins_the_difference_above_it_where_it_can():
+    diff = line_diff(["p", "a", "b", "q"], ["r", "a", "x", "a", "b", "s"])
+    assert diff.changed == (DiffBlock(False, 0, 1, 0, 3), DiffBlock(False, 3, 4, 5, 6))
+    diff = line_diff(["r", "a", "x", "a", "b", "s"], ["p", "a", "b", "q"])
+    assert diff.changed == (DiffBlock(False, 0, 3, 0, 1), DiffBlock(False, 5, 6, 3, 4))
+
+
 def test_an_insertion_begins_where_a_block_begins():
     old = ["import a", "x", "", "last"]
     new = ["import b", "import a", "x", "", "y", "", "last"]
