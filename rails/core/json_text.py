@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, cast
 
-from rails.core.events.members import members_of
+from msgspec import NODEFAULT
+
 from rails.core.tool_request import Json
 
 
@@ -19,8 +21,16 @@ def to_json(value: Any, part: Callable[[object], Json] | None = None) -> Json:  
     if isinstance(value, Mapping):
         return {str(key): part(item) for key, item in value.items()}
     sparse = value.__struct_config__.omit_defaults
-    members = [(one, getattr(value, one.name)) for one in members_of(type(value))]
-    return {one.key: part(found) for one, found in members if not sparse or one.required or found != one.default}
+    members = [(key, getattr(value, name), default) for name, key, default in members_of(type(value))]
+    return {key: part(found) for key, found, default in members if not sparse or found != default}
+
+
+@cache
+def members_of(kind: Any) -> tuple[tuple[str, str, object], ...]:  # noqa: ANN401 - as above
+    """Return the fields of a class in order: names in Python and JSON, default (``NODEFAULT``: it is required)."""
+    names = kind.__struct_fields__
+    required = [NODEFAULT] * (len(names) - len(kind.__struct_defaults__))
+    return tuple(zip(names, kind.__struct_encode_fields__, [*required, *kind.__struct_defaults__], strict=True))
 
 
 def json_object(value: object, part: Callable[[object], Json] | None = None) -> dict[str, Json]:

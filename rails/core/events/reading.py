@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import FieldInfo, fields
 
 from rails.core.conversation import Message, message_from_json
-from rails.core.events.members import Member, hints_of, members_of
 from rails.core.events.values import StoredText
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
@@ -36,7 +36,7 @@ def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
     """Return an instance of the class ``kind`` from an object."""
     found: dict[str, Any] = {}
     for member, of in _plan(cast(Hashable, kind)):
-        item = of.read(value[member.key]) if member.key in value else _ODD
+        item = of.read(value[member.encode_name]) if member.encode_name in value else _ODD
         if item is not _ODD:
             found[member.name] = item
         elif member.required:
@@ -45,9 +45,8 @@ def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
 
 
 @cache
-def _plan(kind: Any) -> tuple[tuple[Member, _Kind], ...]:  # noqa: ANN401 - as in members_of
-    hints = hints_of(kind)
-    return tuple((member, _kind(hints[member.name])) for member in members_of(kind))
+def _plan(kind: Any) -> tuple[tuple[FieldInfo, _Kind], ...]:  # noqa: ANN401 - a type is no Hashable to mypy
+    return tuple((member, _kind(member.type)) for member in fields(kind))
 
 
 def read_typed(kind: type[T], value: Json) -> T:
@@ -75,7 +74,7 @@ def _kind(hint: Hashable) -> _Kind:
     elif origin is not None and issubclass(origin, Mapping):
         read_member = _kind(args[1]).read
         return _Kind(lambda value: _members(read_member, value), {})
-    elif isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+    elif isinstance(hint, type) and issubclass(hint, Struct):
         return _Kind(_verdict if hint is Verdict else lambda value: _object(hint, value), read_object(hint, {}))
     return _Kind(lambda value: value)  # anything that JSON can hold
 

@@ -25,7 +25,7 @@ from typing import Final
 import msgspec
 
 from rails.core.events import approval, changes, session, turn
-from rails.core.events.base import Event, UnknownEvent
+from rails.core.events.base import Event, UnknownEvent, type_of
 from rails.core.tool_request import Json
 
 FORMAT_VERSION: Final = 1
@@ -71,9 +71,26 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     session.SandboxFound,
     turn.ContextReduced,
 )
-BY_TYPE: Final[Mapping[str, type[Event]]] = {event.TYPE: event for event in EVENTS}
+BY_TYPE: Final[Mapping[str, type[Event]]] = {type_of(event): event for event in EVENTS}
 #: Written to disk before the work goes on; the others follow with the next of these.
-DURABLE: Final = frozenset(event.TYPE for event in EVENTS if event.DURABLE)
+DURABLE: Final = frozenset(
+    (
+        "APPROVAL_OPENED",
+        "HUMAN_DECISION",
+        "EXECUTION_STARTED",
+        "TOOL_EXECUTION_RESULT",
+        "CHECKPOINT",
+        "UNDO",
+        "WORKFLOW_START",
+        "WORKFLOW_END",
+        "ESCALATION",
+        "HANDOFF",
+        "HUMAN_STEERED",
+        "CONTEXT_REDUCED",
+        "LLM_RESPONSE",
+        "FEEDBACK_SENT",
+    )
+)
 
 
 def event_of(event_type: str, message: str, details: Mapping[str, Json]) -> Event:
