@@ -27,7 +27,8 @@ _DECLARED: Final = lazy(
     r"|euc_kr|gb2312|gbk|gb18030|big5(?:hkscs)?|mac-\w+|tis-620|hp-roman8"
 )
 _WIDER: Final = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949", "big5": "cp950"}
-_CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+#: Control characters but tab, line ends and form feed.
+CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 #: A sign or one-letter word beside ASCII, or one or two letters beside a letter of ASCII.
 _WESTERN: Final = lazy(
     rb"(?:[^\x80-\xff]|(?<![\x80-\xff])[\xa0-\xbf\xc0\xc5\xc9\xd6\xe0\xe5\xe8\xe9\xf3\xf6](?![\x80-\xff])"
@@ -44,7 +45,7 @@ def found(data: bytes) -> tuple[str, str, bytes] | None:
     western = "iso8859-1" if not named and _WESTERN.fullmatch(data) else ""
     name = declared(data) or western
     text = _text(data, name) if name else None
-    return None if text is None or _CONTROL.search(text) else (text, name, b"")
+    return None if text is None or CONTROL.search(text) else (text, name, b"")
 
 
 def declared(data: bytes) -> str:

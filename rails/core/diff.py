@@ -20,8 +20,8 @@ from rails.core.lazy_pattern import lazy
 
 #: The bits of a line stand in whole words.
 _WORD: Final = 64
-#: The lengths that the header of a hunk names; a length of one is left out.
-_HUNK: Final = lazy(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+#: The names of a file, above its first hunk or above what is said instead of one.
+_HEADS: Final = lazy(r"(?m)^--- .*\n\+\+\+ .*\n(?=@@ -|File )")
 
 _Lines: TypeAlias = Sequence[str | bytes]
 
@@ -57,13 +57,6 @@ class LineDiff(NamedTuple):
         """Number of removed lines."""
         return sum(block.old_end - block.old_start for block in self.changed)
 
-    def old_lines(self) -> list[int]:
-        """Return each new line's 0-based old place, -1 if added or changed."""
-        places: list[int] = []
-        for equal, old_start, old_end, new_start, new_end in self.blocks:
-            places += range(old_start, old_end) if equal else [-1] * (new_end - new_start)
-        return places
-
 
 #: A difference: from where to where on the old side, and on the new one.
 _Gap: TypeAlias = tuple[int, int, int, int]
@@ -82,7 +75,10 @@ def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineD
 
 def line_map(old: _Lines, new: _Lines) -> list[int]:
     """Return each new line's 0-based place in ``old``, -1 if added or changed."""
-    return line_diff(old, new).old_lines()
+    places: list[int] = []
+    for equal, old_start, old_end, new_start, new_end in line_diff(old, new).blocks:
+        places += range(old_start, old_end) if equal else [-1] * (new_end - new_start)
+    return places
 
 
 def unified(old: Sequence[str], new: Sequence[str], names: Sequence[str], context: int = 3) -> Iterator[str]:
@@ -223,17 +219,6 @@ def _blocks(gaps: Iterable[_Gap], old_end: int, new_end: int) -> Iterator[DiffBl
 
 
 def changed_lines(unified_text: str) -> int:
-    """Return how many lines a unified diff adds and removes, by its hunks; 0 for no diff."""
-    changed = old_left = new_left = 0
-    for row in unified_text.split("\n"):
-        if old_left <= 0 and new_left <= 0:
-            if hunk := _HUNK.match(row):
-                old_left, new_left = (int(length) if length else 1 for length in hunk.groups())
-            continue
-        sign = row[:1]
-        if sign == "\\":
-            continue
-        old_left -= sign != "+"
-        new_left -= sign != "-"
-        changed += sign in ("+", "-")
-    return changed
+    """Return how many lines a unified diff adds and removes; 0 for no diff."""
+    hunks = _HEADS.sub("", unified_text).partition("@@ -")[2]
+    return sum(row[:1] in ("+", "-") for row in hunks.split("\n"))

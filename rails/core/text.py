@@ -155,11 +155,6 @@ class Decoded(NamedTuple):
     mark: bytes = b""
 
     @property
-    def bom(self) -> bool:
-        """Whether a byte-order mark begins the file."""
-        return bool(self.mark)
-
-    @property
     def eol(self) -> Eol:
         """The most frequent line ending."""
         return main_eol(self.text)[0]
@@ -240,13 +235,12 @@ def control_in(text: str, known: str = "") -> tuple[int, str] | None:
 
     Tab, line ends, form feed and those in ``known`` do not count.
     """
-    for found in _CONTROL.finditer(text):
+    for found in charsets.CONTROL.finditer(text):
         if found[0] not in known:
             return line_column(text, found.start())[0], _escape(found[0])
     return None
 
 
-_CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 _LABELS: Final = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16 LE",
