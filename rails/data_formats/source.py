@@ -176,6 +176,8 @@ def _is_layout(text: str, start: int, place: int) -> bool:
     line = text[text.rfind("\n", 0, start) + 1 : start]
     if indent := len(line) - len(line.lstrip()):
         return len(after) - len(after.lstrip()) >= indent
+    if not line and text[start:place] in ('"""', "'''"):
+        return True
     return bool(_LINE_BEGINS.match(after)) and text[place - 1] not in "/([{'\"`"
 
 

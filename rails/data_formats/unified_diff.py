@@ -93,6 +93,7 @@ def _files(lines: Sequence[str]) -> list[_File]:
     at = 0
     while at < len(lines):
         line = lines[at]
+        is_hunk = line.startswith("@@")
         if found := _GIT.fullmatch(line):
             files.append(_File(at, found["old"], found["new"], open=True))
         elif _is_pair(lines, at):
@@ -101,17 +102,12 @@ def _files(lines: Sequence[str]) -> list[_File]:
             files[-1].open = False
             files[-1].old, files[-1].new = _names(line[4:], lines[at + 1][4:])
             at += 1
-            if lines[at + 1][:1] in (" ", "+", "-") and not _is_pair(lines, at + 1):
-                at = _hunk(lines, at, files[-1])
-                continue
-        elif line.startswith("@@"):
-            if not files:
-                files.append(_File(at))
-            at = _hunk(lines, at, files[-1])
-            continue
-        elif files:
+            is_hunk = lines[at + 1][:1] in (" ", "+", "-") and not _is_pair(lines, at + 1)
+        elif files and not is_hunk:
             _header(at, line, files[-1])
-        at += 1
+        if is_hunk and not files:
+            files.append(_File(at))
+        at = _hunk(lines, at, files[-1]) if is_hunk else at + 1
     return files
 
 
@@ -177,22 +173,15 @@ def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
 
 
 def _changes(file: _File) -> Iterator[Outcome]:
-    path = file.old if file.new == _NO_FILE else file.new
-    fault = file.fault
-    if not fault and file.old != file.new and _NO_FILE not in (file.old, file.new) and not file.moved:
-        fault = f"names two files, {file.old} and {file.new}"
-    if not path and not file.fault:
+    sides = (file.old, file.new)
+    if file.old != file.new and _NO_FILE not in sides and not file.moved:
+        file.refuse(file.line, f"names two files, {file.old} and {file.new}")
+    if file.fault:
+        yield NotRead(file.line, f"the diff {file.fault}")
+    elif not file.new:
         yield NotRead(file.line, "the diff names no file", "Put the path of its file alone on the line above it.")
-    elif fault:
-        yield NotRead(file.line, f"the diff {fault}")
-    elif file.new == _NO_FILE:
-        yield _deletion(path, file)
-    elif file.old == _NO_FILE:
-        if any(hunk.side("-") for hunk in file.hunks):
-            yield NotRead(file.line, f"the diff creates {path} and has lines of an old file")
-        else:
-            lines = [line for hunk in file.hunks for line in hunk.side("+")]
-            yield new_file(path, lines, ends=all(hunk.ends("+") for hunk in file.hunks))
+    elif _NO_FILE in sides:
+        yield _whole(file)
     else:
         certain = _is_certain(file.hunks)
         for hunk in file.hunks:
@@ -200,14 +189,19 @@ def _changes(file: _File) -> Iterator[Outcome]:
         if file.moved:
             yield Proposed(MOVE_FILE.name, {"file_path": file.old, "new_path": file.new})
         elif not file.hunks:
-            yield NotRead(file.line, f"the diff of {path} has no hunk")
+            yield NotRead(file.line, f"the diff of {file.new} has no hunk")
 
 
-def _deletion(path: str, file: _File) -> Outcome:
-    if any(hunk.side("+") for hunk in file.hunks):
-        return NotRead(file.line, f"the diff deletes {path} and has lines that stay in it")
-    gone = {"old_content": "\n".join(line for hunk in file.hunks for line in hunk.side("-"))} if file.hunks else {}
-    return Proposed(DELETE_FILE.name, {"file_path": path, **gone})
+def _whole(file: _File) -> Outcome:
+    gone = file.new == _NO_FILE
+    path = file.old if gone else file.new
+    if any(hunk.side("+" if gone else "-") for hunk in file.hunks):
+        return NotRead(file.line, f"the diff {'deletes' if gone else 'creates'} {path} and has lines of its other side")
+    lines = [row[1:] for hunk in file.hunks for row in hunk.rows]
+    if not gone:
+        return new_file(path, lines, ends=all(hunk.ends("+") for hunk in file.hunks))
+    known = {"old_content": "\n".join(lines)} if file.hunks else {}
+    return Proposed(DELETE_FILE.name, {"file_path": path, **known})
 
 
 def _is_certain(hunks: Sequence[_Hunk]) -> bool:
