@@ -89,20 +89,17 @@ def in_yaml(root: Node | None) -> Places:
     import yaml
 
     found: dict[JsonPlace, tuple[int, int]] = {}
-    pending: list[tuple[JsonPlace, Node]] = [((), root)] if root is not None else []
+    pending: list[tuple[JsonPlace, Node, Node]] = [((), root, root)] if root is not None else []
     while pending and len(found) < _MOST:
-        path, node = pending.pop()
-        found.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
+        path, named, node = pending.pop()
+        found.setdefault(path, (named.start_mark.line + 1, named.start_mark.column + 1))
         if len(path) > 100:
             continue
         if isinstance(node, yaml.SequenceNode):
-            pending += [((*path, number), item) for number, item in enumerate(node.value)]
+            pending += [((*path, number), item, item) for number, item in enumerate(node.value)]
         elif isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                if isinstance(key, yaml.ScalarNode):
-                    inner = (*path, key.value)
-                    found[inner] = key.start_mark.line + 1, key.start_mark.column + 1
-                    pending.append((inner, value))
+            keys = ((key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode))
+            pending += [((*path, key.value), key, value) for key, value in keys]
     return found
 
 
@@ -148,14 +145,10 @@ def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:
 
 def offset_inside(text: str, span: JsonSpan, index: int) -> int:
     """Return the offset in ``text`` of character ``index`` of the string at ``span``."""
-    if index < 0 or text[span.start : span.start + 1] != '"':
+    if text[span.start] != '"':
         return span.start
-    offset = span.start + 1
-    for match in _ESCAPE.finditer(text, offset, span.end - 1):
-        if index == 0:
-            return match.start()
-        index -= 1
-    return max(span.end - 1, offset)
+    written = (match.start() for match in _ESCAPE.finditer(text, span.start + 1, span.end - 1))
+    return next(islice(written, index, None), span.end - 1)
 
 
 class _Open(Struct):

@@ -52,7 +52,6 @@ class JsonRules(NamedTuple):
 
 
 STRICT: Final = JsonRules()
-_NUMBER: Final = lazy(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 #: Digits from which on an integer is read as a float: Python refuses to read some thousands of them.
 _INTEGER_DIGITS: Final = 300
 
@@ -102,17 +101,6 @@ def _whole(token: str) -> int:
     return int(token)
 
 
-def number_from_text(text: str) -> int | float | None:
-    """Return a text's number by the rules above, or ``None``."""
-    found = _NUMBER.fullmatch(text)
-    if found is None:
-        return None
-    try:
-        return real(text) if found[1] or found[2] else _whole(text)
-    except ValueError:
-        return None
-
-
 def _any_whole(token: str) -> int | float:
     return int(token) if len(token) < _INTEGER_DIGITS else float(token)
 
@@ -127,6 +115,12 @@ def parse_strict(text: str) -> ParsedJson | JsonFault:
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
     return read_json(text)
+
+
+def number_from_text(text: str) -> int | float | None:
+    """Return a text's number by the rules above, or ``None``."""
+    value = getattr(parse_strict(text), "value", None)
+    return value if type(value) in (int, float) and text[-1:].isdigit() and not text[:1].isspace() else None
 
 
 def read_json(text: str, rules: JsonRules = STRICT) -> ParsedJson | JsonFault:
