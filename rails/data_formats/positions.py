@@ -156,6 +156,7 @@ class _Open(Struct):
 
     start: int
     is_object: bool
+    key_next: bool
     key: str | int = 0
     key_start: int = -1
     key_end: int = -1
@@ -167,33 +168,28 @@ def _scan(
 ) -> Iterator[tuple[JsonPlace, JsonSpan]]:
     """Yield the values with at most ``deepest`` keys, or the ``repeated`` keys with the place of the first."""
     stack: list[_Open] = []
-    key_next = False
     for match in _TOKEN.finditer(text, at):
         first = match[0][0]
         start, end = match.span()
+        top = stack[-1] if stack else _Open(start, False, False)
         if match.lastindex or (first in ",}]" and not stack):
             return
-        if first == ",":
-            top = stack[-1]
-            key_next = top.is_object
-            if type(top.key) is int:
-                top.key += 1
-        elif first == ":":
-            key_next = False
-        elif key_next and first == '"':
-            top = stack[-1]
-            top.key = str(json.loads(match[0], strict=False)) if "\\" in match[0] else match[0][1:-1]
+        if first in "{[":
+            stack.append(_Open(start, first == "{", first == "{"))
+        elif first == "," and top.is_object:
+            top.key_next = True
+        elif first == ",":
+            top.key += 1  # type: ignore[operator]
+        elif first == '"' and top.key_next:
+            top.key_next = False
+            top.key = str(json.loads(match[0], strict=False))
             top.key_start = start
             top.key_end = end
             if repeated and (earlier := top.seen.setdefault(top.key, start)) != start:
                 yield tuple([item.key for item in stack]), JsonSpan(start, end, earlier, earlier)
-        elif first in "{[":
-            stack.append(_Open(start, first == "{"))
-            key_next = first == "{"
-        else:
+        elif first != ":":
             if first in "}]":
                 start = stack.pop().start
-                key_next = False
             if len(stack) <= deepest and not repeated:
                 inside = bool(stack) and stack[-1].is_object
                 keys = (stack[-1].key_start, stack[-1].key_end) if inside else (start, end)

@@ -28,19 +28,26 @@ def block_changes(
     ``conflicts``: also blocks between ``<<<<<<< HEAD`` and ``>>>>>>> updated``, elsewhere git's own.
     """
     text = _CONFLICT.sub(r"\1 SEARCH", _UPDATED.sub(r"\1 REPLACE", text)) if conflicts else text
-    lines = text.split("\n")
-    at = 0
-    while (start := next((n for n in range(at, len(lines)) if OPENING.fullmatch(lines[n])), -1)) >= 0:
-        if at:
-            name = name_above(lines[at:start], name, exists)
+    above = [*before]
+    block: list[str] = []
+    start = -1
+    is_first = True
+    for number, line in enumerate(text.split("\n")):
+        if start >= 0 and _CLOSING.fullmatch(line):
+            yield _block(block, name, start)
+            start = -1
+            above = []
+        elif start >= 0:
+            block.append(line.removesuffix("\r"))
+        elif OPENING.fullmatch(line):
+            name = (name_above(above, "", exists) or name) if is_first else name_above(above, name, exists)
+            start = number
+            block = []
+            is_first = False
         else:
-            name = name_above([*before, *lines[:start]], "", exists) or name
-        end = next((n for n in range(start + 1, len(lines)) if _CLOSING.fullmatch(lines[n])), -1)
-        if end < 0:
-            yield NotRead(start, "a SEARCH block has no >>>>>>> REPLACE; it may be cut off", "Send it again.")
-            return
-        yield _block([line.removesuffix("\r") for line in lines[start + 1 : end]], name, start)
-        at = end + 1
+            above.append(line)
+    if start >= 0:
+        yield NotRead(start, "a SEARCH block has no >>>>>>> REPLACE; it may be cut off", "Send it again.")
 
 
 def _block(lines: list[str], name: str, at: int) -> Outcome:

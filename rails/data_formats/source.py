@@ -141,7 +141,10 @@ def within_strings(text: str, language: str, places: Sequence[int], *, layout: b
         return False  # no text of JSON runs over a line end
     if language != "python" and language not in _TREES:
         return True
-    spans = _python_strings(text) if language == "python" else _tree_strings(text, language)
+    if language == "python":
+        spans = [match.span() for match in _PYTHON_STRING.finditer(text)]
+    else:
+        spans = _tree_strings(text, language)
     starts = [start for start, _ in spans]
     return any(
         (at := bisect_right(starts, place))
@@ -161,19 +164,6 @@ def _is_layout(text: str, start: int, place: int) -> bool:
     if not line and text[start:place] in ('"""', "'''"):
         return True
     return bool(_LINE_BEGINS.match(after)) and text[place - 1] not in "/([{'\"`"
-
-
-def _python_strings(text: str) -> list[tuple[int, int]]:
-    import io
-    import tokenize
-
-    lines = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]
-    found = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if tokenize.tok_name[token.type].endswith(("STRING", "STRING_MIDDLE", "COMMENT")):
-            start, end = (lines[row - 1] + column for row, column in (token.start, token.end))
-            found.append((start, end))
-    return found
 
 
 def _tree_strings(text: str, language: str) -> list[tuple[int, int]]:
@@ -285,6 +275,10 @@ def _is_torn(node: Node) -> bool:
 
 #: How lines of a long text begin that is not indented; other marks may be the end of what is quoted in it.
 _LINE_BEGINS: Final = lazy(r"\s\s|\w|[*#.-]|\"\"\"|'''")
+#: A comment or string of a text that is valid Python.
+_PYTHON_STRING: Final = lazy(
+    r"#[^\n]*+|(\"\"\"|''')(?:\\.|(?!\1).)*+\1|\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'", re.S
+)
 #: Nodes whose line ends are part of a text.
 _STRING_NODE: Final = lazy(r"string|template|comment|regex|jsx_text")
 _READERS: Final = {"python": _python, "json": _json, "toml": _toml, "yaml": _yaml}
