@@ -135,10 +135,10 @@ def message_from_json(value: Json) -> Message:
     if role not in ("user", "assistant"):
         raise ValueError('"role" must be "user" or "assistant"')
     if isinstance(content, str):
-        return Message(cast(Literal["user", "assistant"], role), (TextPart(content),))
+        content = [{"type": "text", "text": content}]
     if not isinstance(content, Sequence):
         raise ValueError('"content" must be a text or a list of blocks')
-    return Message(cast(Literal["user", "assistant"], role), tuple(_part_from_json(block) for block in content))
+    return Message(cast(Literal["user", "assistant"], role), tuple(map(_part_from_json, content)))
 
 
 def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:

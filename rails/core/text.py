@@ -176,8 +176,8 @@ class Decoded(NamedTuple):
 
     def recoded_from(self, old: Decoded) -> str:
         """Return the file's old and new encoding; "" if no byte of it changes so."""
-        both_ascii = self.text.isascii() and old.text.isascii()
-        same = self.encoding == old.encoding or (both_ascii and "a".encode(self.encoding) == "a".encode(old.encoding))
+        both = old.text + self.text
+        same = both.encode(self.encoding, "replace") == both.encode(old.encoding, "replace")
         return "" if same else f"changes its encoding from {old.label} to {self.label}"
 
     def encode(self, text: str) -> bytes:
@@ -190,7 +190,7 @@ class Decoded(NamedTuple):
 
     def size(self, text: str) -> int:
         """Return the bytes of ``text``, without mark."""
-        return len(text) if text.isascii() and self.encoding == "utf-8" else len(text.encode(self.encoding))
+        return len(text.encode(self.encoding))
 
 
 def decode_text(data: bytes) -> Decoded | None:

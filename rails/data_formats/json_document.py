@@ -5,14 +5,15 @@ As :mod:`rails.data_formats.strict_json`, but with lone surrogates: servers cut 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.text import line_column
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonPlace, Places, in_json, place_of
+from rails.data_formats.positions import JsonPlace, in_json, place_of
 from rails.data_formats.strict_json import JsonFault, JsonRules, read_json
 
 _RULES: Final = JsonRules(surrogates=True)
@@ -37,34 +38,31 @@ class JsonError(ValueError):
         self.column = column
 
 
-class JsonDocument:
+class JsonDocument(Struct, frozen=True):
     """A parsed JSON text: its ``value``, and each value's line."""
 
-    def __init__(self, value: Json, text: str) -> None:
-        self.value = value
-        self._text = text
-
-    @cached_property
-    def _places(self) -> Places:
-        return in_json(self._text)
+    value: Json
+    text: str
 
     def line(self, place: JsonPlace) -> int:
         """Return the line of ``place``, or of what is around it."""
-        return place_of(self._places, place)[0]
+        return place_of(in_json(self.text), place)[0]
 
 
 def parse_document(text: str) -> JsonDocument:
     """Parse one JSON value. Raises :class:`JsonError`."""
     read = read_json(text, _RULES)
-    if isinstance(read, JsonFault):
-        found = text[read.offset : read.offset + 2]
-        comma = _COMMA.search(text, 0, read.offset) if found[:1] in ("}", "]") else None
-        if comma:
-            fix = "Remove the comma: JSON allows none after the last one."
-            raise JsonError(f"there is a comma before {found[0]!r}", fix, *line_column(text, comma.start()))
-        message = read.message.removesuffix(" at").removesuffix(" starting").rstrip(": ")
-        raise JsonError(message, _fix(read, found), *line_column(text, read.offset))
-    return JsonDocument(read.value, text)
+    if not isinstance(read, JsonFault):
+        return JsonDocument(read.value, text)
+    found = text[read.offset : read.offset + 2]
+    message = read.message.removesuffix(" at").removesuffix(" starting").rstrip(": ")
+    fix = _fix(read, found)
+    offset = read.offset
+    if found[:1] in ("}", "]") and (comma := _COMMA.search(text, 0, offset)):
+        message = f"there is a comma before {found[0]!r}"
+        fix = "Remove the comma: JSON allows none after the last one."
+        offset = comma.start()
+    raise JsonError(message, fix, *line_column(text, offset))
 
 
 def _fix(fault: JsonFault, found: str) -> str:

@@ -111,35 +111,30 @@ def in_toml(text: str) -> Places:
     tables = Counter[JsonPlace]()
     for match in _TOML.finditer(text):
         name = "name" if match["table"] else "key"
+        place = lines.at(match.start(name))
         path: JsonPlace = () if match["table"] else table
         for part in _PART.finditer(match[name]):
             path = (*path, part[0].strip("\"'"))
-            found.setdefault(path, lines.at(match.start(name)))
+            found.setdefault(path, place)
             if match["table"] == "[[" and part.end() == len(match[name].rstrip()):
                 tables[path] += 1
             if path in tables:
                 path = (*path, tables[path] - 1)
-        if match["table"]:
-            table = path
-            found.setdefault(path, lines.at(match.start(name)))
+                found.setdefault(path, place)
+        table = path if match["table"] else table
     return found
 
 
 def locate_values(text: str, paths: Collection[JsonPlace]) -> dict[JsonPlace, JsonSpan]:
     """Return the spans of the known ``paths``; of repeated keys the last counts."""
     wanted = frozenset(paths)
-    spans = _scan(text, deepest=max(map(len, wanted), default=0))
+    spans = every_value(text, deepest=max(map(len, wanted), default=0))
     return {path: span for path, span in spans if path in wanted}
-
-
-def every_value(text: str, start: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-    """Yield path and span of every value, in order of their ends, until JSON ends."""
-    return _scan(text, start)
 
 
 def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:
     """Yield every repeated key in order, until JSON ends."""
-    for path, span in _scan(text, start, repeated=True):
+    for path, span in every_value(text, start, repeated=True):
         yield RepeatedKey(path, span.start, span.end, span.key_start)
 
 
@@ -163,10 +158,13 @@ class _Open(Struct):
     seen: dict[str | int, int] = field(default_factory=dict)
 
 
-def _scan(
+def every_value(
     text: str, at: int = 0, *, deepest: int = sys.maxsize, repeated: bool = False
 ) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-    """Yield the values with at most ``deepest`` keys, or the ``repeated`` keys with the place of the first."""
+    """Yield path and span of every value with at most ``deepest`` keys, in order of their ends, until JSON ends.
+
+    ``repeated``: instead those of repeated keys, with the place of the first.
+    """
     stack: list[_Open] = []
     for match in _TOKEN.finditer(text, at):
         first = match[0][0]

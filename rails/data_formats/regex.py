@@ -40,20 +40,17 @@ class Regex:
         return self._whole.search(_encodable(text)) is not None
 
     def lines(self, text: str) -> Iterator[int]:
-        r"""Yield the 0-based numbers of the lines (``\n``, ``\r\n``) in which it matches."""
-        for number, line in enumerate(_encodable(text).split("\n")):
-            if self._whole.search(line.removesuffix("\r")) is not None:
-                yield number
+        r"""Return the 0-based numbers of the lines (``\n``, ``\r\n``) in which it matches."""
+        lines = enumerate(text.split("\n"))
+        return (number for number, line in lines if self.search(line.removesuffix("\r")))
 
 
 #: A match's place, and what replaces it.
 Replaced: TypeAlias = tuple[int, int, str]
 
 
-@lru_cache(512)
-def compile_pattern(text: str) -> Regex:
-    """Return ``text`` as a pattern, compiled once. Raises RegexError."""
-    return Regex(text)
+#: Returns a text as a pattern, compiled once. Raises RegexError.
+compile_pattern: Final = lru_cache(512)(Regex)
 
 
 def replacements(pattern: str, text: str, template: str, *, ignore_case: bool, most: int) -> list[Replaced]:
@@ -105,4 +102,4 @@ def _compiled(pattern: str, **switches: bool) -> Any:  # noqa: ANN401 - RE2's pa
 
 
 def _encodable(text: str) -> str:
-    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)

@@ -17,7 +17,7 @@ _MIDDLE: Final = re.compile(r"={5,9}[ \t\r]*")
 _CLOSING: Final = re.compile(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REPLACE)<?[ \t\r]*", re.IGNORECASE)
 _CONFLICT: Final = re.compile(r"^([ \t]*<{7}) HEAD(?=[ \t\r]*$)", re.MULTILINE)
 _UPDATED: Final = re.compile(r"^([ \t]*>{7}) updated(?=[ \t\r]*$)", re.MULTILINE | re.IGNORECASE)
-_START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
+_START_LINE: Final = re.compile(r"\A:start_line:[ \t]*\d{1,7}[ \t\r]*\n(?:-{5,9}[ \t]*\n)?")
 
 
 def block_changes(
@@ -53,13 +53,11 @@ def block_changes(
 def _block(lines: list[str], name: str, at: int) -> Outcome:
     if not name:
         return NotRead(at, "a SEARCH block names no file", "Put the path of the file on the line above the block.")
-    started = _START_LINE.fullmatch(lines[0]) if lines else None
-    if started:
-        lines = lines[2:] if re.fullmatch(r"-{5,9}[ \t]*", lines[1]) else lines[1:]
+    lines = _START_LINE.sub("", "\n".join(lines)).split("\n")
     middles = [n for n, line in enumerate(lines) if _MIDDLE.fullmatch(line)]
     if len(middles) != 1 or any(OPENING.fullmatch(line) for line in lines):
-        what = "no ======= line" if not middles else "several lines that could divide it"
-        return NotRead(at, f"a SEARCH block for {name} has {what}", "Send the change in another form.")
+        what = f"a SEARCH block for {name} has not exactly one SEARCH and one ======= line"
+        return NotRead(at, what, "Send the change in another form.")
     old = lines[: middles[0]]
     new = lines[middles[0] + 1 :]
     return edit_of(name, old, new) if any(line.strip() for line in old) else new_file(name, new)

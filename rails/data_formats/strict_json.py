@@ -89,7 +89,7 @@ def _constant(name: str) -> NoReturn:
 def real(token: str) -> float:
     """Return a JSON number as a float. Raises ValueError if it would change."""
     number = float(token)
-    mantissa = re.split("[eE]", token, maxsplit=1)[0].lstrip("-").replace(".", "").lstrip("0")
+    mantissa = re.sub(r"[eE].*|[-.]", "", token).lstrip("0")
     if len(mantissa) > limits.NUMBER_CHARS or not math.isfinite(number) or (mantissa and number == 0):
         raise _Refused("number", "the number cannot be held exactly enough", token)
     return number
@@ -246,15 +246,14 @@ def balance(text: str, first: tuple[int, int] = (1, 1)) -> str:
     for match in _STRING_OR_BRACKET.finditer(text):
         counts[match[0][0]] += 1
         opened = match.start() if match[1] == "" else opened
-    parts = [_surplus(counts[a] - counts[b], a, b) for a, b in ("{}", "[]")]
+    parts = []
+    for opening, closing in ("{}", "[]"):
+        surplus = counts[opening] - counts[closing]
+        if surplus > 0:
+            parts.append(f"{surplus} closing {closing} missing")
+        elif surplus:
+            parts.append(f"{-surplus} closing {closing} too many (or {opening} missing)")
     if opened >= 0:
         line, column = line_column(text, opened, first)
         parts.append(f"the string that starts at line {line}, column {column} is not closed")
-    said = "; ".join(filter(None, parts))
-    return f" ({said})" if said else ""
-
-
-def _surplus(count: int, opening: str, closing: str) -> str:
-    if count > 0:
-        return f"{count} closing {closing} missing"
-    return f"{-count} closing {closing} too many (or {opening} missing)" if count < 0 else ""
+    return f" ({'; '.join(parts)})" if parts else ""

@@ -32,7 +32,7 @@ def marked(text: str, task: str, *, done: bool) -> tuple[int, str, str] | Refusa
     line = _line(task)
     state = "open" if done else "done"
     tasks = [(number, found) for number, found in _tasks(text) if (found["mark"] == " ") is done]
-    mine = [(number, found) for number, found in tasks if found["text"] == line]
+    mine = [one for one in tasks if one[1]["text"] == line]
     if len(mine) == 1:
         number, found = mine[0]
         return number, found[0], f"{found['box']}{'x' if done else ' '}{found['rest']}"

@@ -61,7 +61,7 @@ class _Hunk(Struct):
         return [row[1:] for row in self.rows if row[0] in (" ", sign)]
 
     def ends(self, sign: str) -> bool:
-        return " " not in self.torn and sign not in self.torn
+        return not {" ", sign} & {*self.torn}
 
 
 class _File(Struct):
@@ -82,13 +82,11 @@ class _File(Struct):
 
 def diff_changes(text: str, name: str = "") -> Iterator[Outcome]:
     """Yield a diff's changes; ``name`` is the file where it names none."""
-    for file in _files([*(line.removesuffix("\r") for line in text.split("\n")), ""]):
-        file.old = file.old or name
-        file.new = file.new or name
+    for file in _files([*(line.removesuffix("\r") for line in text.split("\n")), ""], name):
         yield from _changes(file)
 
 
-def _files(lines: Sequence[str]) -> list[_File]:
+def _files(lines: Sequence[str], name: str) -> list[_File]:
     files: list[_File] = []
     at = 0
     while at < len(lines):
@@ -106,7 +104,7 @@ def _files(lines: Sequence[str]) -> list[_File]:
         elif files and not is_hunk:
             _header(at, line, files[-1])
         if is_hunk and not files:
-            files.append(_File(at))
+            files.append(_File(at, name, name))
         at = _hunk(lines, at, files[-1]) if is_hunk else at + 1
     return files
 
@@ -149,7 +147,7 @@ def _header(at: int, line: str, file: _File) -> None:
 def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
     """Read the hunk whose head is the line at ``at``; return the place of the line behind it."""
     found = _NUMBERS.match(lines[at])
-    numbers = tuple(int(part or 1) for part in found.groups("1")) if found else ()
+    numbers = tuple(int(part) for part in found.groups("1")) if found else ()
     hunk = _Hunk(at, numbers, *(numbers[1::2] or (-1, -1)))
     file.hunks.append(hunk)
     if lines[at].startswith("@@@"):
