@@ -100,7 +100,7 @@ def clean_path(name: str) -> str:
 def name_in_heading(line: str) -> str:
     """Return the file that is a line's only content, or ``""``."""
     found = _HEADING.fullmatch(line[:400].rstrip())
-    name = clean_path(found["code"] or found["quoted"] or found["single"] or found["path"]) if found else ""
+    name = clean_path(found[found.lastindex or 0]) if found else ""
     if is_file(name) or (found and found["code"] and _ALONE.fullmatch(name)):
         return name
     whole = line.strip()

@@ -127,9 +127,8 @@ def in_toml(text: str) -> Places:
 
 def locate_values(text: str, paths: Collection[JsonPlace]) -> dict[JsonPlace, JsonSpan]:
     """Return the spans of the known ``paths``; of repeated keys the last counts."""
-    wanted = frozenset(paths)
-    spans = every_value(text, deepest=max(map(len, wanted), default=0))
-    return {path: span for path, span in spans if path in wanted}
+    spans = every_value(text, deepest=max(map(len, paths), default=0))
+    return {path: span for path, span in spans if path in paths}
 
 
 def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:

@@ -56,8 +56,8 @@ def _block(lines: list[str], name: str, at: int) -> Outcome:
     lines = _START_LINE.sub("", "\n".join(lines)).split("\n")
     middles = [n for n, line in enumerate(lines) if _MIDDLE.fullmatch(line)]
     if len(middles) != 1 or any(OPENING.fullmatch(line) for line in lines):
-        what = f"a SEARCH block for {name} has not exactly one SEARCH and one ======= line"
-        return NotRead(at, what, "Send the change in another form.")
+        what = "several lines that could divide it" if middles else "no ======= line"
+        return NotRead(at, f"a SEARCH block for {name} has {what}", "Send the change in another form.")
     old = lines[: middles[0]]
     new = lines[middles[0] + 1 :]
     return edit_of(name, old, new) if any(line.strip() for line in old) else new_file(name, new)
