@@ -100,9 +100,9 @@ def _file_notes(change: FileChange, was: Decoded, will_be: Decoded) -> Iterator[
         yield DiffLine("note", f"The file {recoded}.")
     elif coded.encoding != "utf-8":
         yield DiffLine("note", f"Encoding: {coded.label}.")
-    if change.kind == "modify" and bool(was.mark) != bool(will_be.mark):
-        yield DiffLine("note", f"The byte-order mark is {'added' if will_be.mark else 'removed'}.")
-    elif will_be.mark and change.before is None:
+    if change.kind == "modify" and was.bom != will_be.bom:
+        yield DiffLine("note", f"The byte-order mark is {'added' if will_be.bom else 'removed'}.")
+    elif will_be.bom and change.before is None:
         yield DiffLine("note", "Starts with a byte-order mark.")
     if not old and not new and change.kind != "modify":
         yield DiffLine("note", "The file is empty.")

@@ -31,7 +31,7 @@ _WIDER: Final = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "e
 CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 #: A sign or one-letter word beside ASCII, or one or two letters beside a letter of ASCII.
 _WESTERN: Final = lazy(
-    rb"(?:[^\x80-\xff]|(?<![\x80-\xff])[\xa0-\xbf\xc0\xc5\xc9\xd6\xe0\xe5\xe8\xe9\xf3\xf6](?![\x80-\xff])"
+    rb"(?:[^\x80-\xff]++|(?<![\x80-\xff])[\xa0-\xbf\xc0\xc5\xc9\xd6\xe0\xe5\xe8\xe9\xf3\xf6](?![\x80-\xff])"
     rb"|(?<=[A-Za-z])[\xc0-\xff]{1,2}(?![\x80-\xff])|(?<![\x80-\xff])[\xc0-\xff]{1,2}(?=[A-Za-z]))*+"
 )
 

@@ -155,6 +155,11 @@ class Decoded(NamedTuple):
     mark: bytes = b""
 
     @property
+    def bom(self) -> bool:
+        """Whether a byte-order mark begins the file."""
+        return bool(self.mark)
+
+    @property
     def eol(self) -> Eol:
         """The most frequent line ending."""
         return main_eol(self.text)[0]

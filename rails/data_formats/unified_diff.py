@@ -97,8 +97,9 @@ def _files(lines: Sequence[str], name: str) -> list[_File]:
         elif _is_pair(lines, at):
             if not files or not files[-1].open:
                 files.append(_File(at))
-            files[-1].open = False
-            files[-1].old, files[-1].new = _names(line[4:], lines[at + 1][4:])
+            file = files[-1]
+            file.open = False
+            file.old, file.new = _names(line[4:], lines[at + 1][4:])
             at += 1
             is_hunk = lines[at + 1][:1] in (" ", "+", "-") and not _is_pair(lines, at + 1)
         elif files and not is_hunk:
@@ -171,8 +172,8 @@ def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
 
 
 def _changes(file: _File) -> Iterator[Outcome]:
-    sides = (file.old, file.new)
-    if file.old != file.new and _NO_FILE not in sides and not file.moved:
+    sides = {file.old, file.new}
+    if len(sides - {_NO_FILE}) == 2 and not file.moved:
         file.refuse(file.line, f"names two files, {file.old} and {file.new}")
     if file.fault:
         yield NotRead(file.line, f"the diff {file.fault}")
@@ -194,7 +195,10 @@ def _whole(file: _File) -> Outcome:
     gone = file.new == _NO_FILE
     path = file.old if gone else file.new
     if any(hunk.side("+" if gone else "-") for hunk in file.hunks):
-        return NotRead(file.line, f"the diff {'deletes' if gone else 'creates'} {path} and has lines of its other side")
+        what = (
+            f"deletes {path} and has lines that stay in it" if gone else f"creates {path} and has lines of an old file"
+        )
+        return NotRead(file.line, f"the diff {what}")
     lines = [row[1:] for hunk in file.hunks for row in hunk.rows]
     if not gone:
         return new_file(path, lines, ends=all(hunk.ends("+") for hunk in file.hunks))
