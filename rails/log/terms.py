@@ -70,7 +70,7 @@ _TELLING: Final[Set[type[Event]]] = {
 
 
 #: The types of the records that any state is true of.
-STATE_TYPES: Final = frozenset(type_of(kind) for kind in {*_STATES, *_TELLING})
+STATE_TYPES: Final = frozenset(map(type_of, {*_STATES, *_TELLING}))
 
 
 class Words(Struct, frozen=True):

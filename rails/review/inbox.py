@@ -20,7 +20,6 @@ from rails.core import limits
 from rails.core.builtin_tools import ASK_USER
 from rails.core.errors import LogError
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened
-from rails.core.events.base import type_of
 from rails.core.events.changes import ToolExecutionResult
 from rails.log import seek
 from rails.log.actions import is_of_agent, result_of_person
@@ -166,7 +165,7 @@ class Inbox:
     def _begin(self, session_id: str) -> Tail:
         log = self._state / "sessions" / session_id / LOG_NAME
         end = Tail(log, seek.end_of(log))  # first: what comes after it is read, whatever is not seen here
-        number = seek.newest_of(log, type_of(ApprovalOpened))
+        number = seek.newest_of(log, "APPROVAL_OPENED")
         return tail_from(self._state, session_id, number) if number else end
 
 
