@@ -58,7 +58,7 @@ def parse_document(text: str) -> JsonDocument:
     message = read.message.removesuffix(" at").removesuffix(" starting").rstrip(": ")
     fix = _fix(read, found)
     offset = read.offset
-    if found[:1] in ("}", "]") and (comma := _COMMA.search(text, 0, offset)):
+    if found.startswith(("}", "]")) and (comma := _COMMA.search(text, 0, offset)):
         message = f"there is a comma before {found[0]!r}"
         fix = "Remove the comma: JSON allows none after the last one."
         offset = comma.start()

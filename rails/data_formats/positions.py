@@ -179,7 +179,7 @@ def every_value(
             top.key += 1  # type: ignore[operator]
         elif first == '"' and top.key_next:
             top.key_next = False
-            top.key = str(json.loads(match[0], strict=False))
+            top.key = json.loads(match[0], strict=False) if "\\" in match[0] else match[0][1:-1]
             top.key_start = start
             top.key_end = end
             if repeated and (earlier := top.seen.setdefault(top.key, start)) != start:

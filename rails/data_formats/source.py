@@ -273,7 +273,7 @@ def _has_lines(node: Node) -> bool:
 
 def _is_torn(node: Node) -> bool:
     """Return whether a string runs over a line end, which the grammars accept."""
-    return node.type == "string" and _has_lines(node) and bool(re.search(rb"(?<!\\)\r?\n", node.text or b""))
+    return node.type == "string" and re.search(rb"(?<!\\)\r?\n", node.text or b"") is not None
 
 
 #: How lines of a long text begin that is not indented; other marks may be the end of what is quoted in it.

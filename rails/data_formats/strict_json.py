@@ -156,10 +156,8 @@ def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | No
     if too_deep(value, rules.depth):
         return _too_deep(text, rules.depth)
     if not rules.surrogates and "\\u" in text and has_surrogate(value):
-        found = _SURROGATE_ESCAPE.search(text)
-        return JsonFault(
-            "surrogate", "there is a lone surrogate escape, which is not a character", found.start() if found else 0
-        )
+        place = _SURROGATE_ESCAPE.search(text).start()  # type: ignore[union-attr] # nothing else makes one
+        return JsonFault("surrogate", "there is a lone surrogate escape, which is not a character", place)
     return None
 
 
