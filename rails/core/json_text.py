@@ -21,7 +21,7 @@ def to_json(value: Any, part: Callable[[object], Json] | None = None) -> Json:  
     if isinstance(value, Mapping):
         return {str(key): part(item) for key, item in value.items()}
     sparse = value.__struct_config__.omit_defaults
-    members = [(key, getattr(value, name), default) for name, key, default in members_of(type(value))]
+    members = [(key, getattr(value, name), default) for name, key, default in members_of(type(value))]  # type: ignore[arg-type]
     return {key: part(found) for key, found, default in members if not sparse or found != default}
 
 

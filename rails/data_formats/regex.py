@@ -74,7 +74,7 @@ def replacements(pattern: str, text: str, template: str, *, ignore_case: bool, m
             spans = [match.span(group) for group in range(compiled.groups + 1)]
             texts = {str(group): text[low:high] for group, (low, high) in enumerate(spans)}
             texts |= {"&": texts["0"], "$": "$"}
-            filled = _REFERENCE.sub(lambda name, texts=texts: texts.get(name[1], name[0]), template)
+            filled = _REFERENCE.sub(lambda name, texts=texts: texts.get(name[1], name[0]), template)  # type: ignore[misc]
             found.append((start, stop, filled))
         if len(found) >= most:
             break

@@ -164,11 +164,11 @@ def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | No
 def too_deep(value: Json, allowed: int = limits.JSON_DEPTH) -> bool:
     """Return whether ``value`` has more than ``allowed`` levels. No recursion."""
     level = [value]
-    while level := [one for one in level if type(one) in (dict, list)]:
+    while containers := [one for one in level if isinstance(one, dict | list)]:
         if allowed == 0:
             return True
         allowed -= 1
-        level = [*chain.from_iterable(one.values() if type(one) is dict else one for one in level)]
+        level = [*chain.from_iterable(one.values() if isinstance(one, dict) else one for one in containers)]
     return False
 
 

@@ -149,7 +149,7 @@ def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
     """Read the hunk whose head is the line at ``at``; return the place of the line behind it."""
     found = _NUMBERS.match(lines[at])
     numbers = tuple(int(part) for part in found.groups("1")) if found else ()
-    hunk = _Hunk(at, numbers, *(numbers[1::2] or (-1, -1)))
+    hunk = _Hunk(at, numbers, *(numbers[1::2] or (-1, -1)))  # type: ignore[arg-type]
     file.hunks.append(hunk)
     if lines[at].startswith("@@@"):
         file.refuse(at, "is one of a merge, with several old sides (@@@)")
