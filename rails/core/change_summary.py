@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from rails.core.tool_request import Json
+from rails.core.tool_request import Json
 
 SummaryStyle = Literal["note", "add", "remove", "change"]
 

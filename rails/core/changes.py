@@ -121,12 +121,10 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
         return [f"Binary file {path}: {_size(before)} before, {_size(after)} after"]
     names = ["/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}"]
     lines = list(unified(_lines(old.text), _lines(new.text), names, context))
-    recoded = "" if before is None or after is None else new.recoded_from(old)
-    if (not lines or recoded) and before != after:
-        empty = "is created empty" if before is None else "was empty and is deleted"
-        what = recoded or ("changes in its byte-order mark only" if before and after else empty)
-        return [f"--- {names[0]}", f"+++ {names[1]}", f"File {path} {what}", *lines[2:]]
-    return lines
+    what = new.recoded_from(old) if before and after else ""
+    if not lines and not what and before != after:
+        what = "changes in its byte-order mark only" if before and after else "is empty"
+    return [f"--- {names[0]}", f"+++ {names[1]}", f"File {path} {what}", *lines[2:]] if what else lines
 
 
 def _lines(text: str) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from rails.core.tool_request import Json
 
@@ -117,7 +118,6 @@ class ToolSpec(Struct, frozen=True):
     schema: str
 
 
-_COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _STOP_REASONS: Final[frozenset[str]] = frozenset(get_args(StopReason))
 
 
@@ -135,10 +135,10 @@ def message_from_json(value: Json) -> Message:
     if role not in ("user", "assistant"):
         raise ValueError('"role" must be "user" or "assistant"')
     if isinstance(content, str):
-        return Message(cast(Literal["user", "assistant"], role), (TextPart(content),))
+        content = [{"type": "text", "text": content}]
     if not isinstance(content, Sequence):
         raise ValueError('"content" must be a text or a list of blocks')
-    return Message(cast(Literal["user", "assistant"], role), tuple(_part_from_json(block) for block in content))
+    return Message(cast(Literal["user", "assistant"], role), tuple(map(_part_from_json, content)))
 
 
 def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:
@@ -146,7 +146,7 @@ def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:
     return {
         **message_to_json(answer.message),
         "stop_reason": answer.stop_reason,
-        "usage": {name: getattr(answer.usage, name) for name in _COUNTS},
+        "usage": asdict(answer.usage),
         "model": answer.model,
         "note": answer.note,
     }
@@ -184,7 +184,9 @@ def usage_from_json(value: Json) -> Usage:
     """Read token counts; missing or odd ones are 0."""
     if not isinstance(value, Mapping):
         return Usage()
-    return Usage(*(count if isinstance(count, int) and count > 0 else 0 for count in map(value.get, _COUNTS)))
+    return Usage(
+        *(count if isinstance(count, int) and count > 0 else 0 for count in map(value.get, Usage.__struct_fields__))
+    )
 
 
 def _part_to_json(part: MessagePart) -> dict[str, Json]:

@@ -11,8 +11,8 @@ the lines in between are one replaced block, not ``exact``. Moved lines count as
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import chain, compress, count, repeat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, count
 from typing import Final, NamedTuple, TypeAlias
 
 from rails.core import limits
@@ -20,8 +20,8 @@ from rails.core.lazy_pattern import lazy
 
 #: The bits of a line stand in whole words.
 _WORD: Final = 64
-#: The lengths that the header of a hunk names; a length of one is left out.
-_HUNK: Final = lazy(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+#: The names of a file, above its first hunk or above what is said instead of one.
+_HEADS: Final = lazy(r"(?m)^--- .*\n\+\+\+ .*\n(?=@@ -|File )")
 
 _Lines: TypeAlias = Sequence[str | bytes]
 
@@ -57,13 +57,6 @@ class LineDiff(NamedTuple):
         """Number of removed lines."""
         return sum(block.old_end - block.old_start for block in self.changed)
 
-    def old_lines(self) -> list[int]:
-        """Return each new line's 0-based old place, -1 if added or changed."""
-        places: list[int] = []
-        for equal, old_start, old_end, new_start, new_end in self.blocks:
-            places += range(old_start, old_end) if equal else [-1] * (new_end - new_start)
-        return places
-
 
 #: A difference: from where to where on the old side, and on the new one.
 _Gap: TypeAlias = tuple[int, int, int, int]
@@ -74,14 +67,18 @@ def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineD
     head, tail = _common_ends(old, new)
     old_end = len(old) - tail
     new_end = len(new) - tail
-    old_at, new_at, exact = _matched(old[head:old_end], new[head:new_end], pairs)
-    gaps = _gaps([-1, *old_at, old_end - head], [-1, *new_at, new_end - head], head)
-    return LineDiff(tuple(_blocks(_settled(_joined(gaps, old, new), old, new), len(old), len(new))), exact)
+    matched, exact = _matched(old[head:old_end], new[head:new_end], pairs)
+    equal = [(old_at + head, new_at + head) for old_at, new_at in matched]
+    gaps = _joined(_gaps([*equal, (old_end, new_end)], head), old, new)
+    return LineDiff(tuple(_blocks(_settled(gaps, old, new), len(old), len(new))), exact)
 
 
 def line_map(old: _Lines, new: _Lines) -> list[int]:
     """Return each new line's 0-based place in ``old``, -1 if added or changed."""
-    return line_diff(old, new).old_lines()
+    places: list[int] = []
+    for equal, old_start, old_end, new_start, new_end in line_diff(old, new).blocks:
+        places += range(old_start, old_end) if equal else [-1] * (new_end - new_start)
+    return places
 
 
 def unified(old: Sequence[str], new: Sequence[str], names: Sequence[str], context: int = 3) -> Iterator[str]:
@@ -129,39 +126,42 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1}" if length == 1 else f"{start + 1 if length else start},{length}"
 
 
+def _equal(one: Iterable[object], other: Iterable[object], most: int) -> int:
+    """Return how many of the first ``most`` items are the same."""
+    return next(compress(count(), map(operator.ne, one, other)), most)
+
+
 def _common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
     shortest = min(len(old), len(new))
-    head = next(compress(count(), map(operator.ne, old, new)), shortest)
-    tail = next(compress(count(), map(operator.ne, reversed(old), reversed(new))), shortest)
-    return head, min(tail, shortest - head)
+    head = _equal(old, new, shortest)
+    return head, min(_equal(reversed(old), reversed(new), shortest), shortest - head)
 
 
-def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[Sequence[int], Sequence[int], bool]:
+def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[list[tuple[int, int]], bool]:
     """Return equal lines' places, rising on both sides, and whether more are impossible."""
-    numbers: dict[Hashable, int] = {}
-    unused = count()
-    ours, theirs = (list(map(numbers.setdefault, side, unused)) for side in (old, new))
-    is_shared = set(ours).intersection(theirs).__contains__
-    old_at, new_at = (list(compress(count(), map(is_shared, side))) for side in (ours, theirs))
-    ours = list(filter(is_shared, ours))
-    theirs = list(filter(is_shared, theirs))
+    numbers = {line: number for number, line in enumerate({*old} & {*new})}
+    old_at = [at for at, line in enumerate(old) if line in numbers]
+    new_at = [at for at, line in enumerate(new) if line in numbers]
+    ours = [numbers[old[at]] for at in old_at]
+    theirs = [numbers[new[at]] for at in new_at]
     if ours == theirs:
-        return old_at, new_at, True
+        return list(zip(old_at, new_at, strict=True)), True
     ends = sum(_common_ends(ours, theirs))
     if (len(ours) - ends + _WORD) * (len(theirs) - ends) > pairs:
-        return (), (), False
+        return [], False
     from rapidfuzz.distance import LCSseq
 
-    equal = [code for code in LCSseq.opcodes(ours, theirs) if code.tag == "equal"]
-    in_old = chain.from_iterable(old_at[code.src_start : code.src_end] for code in equal)
-    in_new = chain.from_iterable(new_at[code.dest_start : code.dest_end] for code in equal)
-    return list(in_old), list(in_new), True
+    runs = LCSseq.opcodes(ours, theirs).as_matching_blocks()
+    return [(old_at[run.a + at], new_at[run.b + at]) for run in runs for at in range(run.size)], True
 
 
-def _gaps(old_at: Sequence[int], new_at: Sequence[int], head: int) -> Iterator[_Gap]:
-    steps = zip(map(operator.sub, old_at[1:], old_at), map(operator.sub, new_at[1:], new_at), strict=True)
-    for end in compress(count(1), map(operator.ne, steps, repeat((1, 1)))):
-        yield old_at[end - 1] + 1 + head, old_at[end] + head, new_at[end - 1] + 1 + head, new_at[end] + head
+def _gaps(equal: Iterable[tuple[int, int]], head: int) -> Iterator[_Gap]:
+    old = new = head
+    for old_at, new_at in equal:
+        if (old, new) != (old_at, new_at):
+            yield old, old_at, new, new_at
+        old = old_at + 1
+        new = new_at + 1
 
 
 def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
@@ -170,11 +170,11 @@ def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
         gap = below
         while joined:
             above = joined[-1]
-            between = gap[0] - joined[-1][1]
-            if _again_above(*_only_side(gap, old, new), between) == between:
-                gap = above[0], above[1] + gap[1] - gap[0], above[2], above[3] + gap[3] - gap[2]
-            elif _again_below(*_only_side(above, old, new), between) == between:
-                gap = gap[0] - above[1] + above[0], gap[1], gap[2] - above[3] + above[2], gap[3]
+            between = gap[0] - above[1]
+            if _slack(gap, between, 0, old, new)[0] == between:
+                gap = above[0], gap[1] - between, above[2], gap[3] - between
+            elif _slack(above, 0, between, old, new)[1] == between:
+                gap = above[0] + between, gap[1], above[2] + between, gap[3]
             else:
                 break
             joined.pop()
@@ -184,32 +184,21 @@ def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
 
 def _settled(gaps: Sequence[_Gap], old: _Lines, new: _Lines) -> Iterator[_Gap]:
     free_from = 0  # a line stays between two differences
-    for gap, start_below in zip(gaps, [*(gap[0] for gap in gaps[1:]), len(old)], strict=False):
-        side, start, end = _only_side(gap, old, new)
-        up = _again_above(side, start, end, gap[0] - free_from)
-        down = _again_below(side, start, end, start_below - gap[1])
+    for gap, below in zip(gaps, [*(gap[0] for gap in gaps[1:]), len(old)], strict=False):
+        up, down = _slack(gap, gap[0] - free_from, below - gap[1], old, new)
+        side, start = (new, gap[2]) if gap[0] == gap[1] else (old, gap[0])
         by = _where_a_block_begins(side[start - up : start + down + 1]) - up if up or down else 0
         yield gap[0] + by, gap[1] + by, gap[2] + by, gap[3] + by
         free_from = gap[1] + by + 1
 
 
-def _only_side(gap: _Gap, old: _Lines, new: _Lines) -> tuple[_Lines, int, int]:
-    if gap[0] == gap[1]:
-        return new, gap[2], gap[3]
-    return (old, gap[0], gap[1]) if gap[2] == gap[3] else (old, 0, 0)
-
-
-def _again_above(side: _Lines, start: int, end: int, most: int) -> int:
-    if start == end or not most or side[start - 1] != side[end - 1]:
-        return 0
-    differ = map(operator.ne, reversed(side[start - most : start]), reversed(side[end - most : end]))
-    return next(compress(count(), differ), most)
-
-
-def _again_below(side: _Lines, start: int, end: int, most: int) -> int:
-    if start == end or not most or side[start] != side[end]:
-        return 0
-    return next(compress(count(), map(operator.ne, side[start : start + most], side[end : end + most])), most)
+def _slack(gap: _Gap, above: int, below: int, old: _Lines, new: _Lines) -> tuple[int, int]:
+    """Return by how many of the equal lines around it a difference of one side alone can slide up and down."""
+    if gap[0] != gap[1] and gap[2] != gap[3]:
+        return 0, 0
+    side, start, end = (new, gap[2], gap[3]) if gap[0] == gap[1] else (old, gap[0], gap[1])
+    up = _equal(reversed(side[start - above : start]), reversed(side[end - above : end]), above)
+    return up, _equal(side[start : start + below], side[end : end + below], below)
 
 
 def _where_a_block_begins(lines: _Lines) -> int:
@@ -230,17 +219,6 @@ def _blocks(gaps: Iterable[_Gap], old_end: int, new_end: int) -> Iterator[DiffBl
 
 
 def changed_lines(unified_text: str) -> int:
-    """Return how many lines a unified diff adds and removes, by its hunks; 0 for no diff."""
-    changed = old_left = new_left = 0
-    for row in unified_text.split("\n"):
-        if old_left <= 0 and new_left <= 0:
-            if hunk := _HUNK.match(row):
-                old_left, new_left = (int(length) if length else 1 for length in hunk.groups())
-            continue
-        sign = row[:1]
-        if sign == "\\":
-            continue
-        old_left -= sign != "+"
-        new_left -= sign != "-"
-        changed += sign in ("+", "-")
-    return changed
+    """Return how many lines a unified diff adds and removes; 0 for no diff."""
+    hunks = _HEADS.sub("", unified_text).partition("@@ -")[2]
+    return sum(row[:1] in ("+", "-") for row in hunks.split("\n"))

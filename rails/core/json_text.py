@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, cast
 
-from rails.core.changes import ChangeSet, FileChange
-from rails.core.paths import WorkspacePath
+from msgspec import NODEFAULT
+
 from rails.core.tool_request import Json
 
 
-def to_json(value: object) -> Json:
-    """Return ``value`` as JSON: objects of fields, arrays, paths as strings.
-
-    A file change becomes path, kind and hashes, never contents. Raises TypeError for what JSON cannot hold.
-    """
+def to_json(value: Any, part: Callable[[object], Json] | None = None) -> Json:  # noqa: ANN401 - a class of msgspec
+    """Return ``value`` as JSON: objects of fields, arrays. ``part``: the same for what is inside."""
+    part = part or to_json
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, WorkspacePath):
-        return value.text
-    if isinstance(value, ChangeSet):
-        return [to_json(change) for change in value.changes]
-    if isinstance(value, FileChange):
-        hashes = {"before_sha256": value.before_sha256, "after_sha256": value.after_sha256}
-        return {"path": value.path.text, "kind": value.kind, **hashes}
-    if isinstance(value, Mapping):
-        return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
-    names = getattr(value, "__struct_fields__", None) or getattr(value, "__dataclass_fields__", None)
-    if names is None:
-        raise TypeError(f"{type(value).__name__} has no JSON form")
-    return {name: to_json(getattr(value, name)) for name in names}
+        return [part(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): part(item) for key, item in value.items()}
+    sparse = value.__struct_config__.omit_defaults
+    members = [(key, getattr(value, name), default) for name, key, default in members_of(type(value))]  # type: ignore[arg-type]
+    return {key: part(found) for key, found, default in members if not sparse or found != default}
 
 
-def json_object(value: object) -> dict[str, Json]:
+@cache
+def members_of(kind: Any) -> tuple[tuple[str, str, object], ...]:  # noqa: ANN401 - as above
+    """Return the fields of a class in order: names in Python and JSON, default (``NODEFAULT``: it is required)."""
+    names = kind.__struct_fields__
+    required = [NODEFAULT] * (len(names) - len(kind.__struct_defaults__))
+    return tuple(zip(names, kind.__struct_encode_fields__, [*required, *kind.__struct_defaults__], strict=True))
+
+
+def json_object(value: object, part: Callable[[object], Json] | None = None) -> dict[str, Json]:
     """Return a value with fields, or a mapping, as a JSON object."""
-    result = to_json(value)
-    if not isinstance(result, dict):
-        raise TypeError(f"{type(value).__name__} is not an object in JSON")
-    return result
+    return cast("dict[str, Json]", to_json(value, part))
 
 
 def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:

@@ -8,13 +8,12 @@ import stat
 from pathlib import Path
 from typing import Final
 
-_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
-_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def read_ordinary(place: Path | str, most: int, *, links: bool = True) -> bytes:
     """Return an ordinary file's bytes, at most ``most`` and one. Raises OSError."""
-    with os.fdopen(os.open(place, _FLAGS | (0 if links else _NO_LINK)), "rb") as file:
+    with os.fdopen(os.open(place, _FLAGS | (0 if links else os.O_NOFOLLOW)), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not an ordinary file", str(place))
         return file.read(most + 1)

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 RESTRICTIONS_NAME: Final = ".agent-restrictions"
 _LISTS: Final = ("RESTRICTED_FOLDERS", "RESTRICTED_FILES", "RESTRICTED_PATTERNS")
-_ITEM: Final = lazy(r"""[ \t]*-[ \t]+(?:"([^"]+)"|'([^']+)'|([^\s"'#][^#]*?))[ \t]*(?:[ \t]#.*)?""")
+#: A line of a file with lists: nothing, the name of a list, or an item.
+_LISTED: Final = lazy(
+    r"""\s*(?:#.*)?|RESTRICTED_(?:FOLDERS|FILES|PATTERNS):\s*"""
+    r"""|[ \t]*-[ \t]+(?:"([^"]+)"|'([^']+)'|([^\s"'#][^#]*?))[ \t]*(?:[ \t]#.*)?"""
+)
 #: In the library's shape of a name that may be a folder.
 _ITSELF: Final = "(?P<ps_d>/)"
 #: What git reads in a set, and the library does not.
@@ -110,12 +114,10 @@ def _written(lines: Sequence[str]) -> Sequence[str]:
         return lines
     found: list[str] = []
     for number, line in enumerate(lines, 1):
-        if not line.strip() or line.lstrip().startswith("#") or line.rstrip() in [f"{name}:" for name in _LISTS]:
-            continue
-        item = _ITEM.fullmatch(line)
+        item = _LISTED.fullmatch(line)
         if item is None:
             raise ValueError(f"line {number} is neither the name of a list nor an item")
-        found += [part for part in item.groups() if part]
+        found += filter(None, item.groups())
     return found
 
 

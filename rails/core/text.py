@@ -13,9 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import Any, Final, Literal, NamedTuple, cast
 
+from rails.core import charsets
 from rails.core.lazy_pattern import lazy
 
 Eol = Literal["\n", "\r\n", "\r"]
@@ -181,8 +181,8 @@ class Decoded(NamedTuple):
 
     def recoded_from(self, old: Decoded) -> str:
         """Return the file's old and new encoding; "" if no byte of it changes so."""
-        both_ascii = self.text.isascii() and old.text.isascii()
-        same = self.encoding == old.encoding or (both_ascii and "a".encode(self.encoding) == "a".encode(old.encoding))
+        both = old.text + self.text
+        same = both.encode(self.encoding, "replace") == both.encode(old.encoding, "replace")
         return "" if same else f"changes its encoding from {old.label} to {self.label}"
 
     def encode(self, text: str) -> bytes:
@@ -195,7 +195,7 @@ class Decoded(NamedTuple):
 
     def size(self, text: str) -> int:
         """Return the bytes of ``text``, without mark."""
-        return len(text) if text.isascii() and self.encoding == "utf-8" else len(text.encode(self.encoding))
+        return len(text.encode(self.encoding))
 
 
 def decode_text(data: bytes) -> Decoded | None:
@@ -203,17 +203,16 @@ def decode_text(data: bytes) -> Decoded | None:
 
     UTF-8, UTF-16, UTF-32, the encoding it names, or Latin-1 (:mod:`rails.core.charsets`).
     """
-    if data.isascii() and b"\0" not in data:
-        named = _MAY_NAME_ENCODING.match(data[:1_024])
-        return Decoded(data.decode(), _charsets().declared(data) or "utf-8" if named else "utf-8")
-    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     if b"\0" not in data:
+        if data.isascii():
+            return Decoded(data.decode(), charsets.declared(data) or "utf-8")
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         try:
             return Decoded(data.removeprefix(mark).decode(), "utf-8", mark)
         except UnicodeDecodeError:
             if mark:
                 return None
-    found = _charsets().found(data, may_name=bool(_MAY_NAME_ENCODING.match(data[:1_024])))
+    found = charsets.found(data)
     return None if found is None else Decoded(*found)
 
 
@@ -221,7 +220,8 @@ def why_not_text(data: bytes) -> str:
     """Return why :func:`decode_text` returns ``None``."""
     if b"\0" in data:
         return "it has NUL bytes and is not UTF-16 or UTF-32"
-    line = data.count(b"\n", 0, _charsets().first_fault(data)) + 1
+    read = data.decode(errors="surrogateescape")
+    line = re.split("[\udc80-\udcff]", read, maxsplit=1)[0].count("\n") + 1
     return f"line {line} is not UTF-8, and the file does not name its encoding"
 
 
@@ -240,15 +240,12 @@ def control_in(text: str, known: str = "") -> tuple[int, str] | None:
 
     Tab, line ends, form feed and those in ``known`` do not count.
     """
-    for found in _CONTROL.finditer(text):
+    for found in charsets.CONTROL.finditer(text):
         if found[0] not in known:
             return line_column(text, found.start())[0], _escape(found[0])
     return None
 
 
-_CONTROL: Final = lazy("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
-#: In the first line or lines of a file: what may be the name of its encoding.
-_MAY_NAME_ENCODING: Final = lazy(rb"\s*<(?:\?xml|!doctype|html)|@charset|(?:.*\n)?[ \t\f]*#.*?coding", re.I)
 _LABELS: Final = {
     "utf-8": "UTF-8",
     "utf-16-le": "UTF-16 LE",
@@ -260,12 +257,6 @@ _LABELS: Final = {
     "cp932": "Shift-JIS",
     "cp949": "EUC-KR",
 }
-
-
-def _charsets() -> ModuleType:
-    from rails.core import charsets  # which most files do not need
-
-    return charsets
 
 
 def main_eol(text: str) -> tuple[Eol, bool]:

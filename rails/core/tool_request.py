@@ -13,17 +13,20 @@ from rails.core.changes import ChangeSet
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
+#: In this order: a boolean is an integer to Python.
+_JSON_TYPES: Final = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    Mapping: "object",
+}
+
+
 def json_type(value: object) -> str:
     """Return JSON's type name; "integer" is not "number"."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "integer" if isinstance(value, int) else "number"
-    return "object" if isinstance(value, Mapping) else "array"
+    return next((name for kind, name in _JSON_TYPES.items() if isinstance(value, kind)), "array")
 
 
 #: Names of parameters that name a file, the first choice first.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from rails.core.change_summary import ChangeSummary
 from rails.core.changes import ChangeSet
-
-if TYPE_CHECKING:
-    from rails.core.change_summary import ChangeSummary
 
 Severity = Literal["error", "warning", "info"]
 #: Its first word is how an unknown one of a log is read: never as a pass.

@@ -13,7 +13,7 @@ _NAMED: Final = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 
 def entities(text: str) -> str:
     """Decode XML's five named entities and numeric ones, each once (so ``&amp;lt;`` becomes ``&lt;``)."""
-    return _ENTITY.sub(_entity, text) if "&" in text else text
+    return _ENTITY.sub(_entity, text)
 
 
 def _entity(match: re.Match[str]) -> str:

@@ -100,13 +100,11 @@ def clean_path(name: str) -> str:
 def name_in_heading(line: str) -> str:
     """Return the file that is a line's only content, or ``""``."""
     found = _HEADING.fullmatch(line[:400].rstrip())
-    name = clean_path(found["code"] or found["quoted"] or found["single"] or found["path"]) if found else ""
-    if found is not None and found["code"] and _ALONE.fullmatch(name):
+    name = clean_path(found[found.lastindex or 0]) if found else ""
+    if is_file(name) or (found and found["code"] and _ALONE.fullmatch(name)):
         return name
     whole = line.strip()
-    if not is_file(name) and is_surely_file(whole):
-        return whole
-    return name if is_file(name) else ""
+    return whole if is_surely_file(whole) else ""
 
 
 def name_in_project(line: str, exists: Exists) -> str:
@@ -162,5 +160,4 @@ def the_name(names: Sequence[str], exists: Exists) -> str:
     """
     known = [name for name in names if exists(name)] or names
     first = f"/{known[0]}"
-    same = (first.endswith(f"/{name}") or f"/{name}".endswith(first) for name in known)
-    return known[0] if all(same) else ""
+    return known[0] if all(f"/{name}".endswith(first) or first.endswith(f"/{name}") for name in known) else ""

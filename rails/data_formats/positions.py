@@ -10,9 +10,12 @@ import json
 import re
 import sys
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from rails.core.lazy_pattern import lazy
 
@@ -27,9 +30,12 @@ Places: TypeAlias = Mapping[JsonPlace, tuple[int, int]]
 _TOKEN: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|(\Z))|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPE: Final = lazy(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
 
-_HEADER: Final = lazy(r"\s*(\[\[?)([^\]]+)\]")
-_KEY: Final = lazy(r"(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
-_PART: Final = lazy(r"[\w-]+|\"[^\"]*\"|'[^']*'")
+_NAME: Final = r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')"
+_PART: Final = lazy(_NAME)
+#: A table of a TOML text, or a key that begins a line.
+_TOML: Final = lazy(
+    rf"(?m)^[ \t]*(?:(?P<table>\[\[?)(?P<name>[^\]\n]+)\]|(?P<key>{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*)[ \t]*=)"
+)
 #: Values whose places are kept; a larger document has the place of what is around them.
 _MOST: Final = 200_000
 
@@ -83,136 +89,104 @@ def in_yaml(root: Node | None) -> Places:
     import yaml
 
     found: dict[JsonPlace, tuple[int, int]] = {}
-    pending: list[tuple[JsonPlace, Node]] = [((), root)] if root is not None else []
+    pending: list[tuple[JsonPlace, Node, Node]] = [((), root, root)] if root is not None else []
     while pending and len(found) < _MOST:
-        path, node = pending.pop()
-        found.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
+        path, named, node = pending.pop()
+        found.setdefault(path, (named.start_mark.line + 1, named.start_mark.column + 1))
         if len(path) > 100:
             continue
         if isinstance(node, yaml.SequenceNode):
-            pending += [((*path, number), item) for number, item in enumerate(node.value)]
+            pending += [((*path, number), item, item) for number, item in enumerate(node.value)]
         elif isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                if isinstance(key, yaml.ScalarNode):
-                    inner = (*path, key.value)
-                    found[inner] = key.start_mark.line + 1, key.start_mark.column + 1
-                    pending.append((inner, value))
+            keys = ((key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode))
+            pending += [((*path, key.value), key, value) for key, value in keys]
     return found
 
 
 def in_toml(text: str) -> Places:
     """Return the places of tables and of keys that begin a line."""
+    lines = LineIndex(text)
     found: dict[JsonPlace, tuple[int, int]] = {(): (1, 1)}
     table: JsonPlace = ()
-    tables: dict[JsonPlace, int] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        if header := _HEADER.match(line):
-            found.setdefault(_parts(header[2]), (number, header.start(2) + 1))
-            table = _table(header, tables)
-            found.setdefault(table, (number, header.start(2) + 1))
-        elif key := _KEY.match(line):
-            path = (*table, *_parts(key[2]))
-            found.setdefault(path, (number, len(key[1]) + 1))
+    tables = Counter[JsonPlace]()
+    for match in _TOML.finditer(text):
+        name = "name" if match["table"] else "key"
+        place = lines.at(match.start(name))
+        path: JsonPlace = () if match["table"] else table
+        for part in _PART.finditer(match[name]):
+            path = (*path, part[0].strip("\"'"))
+            found.setdefault(path, place)
+            if match["table"] == "[[" and part.end() == len(match[name].rstrip()):
+                tables[path] += 1
+            if path in tables:
+                path = (*path, tables[path] - 1)
+                found.setdefault(path, place)
+        table = path if match["table"] else table
     return found
 
 
-def _table(header: re.Match[str], tables: dict[JsonPlace, int]) -> JsonPlace:
-    path: JsonPlace = ()
-    parts = _parts(header[2])
-    for position, part in enumerate(parts):
-        path = (*path, part)
-        if header[1] == "[[" and position == len(parts) - 1:
-            tables[path] = tables.get(path, -1) + 1
-        if path in tables:
-            path = (*path, tables[path])
-    return path
-
-
-def _parts(text: str) -> JsonPlace:
-    return tuple(part.strip("\"'") for part in _PART.findall(text))
-
-
-def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = False) -> dict[JsonPlace, JsonSpan]:
-    """Return the spans of the known ``paths``; of repeated keys the last counts.
-
-    ``unique``: there are none, so the pass may end early.
-    """
-    wanted = frozenset(paths)
-    found: dict[JsonPlace, JsonSpan] = {}
-    for path, span in _scan(text, deepest=max(map(len, wanted), default=0)):
-        if path in wanted:
-            found[path] = span
-            if unique and len(found) == len(wanted):
-                break
-    return found
-
-
-def every_value(text: str, start: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-    """Yield path and span of every value, in order of their ends, until JSON ends."""
-    return _scan(text, start)
+def locate_values(text: str, paths: Collection[JsonPlace]) -> dict[JsonPlace, JsonSpan]:
+    """Return the spans of the known ``paths``; of repeated keys the last counts."""
+    spans = every_value(text, deepest=max(map(len, paths), default=0))
+    return {path: span for path, span in spans if path in paths}
 
 
 def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:
     """Yield every repeated key in order, until JSON ends."""
-    for path, span in _scan(text, start, repeated=True):
+    for path, span in every_value(text, start, repeated=True):
         yield RepeatedKey(path, span.start, span.end, span.key_start)
 
 
 def offset_inside(text: str, span: JsonSpan, index: int) -> int:
     """Return the offset in ``text`` of character ``index`` of the string at ``span``."""
-    if index < 0 or text[span.start : span.start + 1] != '"':
+    if text[span.start] != '"':
         return span.start
-    offset = span.start + 1
-    for match in _ESCAPE.finditer(text, offset, span.end - 1):
-        if index == 0:
-            return match.start()
-        index -= 1
-    return max(span.end - 1, offset)
+    written = (match.start() for match in _ESCAPE.finditer(text, span.start + 1, span.end - 1))
+    return next(islice(written, index, None), span.end - 1)
 
 
-class _Open:
-    __slots__ = ("is_object", "key", "key_end", "key_start", "seen", "start")
+class _Open(Struct):
+    """An object or array that is not closed yet, and where it is being read."""
 
-    def __init__(self, start: int, *, is_object: bool) -> None:
-        self.start = start
-        self.is_object = is_object
-        self.key: str | int = 0
-        self.key_start = self.key_end = -1
-        self.seen: dict[str | int, int] = {}
+    start: int
+    is_object: bool
+    key_next: bool
+    key: str | int = 0
+    key_start: int = -1
+    key_end: int = -1
+    seen: dict[str | int, int] = field(default_factory=dict)
 
 
-def _scan(
+def every_value(
     text: str, at: int = 0, *, deepest: int = sys.maxsize, repeated: bool = False
 ) -> Iterator[tuple[JsonPlace, JsonSpan]]:
-    """Yield the values with at most ``deepest`` keys, or the ``repeated`` keys with the place of the first."""
+    """Yield path and span of every value with at most ``deepest`` keys, in order of their ends, until JSON ends.
+
+    ``repeated``: instead those of repeated keys, with the place of the first.
+    """
     stack: list[_Open] = []
-    key_next = False
     for match in _TOKEN.finditer(text, at):
         first = match[0][0]
         start, end = match.span()
+        top = stack[-1] if stack else _Open(start, False, False)
         if match.lastindex or (first in ",}]" and not stack):
             return
-        if first == ",":
-            top = stack[-1]
-            key_next = top.is_object
-            if type(top.key) is int:
-                top.key += 1
-        elif first == ":":
-            key_next = False
-        elif key_next and first == '"':
-            top = stack[-1]
-            top.key = str(json.loads(match[0], strict=False)) if "\\" in match[0] else match[0][1:-1]
+        if first in "{[":
+            stack.append(_Open(start, first == "{", first == "{"))
+        elif first == "," and top.is_object:
+            top.key_next = True
+        elif first == ",":
+            top.key += 1  # type: ignore[operator]
+        elif first == '"' and top.key_next:
+            top.key_next = False
+            top.key = json.loads(match[0], strict=False) if "\\" in match[0] else match[0][1:-1]
             top.key_start = start
             top.key_end = end
             if repeated and (earlier := top.seen.setdefault(top.key, start)) != start:
                 yield tuple([item.key for item in stack]), JsonSpan(start, end, earlier, earlier)
-        elif first in "{[":
-            stack.append(_Open(start, is_object=first == "{"))
-            key_next = first == "{"
-        else:
+        elif first != ":":
             if first in "}]":
                 start = stack.pop().start
-                key_next = False
             if len(stack) <= deepest and not repeated:
                 inside = bool(stack) and stack[-1].is_object
                 keys = (stack[-1].key_start, stack[-1].key_end) if inside else (start, end)

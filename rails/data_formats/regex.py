@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from time import thread_time
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
@@ -25,14 +25,6 @@ _REFERENCE: Final = lazy(r"\$(\$|&|[1-9][0-9]?)")
 
 class RegexError(ValueError):
     """The pattern is wrong or not covered; the text says what, and where."""
-
-
-class RegexMatch(NamedTuple):
-    """A match: its place, and its groups' texts (``None``: no part in it)."""
-
-    start: int
-    end: int
-    groups: tuple[str | None, ...]
 
 
 class Regex:
@@ -48,22 +40,24 @@ class Regex:
         return self._whole.search(_encodable(text)) is not None
 
     def lines(self, text: str) -> Iterator[int]:
-        r"""Yield the 0-based numbers of the lines (``\n``, ``\r\n``) in which it matches."""
-        for number, line in enumerate(_encodable(text).split("\n")):
-            if self._whole.search(line.removesuffix("\r")) is not None:
-                yield number
+        r"""Return the 0-based numbers of the lines (``\n``, ``\r\n``) in which it matches."""
+        lines = enumerate(text.split("\n"))
+        return (number for number, line in lines if self.search(line.removesuffix("\r")))
 
 
-@lru_cache(512)
-def compile_pattern(text: str) -> Regex:
-    """Return ``text`` as a pattern, compiled once. Raises RegexError."""
-    return Regex(text)
+#: A match's place, and what replaces it.
+Replaced: TypeAlias = tuple[int, int, str]
 
 
-def find_all(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[RegexMatch]:
+#: Returns a text as a pattern, compiled once. Raises RegexError.
+compile_pattern: Final = lru_cache(512)(Regex)
+
+
+def replacements(pattern: str, text: str, template: str, *, ignore_case: bool, most: int) -> list[Replaced]:
     r"""Return at most ``most`` matches, no empty ones; ``^`` and ``$`` are a line's.
 
-    Raises RegexError, also if it takes too long, or ``\w`` would cut a word in two.
+    ``$1`` to ``$99``, ``$&`` (whole match) and ``$$`` in ``template`` are filled in. Raises RegexError, also if it
+    takes too long, or ``\w`` would cut a word in two.
     """
     if not text.isascii() and ("\\w" in pattern or "\\W" in pattern):
         raise RegexError(
@@ -73,29 +67,20 @@ def find_all(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[R
     if compiled.programsize * len(text) > limits.REGEX_STEPS:
         raise RegexError(f"it is too large for a text of {len(text)} characters; make it simpler")
     end = thread_time() + limits.REGEX_SECONDS
-    found: list[RegexMatch] = []
+    found: list[Replaced] = []
     for match in compiled.finditer(_encodable(text)):
         start, stop = match.span()
         if start < stop:
-            spans = (match.span(group) for group in range(1, compiled.groups + 1))
-            found.append(RegexMatch(start, stop, tuple(None if low < 0 else text[low:high] for low, high in spans)))
+            spans = [match.span(group) for group in range(compiled.groups + 1)]
+            texts = {str(group): text[low:high] for group, (low, high) in enumerate(spans)}
+            texts |= {"&": texts["0"], "$": "$"}
+            filled = _REFERENCE.sub(lambda name, texts=texts: texts.get(name[1], name[0]), template)  # type: ignore[misc]
+            found.append((start, stop, filled))
         if len(found) >= most:
             break
         if thread_time() > end:
             raise RegexError(f"it was not done after {limits.REGEX_SECONDS:g} s; make it simpler")
     return found
-
-
-def fill_in(template: str, whole: str, groups: tuple[str | None, ...]) -> str:
-    """Return a replacement with ``$1`` to ``$99``, ``$&`` (whole match) and ``$$`` filled in; all else is literal."""
-
-    def one(match: re.Match[str]) -> str:
-        name = match[1]
-        if name in "$&":
-            return whole if name == "&" else "$"
-        return match[0] if int(name) > len(groups) else groups[int(name) - 1] or ""
-
-    return _REFERENCE.sub(one, template)
 
 
 @lru_cache(64)
@@ -117,4 +102,4 @@ def _compiled(pattern: str, **switches: bool) -> Any:  # noqa: ANN401 - RE2's pa
 
 
 def _encodable(text: str) -> str:
-    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)

@@ -17,7 +17,7 @@ _MIDDLE: Final = re.compile(r"={5,9}[ \t\r]*")
 _CLOSING: Final = re.compile(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REPLACE)<?[ \t\r]*", re.IGNORECASE)
 _CONFLICT: Final = re.compile(r"^([ \t]*<{7}) HEAD(?=[ \t\r]*$)", re.MULTILINE)
 _UPDATED: Final = re.compile(r"^([ \t]*>{7}) updated(?=[ \t\r]*$)", re.MULTILINE | re.IGNORECASE)
-_START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
+_START_LINE: Final = re.compile(r"\A:start_line:[ \t]*\d{1,7}[ \t\r]*\n(?:-{5,9}[ \t]*\n)?")
 
 
 def block_changes(
@@ -28,30 +28,35 @@ def block_changes(
     ``conflicts``: also blocks between ``<<<<<<< HEAD`` and ``>>>>>>> updated``, elsewhere git's own.
     """
     text = _CONFLICT.sub(r"\1 SEARCH", _UPDATED.sub(r"\1 REPLACE", text)) if conflicts else text
-    lines = text.split("\n")
-    at = 0
-    while (start := next((n for n in range(at, len(lines)) if OPENING.fullmatch(lines[n])), -1)) >= 0:
-        if at:
-            name = name_above(lines[at:start], name, exists)
+    above = [*before]
+    block: list[str] = []
+    start = -1
+    is_first = True
+    for number, line in enumerate(text.split("\n")):
+        if start >= 0 and _CLOSING.fullmatch(line):
+            yield _block(block, name, start)
+            start = -1
+            above = []
+        elif start >= 0:
+            block.append(line.removesuffix("\r"))
+        elif OPENING.fullmatch(line):
+            name = (name_above(above, "", exists) or name) if is_first else name_above(above, name, exists)
+            start = number
+            block = []
+            is_first = False
         else:
-            name = name_above([*before, *lines[:start]], "", exists) or name
-        end = next((n for n in range(start + 1, len(lines)) if _CLOSING.fullmatch(lines[n])), -1)
-        if end < 0:
-            yield NotRead(start, "a SEARCH block has no >>>>>>> REPLACE; it may be cut off", "Send it again.")
-            return
-        yield _block([line.removesuffix("\r") for line in lines[start + 1 : end]], name, start)
-        at = end + 1
+            above.append(line)
+    if start >= 0:
+        yield NotRead(start, "a SEARCH block has no >>>>>>> REPLACE; it may be cut off", "Send it again.")
 
 
 def _block(lines: list[str], name: str, at: int) -> Outcome:
     if not name:
         return NotRead(at, "a SEARCH block names no file", "Put the path of the file on the line above the block.")
-    started = _START_LINE.fullmatch(lines[0]) if lines else None
-    if started:
-        lines = lines[2:] if re.fullmatch(r"-{5,9}[ \t]*", lines[1]) else lines[1:]
+    lines = _START_LINE.sub("", "\n".join(lines)).split("\n")
     middles = [n for n, line in enumerate(lines) if _MIDDLE.fullmatch(line)]
     if len(middles) != 1 or any(OPENING.fullmatch(line) for line in lines):
-        what = "no ======= line" if not middles else "several lines that could divide it"
+        what = "several lines that could divide it" if middles else "no ======= line"
         return NotRead(at, f"a SEARCH block for {name} has {what}", "Send the change in another form.")
     old = lines[: middles[0]]
     new = lines[middles[0] + 1 :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import itertools
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -25,58 +26,53 @@ _CHARS: Final = 400_000
 #: Brackets deeper than this are not given to a parser.
 _DEPTH: Final = 150
 _SUFFIXES: Final = {
-    "py": "python",
-    "pyi": "python",
-    "js": "javascript",
-    "mjs": "javascript",
-    "cjs": "javascript",
-    "jsx": "javascript",
-    "ts": "typescript",
-    "mts": "typescript",
-    "cts": "typescript",
-    "tsx": "tsx",
-    "json": "json",
-    "ipynb": "json",
-    "webmanifest": "json",
-    "toml": "toml",
-    "yaml": "yaml",
-    "yml": "yaml",
+    ".py": "python",
+    ".pyi": "python",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".cjs": "javascript",
+    ".jsx": "javascript",
+    ".ts": "typescript",
+    ".mts": "typescript",
+    ".cts": "typescript",
+    ".tsx": "tsx",
+    ".json": "json",
+    ".ipynb": "json",
+    ".webmanifest": "json",
+    ".toml": "toml",
+    ".yaml": "yaml",
+    ".yml": "yaml",
 }
+#: Languages that tree-sitter reads.
+_TREES: Final = ("javascript", "typescript", "tsx")
 
 
 def language_of(path: str) -> str:
     """Return a file's language by its name, or ""."""
-    return _SUFFIXES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
+    return _SUFFIXES.get(os.path.splitext(path)[1].lower(), "")  # noqa: PTH122 - PurePath is ten times as slow
 
 
 @lru_cache(maxsize=8)  # the same text is asked about as a string, as a call, and as a whole
 def parses(text: str, language: str) -> bool | None:
     """Return whether ``text`` is valid ``language``; None if unknown."""
-    reader = _READERS.get(language)
-    if reader is None or len(text) > _CHARS or _depth(text) > _DEPTH:
+    reader = _tree if language in _TREES else _READERS.get(language)
+    if reader is None or not _is_bounded(text):
         return None
     try:
-        return reader(text)
+        return reader(text, language)
     except (ImportError, MemoryError, RecursionError):
         return None
 
 
-def pairs_up(text: str, language: str) -> bool | None:
-    """Return whether a fragment's quotes pair up, line by line; None if unknown."""
-    line_pattern = _LINES.get(language)
-    if line_pattern is None or len(text) > _CHARS:
-        return None
-    marked = [line for line in text.split("\n") if _MARKED.search(line)]
-    found = [_line_pairs_up(line, line_pattern) for line in marked]
-    return None if None in found else all(found)
-
-
-def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
-    match = pattern.match(line)
-    rest = line[match.end() :] if match else line
-    if match and match[1] and rest:
-        return None  # marks in a comment need no partners
-    return None if rest[:1] in ("/", "`", "#") or '"""' in rest or "'''" in rest else not rest
+def _is_bounded(text: str) -> bool:
+    if len(text) > _CHARS:
+        return False
+    depth = 0
+    for bracket in re.findall(r"[(\[{}\])]", text):
+        depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)
+        if depth > _DEPTH:
+            return False
+    return True
 
 
 class Symbol(Struct, frozen=True):
@@ -95,18 +91,18 @@ class Symbol(Struct, frozen=True):
 
 def symbols(text: str, language: str) -> tuple[Symbol, ...]:
     """Return the classes and functions in order; none if unreadable."""
-    finder = _SYMBOLS.get(language)
-    if finder is None or len(text) > _CHARS or _depth(text) > _DEPTH:
+    finder = _tree_symbols if language in _TREES else {"python": _python_symbols}.get(language)
+    if finder is None or not _is_bounded(text):
         return ()
     lines = text.split("\n")
     try:
-        found = tuple(finder(text))
+        found = [*finder(text, language)]
     except (ImportError, MemoryError, RecursionError, SyntaxError, ValueError):
         return ()
     return tuple(Symbol(name, first, last, lines[first - 1].strip()) for name, first, last in found)
 
 
-def _python_symbols(text: str) -> Iterator[tuple[str, int, int]]:
+def _python_symbols(text: str, _language: str) -> Iterator[tuple[str, int, int]]:
     waiting: list[tuple[str, ast.stmt]] = [("", one) for one in reversed(parse_tree(text).body)]
     while waiting:
         inside, node = waiting.pop()
@@ -116,22 +112,19 @@ def _python_symbols(text: str) -> Iterator[tuple[str, int, int]]:
             waiting += [(f"{inside}{node.name}.", one) for one in reversed(node.body)]
 
 
-def _tree_symbols(language: str) -> Callable[[str], Iterator[tuple[str, int, int]]]:
-    def find(text: str) -> Iterator[tuple[str, int, int]]:
-        waiting = [("", _parser(language).parse(text.encode(errors="replace")).root_node)]
-        while waiting:
-            inside, node = waiting.pop()
-            value = node.child_by_field_name("value")
-            named = node.child_by_field_name("name") or node.child_by_field_name("property")
-            named = named if _defines(node.type, value.type if value else "") else None
-            if named is not None and named.text:
-                inside = f"{inside}{named.text.decode(errors='replace')}"
-                yield inside, node.start_point.row + 1, node.end_point.row + 1
-                inside += "."
-            if named is None or "class" in node.type or "interface" in node.type:
-                waiting += [(inside, child) for child in reversed(node.named_children)]
-
-    return find
+def _tree_symbols(text: str, language: str) -> Iterator[tuple[str, int, int]]:
+    waiting = [("", _root(text, language))]
+    while waiting:
+        inside, node = waiting.pop()
+        value = node.child_by_field_name("value")
+        named = node.child_by_field_name("name") or node.child_by_field_name("property")
+        if named is None or not named.text or not _defines(node.type, value.type if value else ""):
+            waiting += [(inside, child) for child in reversed(node.named_children)]
+            continue
+        name = f"{inside}{named.text.decode(errors='replace')}"
+        yield name, node.start_point.row + 1, node.end_point.row + 1
+        if "class" in node.type or "interface" in node.type:
+            waiting += [(f"{name}.", child) for child in reversed(node.named_children)]
 
 
 def _defines(kind: str, value: str) -> bool:
@@ -145,83 +138,42 @@ def within_strings(text: str, language: str, places: Sequence[int], *, layout: b
 
     ``layout``: not if the next line is empty, or indented at least as far as the string's first.
     """
-    finder = _STRINGS.get(language)
-    if finder is None:
+    if language == "json":
+        return False  # no text of JSON runs over a line end
+    if language != "python" and language not in _TREES:
         return True
-    spans = finder(text)
+    if language == "python":
+        spans = [match.span() for match in _PYTHON_STRING.finditer(text)]
+    else:
+        spans = _tree_strings(text, language)
     starts = [start for start, _ in spans]
-    return any(
-        (at := bisect_right(starts, place))
-        and place < spans[at - 1][1]
-        and not (layout and _is_layout(text, starts[at - 1], place))
-        for place in places
-    )
+    for place in places:
+        at = bisect_right(starts, place) - 1
+        if at >= 0 and place < spans[at][1] and not (layout and _is_layout(text, starts[at], place)):
+            return True
+    return False
 
 
 def _is_layout(text: str, start: int, place: int) -> bool:
     after = text[place + 1 : place + 200].partition("\n")[0]
-    if text.startswith("/*", start) and after.lstrip().startswith("*"):
+    if not after.strip() or (text.startswith("/*", start) and after.lstrip().startswith("*")):
         return True
     line = text[text.rfind("\n", 0, start) + 1 : start]
-    indent = len(line) - len(line.lstrip())
-    long = text.startswith(('"""', "'''"), start)  # chosen for a text of several lines
-    if long and not line.strip() and place == start + 3:
+    if indent := len(line) - len(line.lstrip()):
+        return len(after) - len(after.lstrip()) >= indent
+    if not line and text[start:place] in ('"""', "'''"):
         return True
-    written = text[max(text.rfind("\n", 0, place) + 1, start + 3 * long) : place]
-    if after[:1] in ('"', "'", "`") and written.count(after[0]) % 2:
-        return False  # what follows closes a string that is quoted within
-    blanks = len(after) - len(after.lstrip())
-    if not after.strip() or indent:
-        return blanks >= indent or not after.strip()
-    begins = after[0].isalnum() or after[0] in "*-#<>=.:@[({\"'`" or blanks > 1 or after[1:2] in ("*", "-")
-    return begins and text[place - 1] not in "/([{'\"`"
+    return bool(_LINE_BEGINS.match(after)) and text[place - 1] not in "/([{'\"`"
 
 
-def _python_strings(text: str) -> list[tuple[int, int]]:
-    import io
-    import tokenize
-
-    lines = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]
-    found = []
-    opened = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        start, end = (lines[row - 1] + column for row, column in (token.start, token.end))
-        name = tokenize.tok_name[token.type]
-        if name.endswith("STRING_START"):
-            opened.append(start)
-        elif name.endswith("STRING_END"):
-            found.append((opened.pop(), end))
-        elif name in ("STRING", "COMMENT"):
-            found.append((start, end))
-    return sorted(found)
+def _tree_strings(text: str, language: str) -> list[tuple[int, int]]:
+    data = text.encode(errors="replace")
+    chars = [0, *itertools.accumulate(((byte & 0xC0) != 0x80 for byte in data), int.__add__)]
+    nodes = _nodes(_root(text, language), lambda node: not _STRING_NODE.search(node.type))
+    return sorted((chars[node.start_byte], chars[node.end_byte]) for node in nodes if _STRING_NODE.search(node.type))
 
 
-def _tree_strings(language: str) -> Callable[[str], list[tuple[int, int]]]:
-    def find(text: str) -> list[tuple[int, int]]:
-        data = text.encode(errors="replace")
-        chars = [0, *itertools.accumulate(((byte & 0xC0) != 0x80 for byte in data), int.__add__)]
-        found = []
-        waiting = [_parser(language).parse(data).root_node]
-        while waiting:
-            node = waiting.pop()
-            if _STRING_NODE.search(node.type):
-                found.append((chars[node.start_byte], chars[node.end_byte]))
-            else:
-                waiting += node.children
-        return sorted(found)
-
-    return find
-
-
-def _depth(text: str) -> int:
-    depth = most = 0
-    for bracket in re.findall(r"[(\[{}\])]", text):
-        depth = depth + 1 if bracket in "([{" else max(depth - 1, 0)
-        most = max(most, depth)
-    return most
-
-
-def _python(text: str) -> bool | None:
+def _python(text: str, _language: str) -> bool | None:
     try:
         tree = parse_tree(text)
     except (SyntaxError, ValueError):
@@ -231,18 +183,21 @@ def _python(text: str) -> bool | None:
 
 def _says_something(node: ast.stmt) -> bool:
     """Return whether a statement is more than names: ``C: temp`` is valid Python."""
-    if isinstance(node, ast.AnnAssign):
-        return node.value is not None
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return node.end_lineno != node.lineno  # a docstring of several lines
-    return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Name | ast.Tuple | ast.BinOp))
+    match node:
+        case ast.AnnAssign():
+            return node.value is not None
+        case ast.Expr(value=ast.Constant()):
+            return node.end_lineno != node.lineno  # a docstring of several lines
+        case ast.Expr(value=ast.Name() | ast.Tuple() | ast.BinOp()):
+            return False
+    return True
 
 
-def _json(text: str) -> bool:
+def _json(text: str, _language: str) -> bool:
     return not isinstance(parse_strict(text), JsonFault)
 
 
-def _toml(text: str) -> bool:
+def _toml(text: str, _language: str) -> bool:
     import tomllib
 
     try:
@@ -252,7 +207,7 @@ def _toml(text: str) -> bool:
     return True
 
 
-def _yaml(text: str) -> bool:
+def _yaml(text: str, _language: str) -> bool:
     import yaml
 
     try:
@@ -277,25 +232,33 @@ def _parser(language: str) -> Parser:
     return TreeParser(Language(getattr(package, _GRAMMARS.get(language, "language"))()))
 
 
-def first_error(text: str, language: str) -> tuple[int, int] | None:
-    """Return tree-sitter's first error (line, column, from 1), or None."""
-    waiting = [_parser(language).parse(text.encode(errors="replace")).root_node]
+def _root(text: str, language: str) -> Node:
+    return _parser(language).parse(text.encode(errors="replace")).root_node
+
+
+def _nodes(root: Node, enters: Callable[[Node], bool]) -> Iterator[Node]:
+    """Yield ``root`` and, in order, what is inside of the nodes that ``enters`` names."""
+    waiting = [root]
     while waiting:
         node = waiting.pop()
+        yield node
+        if enters(node):
+            waiting += reversed(node.children)
+
+
+def first_error(text: str, language: str) -> tuple[int, int] | None:
+    """Return tree-sitter's first error (line, column, from 1), or None."""
+    for node in _nodes(_root(text, language), lambda node: node.has_error):
         if node.is_error or node.is_missing:
             return node.start_point.row + 1, node.start_point.column + 1
-        waiting += [child for child in reversed(node.children) if child.has_error or child.is_missing]
     return None
 
 
-def _tree(language: str) -> Callable[[str], bool | None]:
-    def read(text: str) -> bool | None:
-        root = _parser(language).parse(text.encode(errors="replace")).root_node
-        if root.has_error or _torn_string(root):
-            return False
-        return True if not root.named_children or any(map(_does_something, root.named_children)) else None
-
-    return read
+def _tree(text: str, language: str) -> bool | None:
+    root = _root(text, language)
+    if root.has_error or any(map(_is_torn, _nodes(root, _has_lines))):
+        return False
+    return True if not root.named_children or any(map(_does_something, root.named_children)) else None
 
 
 def _does_something(node: Node) -> bool:
@@ -304,49 +267,21 @@ def _does_something(node: Node) -> bool:
     return node.type not in ("labeled_statement", "comment", "empty_statement")
 
 
-def _torn_string(root: Node) -> bool:
+def _has_lines(node: Node) -> bool:
+    return node.start_point.row != node.end_point.row
+
+
+def _is_torn(node: Node) -> bool:
     """Return whether a string runs over a line end, which the grammars accept."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node.start_point.row == node.end_point.row:
-            continue
-        if node.type == "string" and re.search(rb"(?<!\\)\r?\n", node.text or b""):
-            return True
-        waiting += node.children
-    return False
+    return node.type == "string" and re.search(rb"(?<!\\)\r?\n", node.text or b"") is not None
 
 
-#: A line with marks that begins and ends outside of strings; words and strings stand apart.
-_PLAIN_STRINGS: Final = r"\"(?:[^\"\\]|\\.)*+\"(?![\w\"'])|'(?:[^'\\]|\\.)*+'(?![\w\"'])"
-_PYTHON_LINE: Final = lazy(
-    rf"(?:[rRbBuUfF]{{0,2}}(?:{_PLAIN_STRINGS})|\w++(?![\"'])|[^\w\"'\\`#])*+(#[^\"'\\]*|\\(?=\Z))?", re.S
+#: How lines of a long text begin that is not indented; other marks may be the end of what is quoted in it.
+_LINE_BEGINS: Final = lazy(r"\s\s|\w|[*#.-]|\"\"\"|'''")
+#: A comment or string of a text that is valid Python.
+_PYTHON_STRING: Final = lazy(
+    r"#[^\n]*+|(\"\"\"|''')(?:\\.|(?!\1).)*+\1|\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'", re.S
 )
-_JAVASCRIPT_LINE: Final = lazy(
-    rf"(?:{_PLAIN_STRINGS}|\w++(?![\"'])|[^\w\"'\\`/]|(?<=[\w)\].])/(?![/*]))*+(//[^\"'\\`]*)?", re.S
-)
-_LINES: Final = {
-    "python": _PYTHON_LINE,
-    "toml": _PYTHON_LINE,
-    "json": lazy(r"(?:\"(?:[^\"\\]|\\.)*+\"(?=\s*(?:[:,}\]]|\Z))|[\w\s{}\[\]:,.+-])*+()"),
-    **dict.fromkeys(("javascript", "typescript", "tsx"), _JAVASCRIPT_LINE),
-}
-_MARKED: Final = lazy(r"[\"'\\`]")
 #: Nodes whose line ends are part of a text.
 _STRING_NODE: Final = lazy(r"string|template|comment|regex|jsx_text")
-_STRINGS: Final[dict[str, Callable[[str], list[tuple[int, int]]]]] = {
-    "python": _python_strings,
-    "json": lambda _: [],  # no text of JSON runs over a line end
-    **{name: _tree_strings(name) for name in ("javascript", "typescript", "tsx")},
-}
-_SYMBOLS: Final[dict[str, Callable[[str], Iterator[tuple[str, int, int]]]]] = {
-    "python": _python_symbols,
-    **{name: _tree_symbols(name) for name in ("javascript", "typescript", "tsx")},
-}
-_READERS: Final[dict[str, Callable[[str], bool | None]]] = {
-    "python": _python,
-    "json": _json,
-    "toml": _toml,
-    "yaml": _yaml,
-    **{name: _tree(name) for name in ("javascript", "typescript", "tsx")},
-}
+_READERS: Final = {"python": _python, "json": _json, "toml": _toml, "yaml": _yaml}

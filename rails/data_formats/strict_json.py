@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections import Counter
 from itertools import chain
 from typing import Final, NamedTuple, NoReturn
 
@@ -52,7 +52,6 @@ class JsonRules(NamedTuple):
 
 
 STRICT: Final = JsonRules()
-_NUMBER: Final = lazy(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 #: Digits from which on an integer is read as a float: Python refuses to read some thousands of them.
 _INTEGER_DIGITS: Final = 300
 
@@ -67,13 +66,20 @@ class _Refused(ValueError):
         self.token = token
 
 
-def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _Refused("duplicate_key", f'the key "{twice[:80]}" occurs twice in one object', twice)
-    return members
+class _Members:
+    """Makes objects; of equal keys the last counts, where they are ``allowed``."""
+
+    def __init__(self, *, allowed: bool) -> None:
+        self.allowed = allowed
+        self.repeated = False
+
+    def __call__(self, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            self.repeated = True
+            if not self.allowed:
+                raise _Refused("duplicate_key", "a key occurs twice in one object", "")
+        return members
 
 
 def _constant(name: str) -> NoReturn:
@@ -83,56 +89,25 @@ def _constant(name: str) -> NoReturn:
 def real(token: str) -> float:
     """Return a JSON number as a float. Raises ValueError if it would change."""
     number = float(token)
-    if len(token) <= limits.NUMBER_CHARS and number and number - number == 0:
-        return number
-    mantissa = token.lower().partition("e")[0].lstrip("-+").replace(".", "").lstrip("0")
+    mantissa = re.sub(r"[eE].*|[-.]", "", token).lstrip("0")
     if len(mantissa) > limits.NUMBER_CHARS or not math.isfinite(number) or (mantissa and number == 0):
         raise _Refused("number", "the number cannot be held exactly enough", token)
     return number
 
 
 def _whole(token: str) -> int:
-    if len(token) > limits.NUMBER_CHARS and len(token.lstrip("-")) > limits.NUMBER_CHARS:
+    if len(token.lstrip("-")) > limits.NUMBER_CHARS:
         raise _Refused("number", f"a number has more than {limits.NUMBER_CHARS} digits", token)
     return int(token)
-
-
-def number_from_text(text: str) -> int | float | None:
-    """Return a text's number by the rules above, or ``None``."""
-    found = _NUMBER.fullmatch(text)
-    if found is None:
-        return None
-    try:
-        return real(text) if found[1] or found[2] else _whole(text)
-    except ValueError:
-        return None
 
 
 def _any_whole(token: str) -> int | float:
     return int(token) if len(token) < _INTEGER_DIGITS else float(token)
 
 
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_members, parse_constant=_constant, parse_float=real, parse_int=_whole
-)
-
-
-class _Members:
-    """Makes objects in which the last of equal keys counts, and notes them."""
-
-    def __init__(self) -> None:
-        self.repeated = False
-
-    def __call__(self, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        members = dict(pairs)
-        self.repeated = self.repeated or len(members) != len(pairs)
-        return members
-
-
-#: Up to this length of text, counting brackets and looking for escapes tells most of what a look at the value would.
-_SHORT: Final = 4_000
 _SURROGATE_ESCAPE: Final = lazy(r"\\u[dD][89a-fA-F]")
-_STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
+#: A bracket, or a string; one that is not closed goes up to the end of the text.
+_STRING_OR_BRACKET: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+("|\Z)|[{}\[\]]', re.S)
 
 
 def parse_strict(text: str) -> ParsedJson | JsonFault:
@@ -142,14 +117,20 @@ def parse_strict(text: str) -> ParsedJson | JsonFault:
     return read_json(text)
 
 
+def number_from_text(text: str) -> int | float | None:
+    """Return a text's number by the rules above, or ``None``."""
+    value = getattr(parse_strict(text), "value", None)
+    return value if type(value) in (int, float) and text[-1:].isdigit() and not text[:1].isspace() else None
+
+
 def read_json(text: str, rules: JsonRules = STRICT) -> ParsedJson | JsonFault:
     """Read exactly one JSON value by ``rules``: any length."""
     raw = -1 if rules.surrogates else _raw_surrogate(text)
     if raw >= 0:
         return JsonFault("surrogate", "there is a lone surrogate, which is not a character", raw)
-    members = _Members()
+    members = _Members(allowed=rules.repeated)
     try:
-        value: Json = (_DECODER if rules == STRICT else _decoder(rules, members)).decode(text)
+        value: Json = _decoder(rules, members).decode(text)
     except json.JSONDecodeError as error:
         return JsonFault("syntax", error.msg, error.pos)
     except _Refused as error:
@@ -161,39 +142,34 @@ def read_json(text: str, rules: JsonRules = STRICT) -> ParsedJson | JsonFault:
 
 def _decoder(rules: JsonRules, members: _Members) -> json.JSONDecoder:
     return json.JSONDecoder(
-        object_pairs_hook=members if rules.repeated else _members,
+        object_pairs_hook=members,
         parse_constant=_constant,
         parse_float=float if rules.any_number else real,
         parse_int=_any_whole if rules.any_number else _whole,
     )
 
 
+_DECODER: Final = _decoder(STRICT, _Members(allowed=False))
+
+
 def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | None:
-    if too_deep(value, text, rules.depth):
+    if too_deep(value, rules.depth):
         return _too_deep(text, rules.depth)
-    if not rules.surrogates and (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
-        found = _SURROGATE_ESCAPE.search(text)
-        return JsonFault(
-            "surrogate", "there is a lone surrogate escape, which is not a character", found.start() if found else 0
-        )
+    if not rules.surrogates and "\\u" in text and has_surrogate(value):
+        place = _SURROGATE_ESCAPE.search(text).start()  # type: ignore[union-attr] # nothing else makes one
+        return JsonFault("surrogate", "there is a lone surrogate escape, which is not a character", place)
     return None
 
 
-def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: int = 0, end: int = -1) -> bool:
-    """Return whether ``value``, from ``text[start:end]``, has more than ``allowed`` levels. No recursion."""
-    end = len(text) if end < 0 else end
-    if end - start <= _SHORT and text.count("[", start, end) + text.count("{", start, end) <= allowed:
-        return False
-    containers = [value] if isinstance(value, dict | list) else []
-    for _ in range(allowed):
-        if not containers:
-            return False
-        containers = [item for item in _inside(containers) if type(item) is dict or type(item) is list]
-    return bool(containers)
-
-
-def _inside(containers: list[dict[str, Json] | list[Json]]) -> Iterator[Json]:
-    return chain.from_iterable(one.values() if type(one) is dict else one for one in containers)
+def too_deep(value: Json, allowed: int = limits.JSON_DEPTH) -> bool:
+    """Return whether ``value`` has more than ``allowed`` levels. No recursion."""
+    level = [value]
+    while containers := [one for one in level if isinstance(one, dict | list)]:
+        if allowed == 0:
+            return True
+        allowed -= 1
+        level = [*chain.from_iterable(one.values() if isinstance(one, dict) else one for one in containers)]
+    return False
 
 
 def has_surrogate(value: Json) -> bool:
@@ -213,10 +189,10 @@ def _raw_surrogate(text: str) -> int:
 
 def _fault(text: str, refused: _Refused, pos: int = 0) -> JsonFault:
     if refused.code == "duplicate_key":
-        places = ((key.path[-1], key.start) for key in repeated_keys(text, pos))
-    else:
-        places = ((text[span.start : span.end], span.start) for _, span in every_value(text, pos))
-    place = next((start for token, start in places if token == refused.token), pos)
+        key = next(repeated_keys(text, pos))
+        return JsonFault(refused.code, f'the key "{key.path[-1]!s:.80}" occurs twice in one object', key.start)
+    spans = (span for _, span in every_value(text, pos))
+    place = next((span.start for span in spans if text[span.start : span.end] == refused.token), pos)
     return JsonFault(refused.code, refused.message, place)
 
 
@@ -239,20 +215,16 @@ def read_container(text: str, pos: int, allowed: int) -> tuple[Json, int] | None
         value, end = _DECODER.raw_decode(text, pos)
     except (ValueError, RecursionError):
         return None
-    return None if too_deep(value, text, allowed, pos, end) else (value, end)
+    return None if too_deep(value, allowed) else (value, end)
 
 
 def _too_deep(text: str, allowed: int = limits.JSON_DEPTH) -> JsonFault:
     depth = 0
     for match in _STRING_OR_BRACKET.finditer(text):
-        depth += (match[0] in "{[") - (match[0] in "}]") if len(match[0]) == 1 else 0
+        depth += (match[0] in "{[") - (match[0] in "}]")
         if depth > allowed:
             return JsonFault("depth", f"values are nested more than {allowed} deep", match.start())
     return JsonFault("depth", f"values are nested more than {allowed} deep")
-
-
-#: A string, or one that is not closed up to the end of the text, so that no later mark is tried as a beginning.
-_STRING: Final = lazy(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+("|\Z)', re.S)
 
 
 def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1, 1), whole: str = "") -> str:
@@ -267,18 +239,19 @@ def explain_json_fault(text: str, fault: JsonFault, first: tuple[int, int] = (1,
 
 def balance(text: str, first: tuple[int, int] = (1, 1)) -> str:
     """Return a sentence about unpaired brackets, or ""."""
-    outside = _STRING.sub("", text)
-    open_string = next((found.start() for found in _STRING.finditer(text) if not found[1]), -1)
-    counts = {bracket: outside.count(bracket) for bracket in "{}[]"}
-    parts = [_surplus(counts[a] - counts[b], a, b) for a, b in ("{}", "[]")]
-    if open_string >= 0:
-        line, column = line_column(text, open_string, first)
+    counts = Counter[str]()
+    opened = -1
+    for match in _STRING_OR_BRACKET.finditer(text):
+        counts[match[0][0]] += 1
+        opened = match.start() if match[1] == "" else opened
+    parts = []
+    for opening, closing in ("{}", "[]"):
+        surplus = counts[opening] - counts[closing]
+        if surplus > 0:
+            parts.append(f"{surplus} closing {closing} missing")
+        elif surplus:
+            parts.append(f"{-surplus} closing {closing} too many (or {opening} missing)")
+    if opened >= 0:
+        line, column = line_column(text, opened, first)
         parts.append(f"the string that starts at line {line}, column {column} is not closed")
-    said = "; ".join(part for part in parts if part)
-    return f" ({said})" if said else ""
-
-
-def _surplus(count: int, opening: str, closing: str) -> str:
-    if count > 0:
-        return f"{count} closing {closing} missing"
-    return f"{-count} closing {closing} too many (or {opening} missing)" if count < 0 else ""
+    return f" ({'; '.join(parts)})" if parts else ""

@@ -14,14 +14,12 @@ from rails.core.text import one_line
 
 _TASK: Final = lazy(r"(?P<box>[ \t]*[-*+] \[)(?P<mark>[ xX])(?P<rest>\][ \t]++(?P<text>(?:.*[^ \t\n])?)[ \t]*)")
 
-_NO_WORDS: Final = Refusal("task", "The task has no words.", "Say it in one line.")
-
 
 def added(text: str, task: str) -> tuple[int, str] | Refusal:
     """Return line number and text to insert for ``task`` in the list ``text``, or a refusal."""
     line = _line(task)
     if not line:
-        return _NO_WORDS
+        return Refusal("task", "The task has no words.", "Say it in one line.")
     if any(found["text"] == line and found["mark"] == " " for _, found in _tasks(text)):
         return Refusal("task", f"The task {line!r} is open already.", "Leave it as it is.")
     before = text.rstrip().split("\n")
@@ -33,16 +31,15 @@ def marked(text: str, task: str, *, done: bool) -> tuple[int, str, str] | Refusa
     """Return the line of ``text`` that marks ``task`` as done or open: its number, old and new text; or a refusal."""
     line = _line(task)
     state = "open" if done else "done"
-    if not line:
-        return _NO_WORDS
     tasks = [(number, found) for number, found in _tasks(text) if (found["mark"] == " ") is done]
-    mine = [(number, found) for number, found in tasks if found["text"] == line]
-    if len(mine) != 1:
-        how = f"stands there {len(mine)} times as {state}" if mine else f"is not there as {state}"
-        known = "; ".join(one_line(found["text"], 80) for _, found in tasks[:10]) or "none"
-        return Refusal("task", f"The task {line!r} {how}.", f"These tasks are {state}: {known}.")
-    number, found = mine[0]
-    return number, found[0], f"{found['box']}{'x' if done else ' '}{found['rest']}"
+    mine = [one for one in tasks if one[1]["text"] == line]
+    if len(mine) == 1:
+        number, found = mine[0]
+        return number, found[0], f"{found['box']}{'x' if done else ' '}{found['rest']}"
+    known = "; ".join(one_line(found["text"], 80) for _, found in tasks[:10]) or "none"
+    return Refusal(
+        "task", f"The task {line!r} is there {len(mine)} times as {state}.", f"These tasks are {state}: {known}."
+    )
 
 
 def _tasks(text: str) -> list[tuple[int, re.Match[str]]]:

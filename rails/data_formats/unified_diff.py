@@ -7,7 +7,6 @@ places, and place a hunk without context.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,7 +17,14 @@ from rails.core.lazy_pattern import lazy
 from rails.data_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
 
 _NUMBERS: Final = lazy(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_GIT: Final = lazy(r"(?s)diff --git \"?[a-z]/(?P<old>.*?)\"? \"?[a-z]/(?P<new>.*?)\"?\r?\Z")
+_GIT: Final = lazy(r"diff --git \"?[a-z]/(?P<old>.*?)\"? \"?[a-z]/(?P<new>.*?)\"?", re.S)
+_HEADER: Final = lazy(r"(rename from|rename to|copy|new file|deleted file|new mode|GIT binary|Binary files) (.*)", re.S)
+_UNREAD: Final = {
+    "copy": "copies a file",
+    "new mode": "sets a new mode",
+    "GIT binary": "changes a binary file",
+    "Binary files": "changes a binary file",
+}
 #: What follows a name: a date, or which side it is.
 _BEHIND: Final = lazy(
     r"(?:\t|(?<! ) +(?:\d{4}-\d\d-\d\d \d\d:\d\d|\((?:original|old|modified|updated|new)\)[ \r]*\Z)).*", re.I
@@ -26,75 +32,86 @@ _BEHIND: Final = lazy(
 #: Folders that stand for the two sides of a change.
 _SIDES: Final = {"a": "b", "old": "new", "orig": "new", "original": "modified", "before": "after"}
 _NO_FILE: Final = "/dev/null"
-_NO_NEWLINE: Final = "\\"
+#: The line above the version of git at the end of a mail.
+_SIGNATURE: Final = "-- "
 
 
 class _Hunk(Struct):
     line: int
     numbers: tuple[int, ...]
+    #: How many lines are to come, if the numbers are right; below 0: there are none.
+    old_left: int
+    new_left: int
     rows: list[str] = field(default_factory=list)
-    #: How many rows begin with each sign: a hunk is asked whether it fits at every blank line.
-    signs: Counter[str] = field(default_factory=Counter)
+    #: The signs of rows without a line end.
+    torn: str = ""
 
-    def side(self, sign: str) -> list[str]:
-        return [row[1:] for row in self.rows if row[:1] in (" ", sign)]
+    def add(self, row: str) -> None:
+        if row[0] == "\\":
+            self.torn += self.rows[-1][0] if self.rows else ""
+            return
+        self.rows.append(row)
+        self.old_left -= row[0] in " -"
+        self.new_left -= row[0] in " +"
 
     def fits(self) -> bool:
-        same = self.signs[" "]
-        return self.numbers[1::2] == (same + self.signs["-"], same + self.signs["+"])
+        return self.old_left == self.new_left == 0
+
+    def side(self, sign: str) -> list[str]:
+        return [row[1:] for row in self.rows if row[0] in (" ", sign)]
 
     def ends(self, sign: str) -> bool:
-        last = max((n for n, row in enumerate(self.rows) if row[:1] in (" ", sign)), default=-1)
-        return last < 0 or self.rows[last + 1 : last + 2] != [_NO_NEWLINE]
+        return not {" ", sign} & {*self.torn}
 
 
 class _File(Struct):
     line: int  # or that of the fault, if it has one
     old: str = ""
     new: str = ""
+    #: Its names may still come in lines of their own.
+    open: bool = False
     moved: bool = False
     fault: str = ""
     hunks: list[_Hunk] = field(default_factory=list)
 
-
-#: The line above the version of git at the end of a mail.
-_SIGNATURE: Final = "-- "
+    def refuse(self, line: int, fault: str) -> None:
+        if not self.fault:
+            self.line = line
+            self.fault = f"{fault}, which is not read"
 
 
 def diff_changes(text: str, name: str = "") -> Iterator[Outcome]:
     """Yield a diff's changes; ``name`` is the file where it names none."""
-    for file in _files(text.split("\n")):
-        file.old = file.old or name
-        file.new = file.new or name
+    for file in _files([*(line.removesuffix("\r") for line in text.split("\n")), ""], name):
         yield from _changes(file)
 
 
-def _files(lines: Sequence[str]) -> list[_File]:
+def _files(lines: Sequence[str], name: str) -> list[_File]:
     files: list[_File] = []
     at = 0
     while at < len(lines):
-        line = lines[at].rstrip("\r")
-        file = files[-1] if files else None
+        line = lines[at]
+        is_hunk = line.startswith("@@")
         if found := _GIT.fullmatch(line):
-            files.append(_File(at, found["old"], found["new"]))
-        elif line.startswith("--- ") and lines[at + 1 : at + 2] and lines[at + 1].startswith("+++ "):
-            if file is None or file.hunks or not _GIT.fullmatch(lines[file.line].rstrip("\r")):
-                file = _File(at)
-                files.append(file)
+            files.append(_File(at, found["old"], found["new"], open=True))
+        elif _is_pair(lines, at):
+            if not files or not files[-1].open:
+                files.append(_File(at))
+            file = files[-1]
+            file.open = False
             file.old, file.new = _names(line[4:], lines[at + 1][4:])
             at += 1
-        elif line.startswith("@@") or (at and lines[at - 1].startswith("+++ ") and line[:1] in (" ", "+", "-")):
-            at -= not line.startswith("@@")  # nothing stands between the names and the lines
-            if file is None:
-                file = _File(at)
-                files.append(file)
-            at = _hunk(lines, at, file)
-            continue
-        elif file is not None and not file.fault:
-            _header(line, file)
-            file.line = at if file.fault else file.line
-        at += 1
+            is_hunk = lines[at + 1][:1] in (" ", "+", "-") and not _is_pair(lines, at + 1)
+        elif files and not is_hunk:
+            _header(at, line, files[-1])
+        if is_hunk and not files:
+            files.append(_File(at, name, name))
+        at = _hunk(lines, at, files[-1]) if is_hunk else at + 1
     return files
+
+
+def _is_pair(lines: Sequence[str], at: int) -> bool:
+    return lines[at].startswith("--- ") and lines[at + 1].startswith("+++ ")
 
 
 def _names(*sides: str) -> tuple[str, str]:
@@ -104,85 +121,66 @@ def _names(*sides: str) -> tuple[str, str]:
     single = len(before) == len(after) == 1 and before != after  # i/ and w/, c/ and i/: what was compared
     if one and one == other and (single or _SIDES.get(before) == after):
         return one, other
-    if old.startswith("a/") and new == _NO_FILE:
-        return old[2:], new
-    if new.startswith("b/") and (old == _NO_FILE or old.startswith("a/")):
-        return old.removeprefix("a/"), new[2:]
+    if (before == "a" or old == _NO_FILE) and (after == "b" or new == _NO_FILE):
+        return old.removeprefix("a/"), new.removeprefix("b/")
     return old, new
 
 
-def _header(line: str, file: _File) -> None:
-    word, _, rest = line.partition(" ")
-    if word in ("rename", "copy") and rest.startswith(("from ", "to ")):
-        side, _, path = rest.partition(" ")
+def _header(at: int, line: str, file: _File) -> None:
+    found = _HEADER.match(line)
+    kind, value = found.groups() if found else ("", "")
+    if kind == "rename from":
         file.moved = True
-        file.fault = "copies a file, which is not read" if word == "copy" else file.fault
-        file.old, file.new = (path, file.new) if side == "from" else (file.old, path)
-    elif line.startswith("new file mode"):
+        file.old = value
+    elif kind == "rename to":
+        file.moved = True
+        file.new = value
+    elif kind == "new file":
         file.old = _NO_FILE
-        file.fault = "" if line.endswith("644") else f"makes a file of {line[9:]}, which is not read"
-    elif line.startswith("deleted file mode"):
+        if not line.endswith("644"):
+            file.refuse(at, f"makes a file of {value}")
+    elif kind == "deleted file":
         file.new = _NO_FILE
-    elif line.startswith("new mode"):
-        file.fault = f"sets a {line}, which is not read"
-    elif line.startswith(("GIT binary patch", "Binary files")):
-        file.fault = "changes a binary file, which is not read"
+    elif kind:
+        file.refuse(at, _UNREAD[kind])
 
 
 def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
+    """Read the hunk whose head is the line at ``at``; return the place of the line behind it."""
     found = _NUMBERS.match(lines[at])
-    numbers = tuple(1 if part is None else int(part) for part in found.groups()) if found else ()
-    hunk = _Hunk(at, numbers)
+    numbers = tuple(int(part) for part in found.groups("1")) if found else ()
+    hunk = _Hunk(at, numbers, *(numbers[1::2] or (-1, -1)))  # type: ignore[arg-type]
     file.hunks.append(hunk)
     if lines[at].startswith("@@@"):
-        file.line = at
-        file.fault = file.fault or "is one of a merge, with several old sides (@@@), which is not read"
+        file.refuse(at, "is one of a merge, with several old sides (@@@)")
     at += 1
-    while at < len(lines) and not _begins(lines, at):
-        row = re.sub("^\u00a0", " ", lines[at].removesuffix("\r"))
+    while at < len(lines) and not lines[at].startswith(("@@", "diff --git ")) and not _is_pair(lines, at):
+        row = re.sub("^\u00a0", " ", lines[at])
+        if row in ("", _SIGNATURE) and hunk.fits():
+            break
         if row and row[0] not in " +-\\":
             if hunk.fits() or not row.strip():
                 break
-            if not file.fault:
-                file.line = at
-                file.fault = f"has a line that begins with neither a blank nor + or -: {row[:60]!r}"
-        if row in ("", _SIGNATURE) and hunk.fits():
-            break
-        hunk.rows.append(row[:1] if row[:1] == _NO_NEWLINE else row or " ")
-        hunk.signs[hunk.rows[-1][0]] += 1
+            file.refuse(at, f"has a line that begins with neither a blank nor + or -: {row[:60]!r}")
+        hunk.add(row or " ")
         at += 1
     while hunk.rows[-1:] == [" "] and not hunk.fits():
         hunk.rows.pop()
-        hunk.signs[" "] -= 1
-    return max(at, hunk.line + 1)
-
-
-def _begins(lines: Sequence[str], at: int) -> bool:
-    line = lines[at]
-    if line.startswith(("@@", "diff --git ")):
-        return True
-    return line.startswith("--- ") and lines[at + 1 : at + 2] != [] and lines[at + 1].startswith("+++ ")
+        hunk.old_left += 1
+        hunk.new_left += 1
+    return at
 
 
 def _changes(file: _File) -> Iterator[Outcome]:
-    path = file.old if file.new == _NO_FILE else file.new
-    fault = file.fault
-    if not fault and file.old != file.new and _NO_FILE not in (file.old, file.new) and not file.moved:
-        fault = f"names two files, {file.old} and {file.new}"
-    if not path and not file.fault:
+    sides = {file.old, file.new}
+    if len(sides - {_NO_FILE}) == 2 and not file.moved:
+        file.refuse(file.line, f"names two files, {file.old} and {file.new}")
+    if file.fault:
+        yield NotRead(file.line, f"the diff {file.fault}")
+    elif not file.new:
         yield NotRead(file.line, "the diff names no file", "Put the path of its file alone on the line above it.")
-    elif fault:
-        yield NotRead(file.line, f"the diff {fault}")
-    elif file.new == _NO_FILE:
-        yield _deletion(path, file)
-    elif file.old == _NO_FILE:
-        rows = [row for hunk in file.hunks for row in hunk.rows]
-        if any(row[:1] in (" ", "-") for row in rows):
-            yield NotRead(file.line, f"the diff creates {path} and has lines of an old file")
-        else:
-            yield new_file(
-                path, [row[1:] for row in rows if row[:1] == "+"], ends=all(hunk.ends("+") for hunk in file.hunks)
-            )
+    elif _NO_FILE in sides:
+        yield _whole(file)
     else:
         certain = _is_certain(file.hunks)
         for hunk in file.hunks:
@@ -190,14 +188,22 @@ def _changes(file: _File) -> Iterator[Outcome]:
         if file.moved:
             yield Proposed(MOVE_FILE.name, {"file_path": file.old, "new_path": file.new})
         elif not file.hunks:
-            yield NotRead(file.line, f"the diff of {path} has no hunk")
+            yield NotRead(file.line, f"the diff of {file.new} has no hunk")
 
 
-def _deletion(path: str, file: _File) -> Outcome:
-    if any(hunk.side("+") for hunk in file.hunks):
-        return NotRead(file.line, f"the diff deletes {path} and has lines that stay in it")
-    gone = {"old_content": "\n".join(line for hunk in file.hunks for line in hunk.side("-"))} if file.hunks else {}
-    return Proposed(DELETE_FILE.name, {"file_path": path, **gone})
+def _whole(file: _File) -> Outcome:
+    gone = file.new == _NO_FILE
+    path = file.old if gone else file.new
+    if any(hunk.side("+" if gone else "-") for hunk in file.hunks):
+        what = (
+            f"deletes {path} and has lines that stay in it" if gone else f"creates {path} and has lines of an old file"
+        )
+        return NotRead(file.line, f"the diff {what}")
+    lines = [row[1:] for hunk in file.hunks for row in hunk.rows]
+    if not gone:
+        return new_file(path, lines, ends=all(hunk.ends("+") for hunk in file.hunks))
+    known = {"old_content": "\n".join(lines)} if file.hunks else {}
+    return Proposed(DELETE_FILE.name, {"file_path": path, **known})
 
 
 def _is_certain(hunks: Sequence[_Hunk]) -> bool:
@@ -217,18 +223,14 @@ def _edit(path: str, hunk: _Hunk, *, certain: bool) -> Outcome:
     new = hunk.side("+")
     if not any(row.strip() for row in hunk.rows):
         return NotRead(hunk.line, "a hunk is empty")
-    first = hunk.numbers[0] if hunk.numbers and certain else 0
+    first = hunk.numbers[0] if certain else 0
+    if not old and certain:
+        return Proposed(INSERT_LINES.name, {"file_path": path, "line": first + 1, "text": "\n".join(new) + "\n"})
     if not old:
-        if first or certain:
-            return Proposed(INSERT_LINES.name, {"file_path": path, "line": first + 1, "text": "\n".join(new) + "\n"})
         return NotRead(hunk.line, "a hunk adds lines and shows none around them, so their place is not known")
-    ends = hunk.ends("-"), hunk.ends("+")
-    if ends == (True, False) and new:
+    if new and hunk.ends("-") and not hunk.ends("+"):
         return NotRead(hunk.line, "a hunk takes the line end off the last line, which is not read")
     made = edit_of(path, old, new, first)
-    if ends[0] == ends[1]:
+    if not new or hunk.ends("-") == hunk.ends("+"):
         return made
-    texts = {
-        name: f"{made.parameters[name]}\n" for name, has in zip(("old_string", "new_string"), ends, strict=True) if has
-    }
-    return Proposed(made.tool, {**made.parameters, **texts})
+    return Proposed(made.tool, {**made.parameters, "new_string": f"{made.parameters['new_string']}\n"})

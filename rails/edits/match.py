@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core.text import counted
-from rails.data_formats.regex import RegexError, fill_in, find_all
+from rails.data_formats.regex import RegexError, replacements
 from rails.edits.edit_request import EditRequest, unnumbered, without_entities, without_fence
 from rails.edits.nearest import Candidate, handle_for, nearest_places
 from rails.edits.replace import Replacement, line_at, lines_at, replacement_at
@@ -300,7 +300,7 @@ def _pattern_matches(view: View, wanted: EditRequest) -> list[tuple[int, int, st
     new = flatten(wanted.new)
     if not wanted.regex:
         return [(*match.span(), new) for match in re.finditer(re.escape(old), view.flat, re.IGNORECASE)]
-    found = find_all(old, view.flat, ignore_case=wanted.ignore_case, most=_MATCHES)
+    found = replacements(old, view.flat, new, ignore_case=wanted.ignore_case, most=_MATCHES)
     if len(found) >= _MATCHES:
         raise RegexError(f"it matches {_MATCHES} times or more")
-    return [(start, end, fill_in(new, view.flat[start:end], groups)) for start, end, groups in found]
+    return found

@@ -34,7 +34,6 @@ from rails.core.events.turn import (
     McpRequestFormulated,
     ToolRequestValidationFailed,
 )
-from rails.core.events.values import object_to_json
 from rails.core.json_text import json_object
 from rails.core.lazy_pattern import lazy
 from rails.core.outcomes import SessionEnd, outcome_for
@@ -200,7 +199,7 @@ class SessionStats(Struct):
             case WorkflowStart(task=task, limits=limits):
                 self.task = task or record.message
                 self.start = record.seq
-                self.limits = object_to_json(limits)
+                self.limits = json_object(limits)
             case WorkflowEnd(outcome=outcome):
                 self.outcome = outcome or "ended"
                 self.message = record.message

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from rails.core import limits
 from rails.core.events.approval import ApprovalOpened, HumanDecision
-from rails.core.events.base import Event
+from rails.core.events.base import Event, type_of
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
 from rails.core.events.session import ErrorEvent, Escalation, LogRecovered
@@ -70,7 +70,7 @@ _TELLING: Final[Set[type[Event]]] = {
 
 
 #: The types of the records that any state is true of.
-STATE_TYPES: Final = frozenset(kind.TYPE for kind in {*_STATES, *_TELLING})
+STATE_TYPES: Final = frozenset(map(type_of, {*_STATES, *_TELLING}))
 
 
 class Words(Struct, frozen=True):

@@ -22,7 +22,7 @@ from typing import Final
 
 from rails.core import atomic_file, limits, lock
 from rails.core.errors import LogBusyError, LogError
-from rails.core.events.base import Event
+from rails.core.events.base import Event, type_of
 from rails.core.events.record import DURABLE, Record
 from rails.core.events.session import LogRecovered, WorkflowEnd
 from rails.core.text import one_line
@@ -128,7 +128,7 @@ class SessionLog(contextlib.AbstractContextManager["SessionLog", None]):
             self._position = self._next
             self._next = None
             self._commit(durable=event.type in DURABLE)
-            self._ended = event.type == WorkflowEnd.TYPE
+            self._ended = event.type == type_of(WorkflowEnd)
         if details is given and record.message == event.message and not hasattr(event, "verdict"):
             # Read back, it would be the same, but for a request without its raw text, and a verdict without its files.
             record.__dict__["event"] = event

@@ -56,7 +56,7 @@ def placed_findings(read: WorkflowFile, path: str, issues: Iterable[Issue]) -> I
         return
     lines = positions.LineIndex(read.text)
     wanted = {anchor for _, anchor in anchors if anchor}
-    places = positions.locate_values(read.text, wanted, unique=not read.repeated_keys)
+    places = positions.locate_values(read.text, wanted)
     top = len(read.text) - len(read.text.lstrip())
     places[()] = JsonSpan(top, top + 1, top, top + 1)
     for issue, anchor in anchors:

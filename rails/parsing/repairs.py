@@ -57,7 +57,7 @@ def repair(
 
 
 def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
-    if too_deep(parsed.value, text):
+    if too_deep(parsed.value):
         return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
     if (not text.isascii() or "\\" in text) and has_surrogate(parsed.value):
         return JsonFault("surrogate", "there is a lone surrogate, which is not a character")

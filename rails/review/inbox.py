@@ -20,6 +20,7 @@ from rails.core import limits
 from rails.core.builtin_tools import ASK_USER
 from rails.core.errors import LogError
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened
+from rails.core.events.base import type_of
 from rails.core.events.changes import ToolExecutionResult
 from rails.log import seek
 from rails.log.actions import is_of_agent, result_of_person
@@ -125,8 +126,7 @@ class Inbox:
             return AnswerState("stale", "The rule differs from the one shown.")
         if not box.place(number, answer.to_json()) and box.read(number) != answer.to_json():
             return self._settled(question, AnswerState("taken", "Somebody else answered first."))
-        words = "Saved; waiting for the run to pick it up."
-        return self._settled(question, AnswerState("sent", words, mine=True))
+        return self._settled(question, AnswerState("sent", "Saved; waiting for the run to pick it up.", mine=True))
 
     def hears(self, session_id: str) -> bool:
         """Return whether the session is a conversation waiting for a message."""
@@ -165,7 +165,7 @@ class Inbox:
     def _begin(self, session_id: str) -> Tail:
         log = self._state / "sessions" / session_id / LOG_NAME
         end = Tail(log, seek.end_of(log))  # first: what comes after it is read, whatever is not seen here
-        number = seek.newest_of(log, ApprovalOpened.TYPE)
+        number = seek.newest_of(log, type_of(ApprovalOpened))
         return tail_from(self._state, session_id, number) if number else end
 
 

@@ -76,7 +76,7 @@ def test_text_in_another_encoding_is_shown_decoded_with_the_encoding_named(make)
         ("café\n".encode("latin-1"), "cafés\n".encode("latin-1"), "Encoding: Latin-1."),
         ("a\n".encode("utf-16"), "é\n".encode("utf-16"), "Encoding: UTF-16 LE."),
         ("café\n".encode("latin-1"), "café\n".encode(), "The file changes its encoding from Latin-1 to UTF-8."),
-        (b"a\n", "a\n".encode("utf-16-be") * 9, "The file changes its encoding from UTF-8 to UTF-16 BE."),
+        (b"a\n", "\ufeffa\n".encode("utf-16-be"), "The file changes its encoding from UTF-8 to UTF-16 BE."),
     ]:
         drawn = styles(file_diff(make.change(before=before, after=after)))
         assert drawn[0] == ("note", note)

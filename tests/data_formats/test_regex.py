@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rails.core import limits
-from rails.data_formats.regex import RegexError, compile_pattern, fill_in, find_all
+from rails.data_formats.regex import RegexError, compile_pattern, replacements
 from tests.rows import walked
 
 
@@ -68,7 +68,7 @@ def test_what_re2_does_not_have_is_refused_with_what_it_is(pattern):
     with pytest.raises(RegexError, match=r"characters|too large|RE2 has no look-around"):
         compile_pattern(pattern)
     with pytest.raises(RegexError):
-        find_all(pattern, "a", ignore_case=False, most=9)
+        replacements(pattern, "a", "", ignore_case=False, most=9)
 
 
 ATOMS = st.sampled_from(["a", "b", "c", ".", "[ab]", "[^a]", "[a-b]", "\\d", "\\w", "^", "$"])
@@ -106,12 +106,16 @@ def test_a_pattern_that_can_be_had_a_thousand_times_is_compiled_and_searched_in_
 
 
 def found(pattern, text, ignore_case=False, most=1_000):
-    return [(hit.start, hit.end, hit.groups) for hit in find_all(pattern, text, ignore_case=ignore_case, most=most)]
+    return replacements(pattern, text, "$1|$2", ignore_case=ignore_case, most=most)
 
 
 def by_re(pattern, text, ignore_case=False):
     flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
-    return [(*match.span(), match.groups()) for match in re.finditer(pattern, text, flags) if match[0]]
+    return [(*match.span(), filled(match)) for match in re.finditer(pattern, text, flags) if match[0]]
+
+
+def filled(match):
+    return "|".join(match[n] or "" if n <= match.re.groups else f"${n}" for n in (1, 2))
 
 
 @walked(
@@ -146,7 +150,7 @@ def test_whole_matches_agree_with_re(pattern, text):
 
 
 def test_half_of_a_surrogate_pair_is_a_character_like_others():
-    assert found(".(x)", "a\ud800x\U0001f600x") == [(1, 3, ("x",)), (3, 5, ("x",))]
+    assert found(".(x)", "a\ud800x\U0001f600x") == [(1, 3, "x|$2"), (3, 5, "x|$2")]
 
 
 def test_matches_are_bounded_in_number_and_time(monkeypatch):
@@ -160,5 +164,9 @@ def test_matches_are_bounded_in_number_and_time(monkeypatch):
 
 
 def test_replacements_fill_in_groups_and_nothing_else():
-    assert fill_in("$2 $1 $$ $& $9 \\1 $", "whole", ("one", None)) == " one $ whole $9 \\1 $"
-    assert fill_in("$11$1", "w", tuple("abcdefghijk")) == "ka"
+    def filled(pattern, text, template):
+        ((_, _, new),) = replacements(pattern, text, template, ignore_case=False, most=9)
+        return new
+
+    assert filled("(one)|(two)", "one", "$2 $1 $$ $& $9 $0 \\1 $") == " one $ one $9 $0 \\1 $"
+    assert filled("(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)(k)", "abcdefghijk", "$11$1") == "ka"

@@ -102,7 +102,7 @@ def changes_question():
 
 
 def kinds(context):
-    return [(event.TYPE, event.id) for event in context.said]
+    return [(event.type, event.id) for event in context.said]
 
 
 def test_a_question_is_published_before_it_is_put_and_its_answer_after(tmp_path):

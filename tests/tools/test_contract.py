@@ -344,7 +344,7 @@ def test_values_out_of_bounds_are_refused_before_the_schema_sees_them(value, sai
     assert [(said in fault.detail, fault.place) for fault in examined.faults] == [(True, ("value",))]
 
 
-@walked(("depth", "said"), [(100, "nested more than 64 levels"), (5_000, "nested too deep")])
+@walked(("depth", "said"), [(100, "nested more than 64 deep"), (5_000, "nested too deep")])
 def test_a_deep_value_is_refused_and_not_an_overflow(depth, said):
     value = []
     for _ in range(depth):

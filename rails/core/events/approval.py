@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
 
 import msgspec
 
@@ -16,10 +15,8 @@ from rails.core.tool_request import Json, Repair
 from rails.core.verdict import Verdict
 
 
-class ApprovalRequested(EventWithWords, frozen=True):
+class ApprovalRequested(EventWithWords, frozen=True, tag="APPROVAL_REQUESTED"):
     """Somebody is asked. ``batch``: a question shared by requests."""
-
-    TYPE: ClassVar[str] = "APPROVAL_REQUESTED"
 
     id: str
     digest: str
@@ -120,15 +117,12 @@ class AskedOption(msgspec.Struct, frozen=True, omit_defaults=True):
     typed: bool = False
 
 
-class ApprovalOpened(Event, frozen=True):
+class ApprovalOpened(Event, frozen=True, tag="APPROVAL_OPENED"):
     """A human is asked, with everything that is shown, files' texts too.
 
     ``replaces`` is the question replaced after an edit, ``note`` what became of that edit. ``expires`` is UTC, ISO
     8601. Questions with ``options`` are answered by one's word; ``lines`` are their text.
     """
-
-    TYPE: ClassVar[str] = "APPROVAL_OPENED"
-    DURABLE: ClassVar[bool] = True
 
     id: str
     digest: str
@@ -170,10 +164,8 @@ class ApprovalOpened(Event, frozen=True):
         return tuple(line for file in self.files for line in file.unseen())
 
 
-class ApprovalClosed(EventWithWords, frozen=True):
+class ApprovalClosed(EventWithWords, frozen=True, tag="APPROVAL_CLOSED"):
     """A question without decision: expired, withdrawn, stale or answered."""
-
-    TYPE: ClassVar[str] = "APPROVAL_CLOSED"
 
     id: str
     digest: str
@@ -187,11 +179,8 @@ def why_words(reason: str, by: str) -> str:
     return f": {why}" if why else ""
 
 
-class HumanDecision(Event, frozen=True):
+class HumanDecision(Event, frozen=True, tag="HUMAN_DECISION"):
     """approve, deny or abort: who, why, after how many seconds; ``account``: what they edited."""
-
-    TYPE: ClassVar[str] = "HUMAN_DECISION"
-    DURABLE: ClassVar[bool] = True
 
     id: str
     digest: str
@@ -210,10 +199,8 @@ class HumanDecision(Event, frozen=True):
         return f"{self.answer} by {self.by}{why_words(self.reason, self.by)}"
 
 
-class GrantEvent(EventWithWords, frozen=True):
+class GrantEvent(EventWithWords, frozen=True, tag="GRANT"):
     """A grant given or taken back: rule, uses, end (seconds since the epoch)."""
-
-    TYPE: ClassVar[str] = "GRANT"
 
     what: str
     number: int

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from rails.core.events.members import members_of
 from rails.core.events.reading import read_object
 from rails.core.events.values import to_json
+from rails.core.json_text import members_of
+from rails.core.tool_request import Json
 
 if TYPE_CHECKING:
     from typing import Self
-
-    from rails.core.tool_request import Json
 
 #: The field that holds the message where the details don't say it; it is no part of the details.
 _WORDS: Final = "words"
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened. Its fields are the members of ``details``, in order, defaults left out."""
-
-    TYPE: ClassVar[str] = ""
-    #: Whether it is on the disk before the work goes on; the others follow with the next of these.
-    DURABLE: ClassVar[bool] = False
+    """Something that happened. Its fields are the members of ``details``, in order, defaults left out; its
+    ``tag`` is its type in the log.
+    """
 
     @property
     def type(self) -> str:
         """The type's name in the log."""
-        return self.TYPE
+        return type_of(type(self))
 
     @property
     def message(self) -> str:
@@ -39,13 +36,18 @@ class Event(msgspec.Struct, frozen=True):
 
     def to_json(self) -> dict[str, Json]:
         """Return the details of the event's record."""
-        members = [(one, getattr(self, one.name)) for one in members_of(type(self)) if one.name != _WORDS]
-        return {one.key: to_json(value) for one, value in members if one.required or value != one.default}
+        members = [(key, getattr(self, name), default) for name, key, default in members_of(type(self))]
+        return {key: to_json(found) for key, found, default in members if key != _WORDS and found != default}
 
     @classmethod
     def from_json(cls, message: str, details: Mapping[str, Json]) -> Self:
         """Return a record's event; what is missing or odd becomes empty, unknown members ignored."""
         return read_object(cls, {**details, _WORDS: message})
+
+
+def type_of(kind: type[Event]) -> str:
+    """Return the name that a class of events has in the log."""
+    return str(kind.__struct_config__.tag)
 
 
 class EventWithWords(Event, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final
+from typing import Final
 
 from rails.core.builtin_tools import RUN_TESTS
 from rails.core.changes import ChangedFile, EditResult
@@ -22,12 +22,10 @@ def changes_in_words(changes: Sequence[ChangedFile]) -> str:
     return ", ".join(f"{_DONE.get(one.kind, one.kind)} {one.path}" for one in changes)
 
 
-class ChangePlanned(Event, frozen=True):
+class ChangePlanned(Event, frozen=True, tag="CHANGE_PLANNED"):
     """Requests became a change set. ``fuzzy`` and ``merged``: files whose place or content took care; ``edits``: which
     are in it.
     """
-
-    TYPE: ClassVar[str] = "CHANGE_PLANNED"
 
     ids: tuple[str, ...]
     changes: tuple[ChangedFile, ...]
@@ -42,10 +40,8 @@ class ChangePlanned(Event, frozen=True):
         return changes_in_words(self.changes)
 
 
-class ChangeRefused(Event, frozen=True):
+class ChangeRefused(Event, frozen=True, tag="CHANGE_REFUSED"):
     """Requests made no change set; ``edits``: whether each could be made alone."""
-
-    TYPE: ClassVar[str] = "CHANGE_REFUSED"
 
     ids: tuple[str, ...]
     refusals: tuple[Refusal, ...]
@@ -57,10 +53,8 @@ class ChangeRefused(Event, frozen=True):
         return first_of(self.refusals)
 
 
-class PlaceChosen(Event, frozen=True):
+class PlaceChosen(Event, frozen=True, tag="PLACE_CHOSEN"):
     """A human placed a refused edit: name, lines, likeness (0 to 1)."""
-
-    TYPE: ClassVar[str] = "PLACE_CHOSEN"
 
     id: str
     path: str
@@ -77,10 +71,8 @@ class PlaceChosen(Event, frozen=True):
         return f"{place}: a fuzzy match" if self.likeness < 1 else place
 
 
-class GateVerdict(Event, frozen=True):
+class GateVerdict(Event, frozen=True, tag="GATE_VERDICT"):
     """The checks' verdict, and the unified diff. Read back, it has no proposal."""
-
-    TYPE: ClassVar[str] = "GATE_VERDICT"
 
     ids: tuple[str, ...]
     duration_ms: float
@@ -104,11 +96,8 @@ class GateVerdict(Event, frozen=True):
         return super().from_json(message, {**details, "verdict": dict(details)})
 
 
-class ExecutionStarted(Event, frozen=True):
+class ExecutionStarted(Event, frozen=True, tag="EXECUTION_STARTED"):
     """Files or a tool come next; on disk before the first byte changes."""
-
-    TYPE: ClassVar[str] = "EXECUTION_STARTED"
-    DURABLE: ClassVar[bool] = True
 
     ids: tuple[str, ...]
     digest: str | None = None
@@ -121,11 +110,8 @@ class ExecutionStarted(Event, frozen=True):
         return self.tool or changes_in_words(self.changes or ())
 
 
-class ToolExecutionResult(Event, frozen=True, kw_only=True):
+class ToolExecutionResult(Event, frozen=True, kw_only=True, tag="TOOL_EXECUTION_RESULT"):
     """Files were written (not, if ``changes`` is empty), or a tool ran."""
-
-    TYPE: ClassVar[str] = "TOOL_EXECUTION_RESULT"
-    DURABLE: ClassVar[bool] = True
 
     ids: tuple[str, ...]
     ok: bool
@@ -148,21 +134,15 @@ class ToolExecutionResult(Event, frozen=True, kw_only=True):
         return self.tool == RUN_TESTS.name or bool(self.facts and self.facts.get("tests"))
 
 
-class CheckpointEvent(EventWithWords, frozen=True):
+class CheckpointEvent(EventWithWords, frozen=True, tag="CHECKPOINT"):
     """A step that can be undone."""
-
-    TYPE: ClassVar[str] = "CHECKPOINT"
-    DURABLE: ClassVar[bool] = True
 
     step: int
     paths: tuple[str, ...]
 
 
-class Undo(Event, frozen=True):
+class Undo(Event, frozen=True, tag="UNDO"):
     """A step was undone, or (``redo``) redone."""
-
-    TYPE: ClassVar[str] = "UNDO"
-    DURABLE: ClassVar[bool] = True
 
     step: int
     paths: tuple[str, ...]

@@ -25,55 +25,37 @@ from typing import Final
 import msgspec
 
 from rails.core.events import approval, changes, session, turn
-from rails.core.events.base import Event, UnknownEvent
+from rails.core.events.base import Event, UnknownEvent, type_of
 from rails.core.tool_request import Json
 
 FORMAT_VERSION: Final = 1
 
-#: The first twelve types are the original AI-Rails log's; the others are ours.
-EVENTS: Final[tuple[type[Event], ...]] = (
-    session.WorkflowStart,
-    session.WorkflowEnd,
-    session.AgentEngage,
-    turn.LlmCall,
-    turn.LlmResponse,
-    turn.LlmError,
-    turn.McpRequestFormulated,
-    turn.ToolRequestValidated,
-    turn.ToolRequestValidationFailed,
-    approval.HumanDecision,
-    changes.ToolExecutionResult,
-    session.ErrorEvent,
-    turn.ToolStatus,
-    turn.ToolBlock,
-    turn.CorrectionEvent,
-    turn.BlockIgnored,
-    changes.ChangePlanned,
-    changes.ChangeRefused,
-    changes.PlaceChosen,
-    changes.GateVerdict,
-    approval.ApprovalRequested,
-    approval.GrantEvent,
-    approval.ApprovalOpened,
-    approval.ApprovalClosed,
-    changes.ExecutionStarted,
-    changes.CheckpointEvent,
-    changes.Undo,
-    session.OverseerAlert,
-    turn.OutputRefused,
-    turn.FeedbackSent,
-    session.Escalation,
-    session.Handoff,
-    session.HumanSteered,
-    session.AgentFinished,
-    session.SessionResumed,
-    session.LogRecovered,
-    session.SandboxFound,
-    turn.ContextReduced,
-)
-BY_TYPE: Final[Mapping[str, type[Event]]] = {event.TYPE: event for event in EVENTS}
+#: The classes of events by their types: all that these modules define.
+BY_TYPE: Final[Mapping[str, type[Event]]] = {
+    type_of(kind): kind
+    for module in (session, turn, changes, approval)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Event) and kind.__struct_config__.tag
+}
 #: Written to disk before the work goes on; the others follow with the next of these.
-DURABLE: Final = frozenset(event.TYPE for event in EVENTS if event.DURABLE)
+DURABLE: Final = frozenset(
+    (
+        "APPROVAL_OPENED",
+        "HUMAN_DECISION",
+        "EXECUTION_STARTED",
+        "TOOL_EXECUTION_RESULT",
+        "CHECKPOINT",
+        "UNDO",
+        "WORKFLOW_START",
+        "WORKFLOW_END",
+        "ESCALATION",
+        "HANDOFF",
+        "HUMAN_STEERED",
+        "CONTEXT_REDUCED",
+        "LLM_RESPONSE",
+        "FEEDBACK_SENT",
+    )
+)
 
 
 def event_of(event_type: str, message: str, details: Mapping[str, Json]) -> Event:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import msgspec
 
@@ -48,11 +47,8 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     seal: str = ""
 
 
-class WorkflowStart(Event, frozen=True):
+class WorkflowStart(Event, frozen=True, tag="WORKFLOW_START"):
     """A session begins; ``handed``: the first agent's document."""
-
-    TYPE: ClassVar[str] = "WORKFLOW_START"
-    DURABLE: ClassVar[bool] = True
 
     project: str
     tasks: tuple[Task, ...]
@@ -70,20 +66,15 @@ class WorkflowStart(Event, frozen=True):
         return self.task
 
 
-class WorkflowEnd(EventWithWords, frozen=True):
+class WorkflowEnd(EventWithWords, frozen=True, tag="WORKFLOW_END"):
     """A session ends; ``said``: a closing sentence."""
-
-    TYPE: ClassVar[str] = "WORKFLOW_END"
-    DURABLE: ClassVar[bool] = True
 
     outcome: str
     said: str = msgspec.field(default="", name="message")
 
 
-class SessionResumed(Event, frozen=True):
+class SessionResumed(Event, frozen=True, tag="SESSION_RESUMED"):
     """A session goes on. ``advice``: a human's, to an agent that gave up."""
-
-    TYPE: ClassVar[str] = "SESSION_RESUMED"
 
     turns: int
     advice: str
@@ -94,10 +85,8 @@ class SessionResumed(Event, frozen=True):
         return f"Going on after turn {self.turns}"
 
 
-class SandboxFound(Event, frozen=True):
+class SandboxFound(Event, frozen=True, tag="SANDBOX"):
     """The sandbox that the probes found: level, label."""
-
-    TYPE: ClassVar[str] = "SANDBOX"
 
     level: int
     label: str
@@ -109,20 +98,16 @@ class SandboxFound(Event, frozen=True):
         return self.label
 
 
-class LogRecovered(EventWithWords, frozen=True):
+class LogRecovered(EventWithWords, frozen=True, tag="LOG_RECOVERED"):
     """A torn record was kept: its place in the file, length, hash."""
-
-    TYPE: ClassVar[str] = "LOG_RECOVERED"
 
     offset: int
     bytes: int
     sha256: str
 
 
-class AgentEngage(Event, frozen=True):
+class AgentEngage(Event, frozen=True, tag="AGENT_ENGAGE"):
     """An agent starts. ``stands_for`` counts answers that ``first_message`` replaces."""
-
-    TYPE: ClassVar[str] = "AGENT_ENGAGE"
 
     agent: str
     task: str
@@ -137,25 +122,20 @@ class AgentEngage(Event, frozen=True):
         return f"{self.agent}: {self.task}"
 
 
-class AgentFinished(EventWithWords, frozen=True):
+class AgentFinished(EventWithWords, frozen=True, tag="AGENT_FINISHED"):
     """An agent's part is over; ``result`` is handed on."""
-
-    TYPE: ClassVar[str] = "AGENT_FINISHED"
 
     agent: str
     outcome: str
     result: str | None = None
 
 
-class Escalation(EventWithWords, frozen=True):
+class Escalation(EventWithWords, frozen=True, tag="ESCALATION"):
     """Attempts ran out: the next rung (again, squash, model, human) and why.
 
     A human who takes over gets ``files``; else ``first_message`` begins a conversation, for ``stands_for`` earlier
     answers.
     """
-
-    TYPE: ClassVar[str] = "ESCALATION"
-    DURABLE: ClassVar[bool] = True
 
     rung: str
     reason: str
@@ -164,11 +144,8 @@ class Escalation(EventWithWords, frozen=True):
     files: tuple[str, ...] | None = None
 
 
-class Handoff(Event, frozen=True):
+class Handoff(Event, frozen=True, tag="HANDOFF"):
     """A result for the next agent: file, what it must have, hash."""
-
-    TYPE: ClassVar[str] = "HANDOFF"
-    DURABLE: ClassVar[bool] = True
 
     sender: str
     receiver: str
@@ -182,14 +159,11 @@ class Handoff(Event, frozen=True):
         return f"{self.sender} hands over to {'you' if self.receiver == 'human' else self.receiver}: {self.file}"
 
 
-class HumanSteered(Event, frozen=True):
+class HumanSteered(Event, frozen=True, tag="HUMAN_STEERED"):
     """A person's answer between turns: about what, which way, who.
 
     ``text`` was typed or is handed on; ``edited``: they changed it.
     """
-
-    TYPE: ClassVar[str] = "HUMAN_STEERED"
-    DURABLE: ClassVar[bool] = True
 
     about: str
     answer: str
@@ -211,12 +185,10 @@ class HumanSteered(Event, frozen=True):
         return f"{done}{by}{', edited' if self.edited else ''}"
 
 
-class OverseerAlert(Event, frozen=True):
+class OverseerAlert(Event, frozen=True, tag="OVERSEER_ALERT"):
     """A rule, or a model, says that a human should look. ``seq``: the record that shows it; ``prompt`` may go to the
     agent; ``usage``: asking's cost; ``mode``: its weight by the settings.
     """
-
-    TYPE: ClassVar[str] = "OVERSEER_ALERT"
 
     severity: str
     agent: str
@@ -237,10 +209,8 @@ class OverseerAlert(Event, frozen=True):
         return f"{self.severity}: {self.description}" + (f" ({self.rule}: {self.mode})" if self.mode else "")
 
 
-class ErrorEvent(EventWithWords, frozen=True):
+class ErrorEvent(EventWithWords, frozen=True, tag="ERROR"):
     """Our side broke (``trace``), or the agent gave up after ``limit`` attempts."""
-
-    TYPE: ClassVar[str] = "ERROR"
 
     error: str
     recovered: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, cast
+from typing import cast
 
 import msgspec
 
@@ -15,10 +15,8 @@ from rails.core.events.values import to_json
 from rails.core.tool_request import Json, RawRequest
 
 
-class LlmCall(EventWithWords, frozen=True):
+class LlmCall(EventWithWords, frozen=True, tag="LLM_CALL"):
     """The model is asked: number of messages, turn."""
-
-    TYPE: ClassVar[str] = "LLM_CALL"
 
     messages: int
     turn: int
@@ -26,16 +24,13 @@ class LlmCall(EventWithWords, frozen=True):
     tokens: int = 0
 
 
-class ContextReduced(EventWithWords, frozen=True):
+class ContextReduced(EventWithWords, frozen=True, tag="CONTEXT_REDUCED"):
     """The conversation was cut to fit ``window``: from ``before`` tokens to ``after``.
 
     Messages before ``results_before`` lose results (superseded ones all do), before ``thoughts_before`` thoughts; the
     last loses what exceeds ``newest_chars`` in results, the newest answer what exceeds ``answer_chars`` in parts (0:
     nothing); ``page``, which cost ``usage``, replaces those before ``kept_from``.
     """
-
-    TYPE: ClassVar[str] = "CONTEXT_REDUCED"
-    DURABLE: ClassVar[bool] = True
 
     before: int
     after: int
@@ -49,11 +44,8 @@ class ContextReduced(EventWithWords, frozen=True):
     answer_chars: int = 0
 
 
-class LlmResponse(EventWithWords, frozen=True, kw_only=True):
+class LlmResponse(EventWithWords, frozen=True, kw_only=True, tag="LLM_RESPONSE"):
     """The model's whole answer; ``prose`` is without calls. Saved answers lack prose and duration."""
-
-    TYPE: ClassVar[str] = "LLM_RESPONSE"
-    DURABLE: ClassVar[bool] = True
 
     text: str
     prose: str | None = None
@@ -94,10 +86,8 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
         return answer_from_json(facts)
 
 
-class LlmError(Event, frozen=True):
+class LlmError(Event, frozen=True, tag="LLM_ERROR"):
     """The model was unusable; ``attempt`` counts tries."""
-
-    TYPE: ClassVar[str] = "LLM_ERROR"
 
     error: str
     will_retry: bool
@@ -109,10 +99,8 @@ class LlmError(Event, frozen=True):
         return self.error
 
 
-class McpRequestFormulated(Event, frozen=True):
+class McpRequestFormulated(Event, frozen=True, tag="MCP_REQUEST_FORMULATED"):
     """A tool request was found; the answer's record has its text."""
-
-    TYPE: ClassVar[str] = "MCP_REQUEST_FORMULATED"
 
     request: RawRequest
 
@@ -134,10 +122,8 @@ class McpRequestFormulated(Event, frozen=True):
         return cls(read_object(RawRequest, {**details, "raw": ""}))
 
 
-class ToolRequestValidated(Event, frozen=True):
+class ToolRequestValidated(Event, frozen=True, tag="TOOL_REQUEST_VALIDATED"):
     """A request satisfies its definition; ``coerced``: conversions."""
-
-    TYPE: ClassVar[str] = "TOOL_REQUEST_VALIDATED"
 
     id: str
     tool_name: str
@@ -149,10 +135,8 @@ class ToolRequestValidated(Event, frozen=True):
         return f"{self.tool_name} is valid"
 
 
-class ToolRequestValidationFailed(Event, frozen=True):
+class ToolRequestValidationFailed(Event, frozen=True, tag="TOOL_REQUEST_VALIDATION_FAILED"):
     """A block or request was refused; nothing was done."""
-
-    TYPE: ClassVar[str] = "TOOL_REQUEST_VALIDATION_FAILED"
 
     id: str
     refusals: tuple[Refusal, ...]
@@ -168,10 +152,8 @@ class ToolRequestValidationFailed(Event, frozen=True):
         return first_of(self.refusals)
 
 
-class OutputRefused(Event, frozen=True):
+class OutputRefused(Event, frozen=True, tag="OUTPUT_REFUSED"):
     """A final answer lacks what its role needs."""
-
-    TYPE: ClassVar[str] = "OUTPUT_REFUSED"
 
     refusals: tuple[Refusal, ...]
 
@@ -181,10 +163,8 @@ class OutputRefused(Event, frozen=True):
         return first_of(self.refusals)
 
 
-class ToolStatus(EventWithWords, frozen=True):
+class ToolStatus(EventWithWords, frozen=True, tag="TOOL_STATUS"):
     """A request's tool and path so far, while its block arrives."""
-
-    TYPE: ClassVar[str] = "TOOL_STATUS"
 
     id: str
     status: str
@@ -193,10 +173,8 @@ class ToolStatus(EventWithWords, frozen=True):
     status_message: str = msgspec.field(name="statusMessage")
 
 
-class ToolBlock(Event, frozen=True):
+class ToolBlock(Event, frozen=True, tag="TOOL_BLOCK"):
     """A complete block: its place in the text (-1: none, then ``content``), and passed, corrected or failed."""
-
-    TYPE: ClassVar[str] = "TOOL_BLOCK"
 
     id: str
     tool: str = msgspec.field(name="toolType")
@@ -214,10 +192,8 @@ class ToolBlock(Event, frozen=True):
         return f"block {self.verdict}"
 
 
-class BlockIgnored(Event, frozen=True):
+class BlockIgnored(Event, frozen=True, tag="BLOCK_IGNORED"):
     """A block that is no request, and why."""
-
-    TYPE: ClassVar[str] = "BLOCK_IGNORED"
 
     start: int
     end: int
@@ -229,10 +205,8 @@ class BlockIgnored(Event, frozen=True):
         return self.reason
 
 
-class CorrectionEvent(Event, frozen=True):
+class CorrectionEvent(Event, frozen=True, tag="CORRECTION"):
     """A block's correction was asked. ``why``: its answer was not taken; ``drift``: values it changed."""
-
-    TYPE: ClassVar[str] = "CORRECTION"
 
     id: str
     before: str
@@ -248,14 +222,11 @@ class CorrectionEvent(Event, frozen=True):
         return f"correction not taken: {self.why}" if self.why else "corrected by the model"
 
 
-class FeedbackSent(EventWithWords, frozen=True):
+class FeedbackSent(EventWithWords, frozen=True, tag="FEEDBACK_SENT"):
     """The exact text that the model gets next, and its message (``None``: unreadable).
 
     ``codes``: kinds of failure; ``attempt`` of ``limit`` attempts are spent.
     """
-
-    TYPE: ClassVar[str] = "FEEDBACK_SENT"
-    DURABLE: ClassVar[bool] = True
 
     text: str
     reply: Message | None

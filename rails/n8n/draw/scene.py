@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from rails.core.events.values import object_to_json
+from rails.core.json_text import json_object
 from rails.core.tool_request import Json
 from rails.n8n.comparison import NodeChange, WireChange, WorkflowComparison
 from rails.n8n.edit import layout
@@ -79,7 +79,7 @@ def drawing(comparison: WorkflowComparison) -> Json:
         for x, y in [gone[node.index]]
     }
     nodes = tuple(_node(change, here if change.after else gone) for change in changes)
-    return object_to_json(Drawing(not comparison.is_new, len(everything), nodes, _wires(changes, comparison)))
+    return json_object(Drawing(not comparison.is_new, len(everything), nodes, _wires(changes, comparison)))
 
 
 def _node(change: NodeChange, places: Mapping[int, tuple[int, int]]) -> DrawnNode:

@@ -13,7 +13,7 @@ from rails.approval.question import question_card
 from rails.core.changes import FileChange
 from rails.core.diff import line_diff
 from rails.core.events.approval import ApprovalOpened, AskedOption, GrantOffer
-from rails.core.events.values import object_to_json
+from rails.core.json_text import json_object
 from rails.core.limits import REASON_CHARS
 from rails.core.text import counted, one_line
 from rails.core.tool_request import Json
@@ -42,7 +42,7 @@ def question_json(
         "state": question.state,
         "decides": decides,
         "risky": bool(asked.careful),
-        "grant": object_to_json(asked.grant) if asked.grant else {},
+        "grant": json_object(asked.grant) if asked.grant else {},
         "texts": dict(editable_texts(asked)) if asked.can_edit else {},
         "html": asked_html(question, asked, decides, full=full),
     }
