@@ -62,9 +62,10 @@ class ModelWindow(Struct):
         room = window.room(self.tokens, context.model.max_tokens)
         now = self.measured.tokens(self.thought(context, messages))
         fixed = min(room, self.measured.tokens(window.estimate(context.system, context.tools, ())))
-        if not window.is_due(now, fixed, room):
+        over = window.over(now, fixed, room)
+        if not over:
             return None
-        step = self.step(context, messages, now - window.goal(fixed, room), tried)
+        step = self.step(context, messages, over, tried)
         if (now if step is None else step.after) > room:
             raise ModelError(
                 f"The conversation takes about {now:,} tokens, and the window of {one_line(context.model.name, 60)} is "

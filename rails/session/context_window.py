@@ -50,12 +50,11 @@ class Measured(Struct, frozen=True):
     counted: int = 0
 
     def tokens(self, thought: int) -> int:
-        """Return an estimate corrected by the count, except for what is new."""
+        """Return an estimate corrected by the count."""
         if not (self.thought and self.counted):
             return thought
         ratio = min(4.0, max(0.75, self.counted / self.thought))
-        new = max(0, thought - self.thought)
-        return math.ceil(round(thought * ratio + new * max(0.0, 1 - ratio), 6))
+        return math.ceil(round(thought * ratio, 6))
 
 
 def room(window: int, answer: int) -> int:
@@ -63,14 +62,11 @@ def room(window: int, answer: int) -> int:
     return window - min(answer, window // 4)
 
 
-def is_due(tokens: int, fixed: int, room: int) -> bool:
-    """Return whether a step is due; ``fixed`` tokens are no conversation."""
-    return tokens > fixed + (room - fixed) * _DUE
-
-
-def goal(fixed: int, room: int) -> int:
-    """Return how many tokens a step leaves."""
-    return fixed + max(0, int((room - fixed) * _LEFT))
+def over(now: int, fixed: int, room: int) -> int:
+    """Return by how many tokens a step is due; 0: none is. ``fixed`` tokens are no conversation."""
+    if now <= fixed + (room - fixed) * _DUE:
+        return 0
+    return now - fixed - int((room - fixed) * _LEFT)
 
 
 def estimate(system: str, tools: Sequence[ToolSpec], messages: Messages) -> int:
@@ -104,13 +100,10 @@ def reduced(messages: Messages, step: ContextReduced) -> tuple[Message, ...]:
         parts = message.parts
         if number < step.thoughts_before:
             parts = tuple(part for part in parts if not isinstance(part, Opaque))
-        if message.role == "user":
-            if number < step.results_before:
-                parts = tuple(map(_shorter, parts))
-            if step.newest_chars and number == len(messages) - 1:
-                parts = tuple(_cut(part, step.newest_chars) for part in parts)
-        elif step.answer_chars and number == newest:
-            parts = tuple(cut for part in parts if (cut := _cut_answer(part, step.answer_chars)))
+        if message.role == "user" and number < step.results_before:
+            parts = tuple(map(_shorter, parts))
+        if step.newest_chars and number >= newest:
+            parts = tuple(_cut(message, step.newest_chars))
         kept.append(message if parts == message.parts else replace(message, parts=parts))
     if not step.page:
         return tuple(kept)
@@ -130,21 +123,19 @@ def _left_out(found: re.Match[str]) -> str:
     return told if len(told) < len(found[0]) else found[0]
 
 
-def _cut(part: MessagePart, chars: int) -> MessagePart:
-    if isinstance(part, NativeResult) or (isinstance(part, TextPart) and part.text.startswith(HEADER)):
-        return replace(part, text=head_and_tail(part.text, chars)[0])
-    return part
-
-
-def _cut_answer(part: MessagePart, chars: int) -> MessagePart | None:
-    match part:
-        case TextPart(text):
-            return replace(part, text=head_and_tail(text, chars)[0])
-        case NativeCall(arguments=arguments) if len(arguments) > chars:
-            return replace(part, arguments=json.dumps({"left_out": f"{len(arguments)} characters"}))
-        case Opaque(data=data) if len(data) > chars:
-            return None
-    return part
+def _cut(message: Message, chars: int) -> Iterator[MessagePart]:
+    for part in message.parts:
+        match part:
+            case TextPart(text) if message.role == "user" and not text.startswith(HEADER):
+                yield part  # a person's words
+            case TextPart(text) | NativeResult(text=text):
+                yield replace(part, text=head_and_tail(text, chars)[0])
+            case NativeCall(arguments=arguments) if len(arguments) > chars:
+                yield replace(part, arguments=json.dumps({"left_out": f"{len(arguments)} characters"}))
+            case Opaque(data=data) if len(data) > chars:
+                pass
+            case _:
+                yield part
 
 
 def next_step(messages: Messages, over: int, *, page: bool = False) -> ContextReduced | None:
@@ -166,16 +157,13 @@ def next_step(messages: Messages, over: int, *, page: bool = False) -> ContextRe
     kept = last if page else min(_fitting(left, tail), default=0)
     if kept:
         return replace(step, kept_from=kept)
-    if size(left[last]) > tail / 2:
-        step = replace(step, answer_chars=_share(left[last], tail / 2))
-        left = reduced(messages, step)
-    return replace(step, kept_from=last, newest_chars=_share(left[-1], tail - size(left[last])))
+    return replace(step, kept_from=last, newest_chars=_share(left[last:], tail))
 
 
-def _share(message: Message, tokens: float) -> int:
-    texts = [_text_of(part) for part in message.parts]
+def _share(messages: Messages, tokens: float) -> int:
+    texts = [_text_of(part) for message in messages for part in message.parts]
     widest = max(len(text.encode("utf-8", "surrogatepass")) / (len(text) or 1) for text in texts)
-    return max(_LEAST_SHARE, int(int(tokens) * _BYTES / max(1, widest)) // len(texts))
+    return max(_LEAST_SHARE, int(tokens * _BYTES / max(1, widest)) // len(texts))
 
 
 def _last_answer(messages: Messages) -> int:
