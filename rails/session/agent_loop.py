@@ -15,6 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rails.agents.prompt import Protocol, first_message
+from rails.approval.decision import attended
 from rails.config.prices import Price
 from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
@@ -44,7 +45,6 @@ from rails.session.job import Ending, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.open_session import OpenSession
 from rails.session.outcome import judged
-from rails.session.proposal import attended
 from rails.session.resume import ResumeState, answer_words, steps_after, where
 from rails.session.text_answers import IN_TEXT, ShownFiles, task_files, unmapped, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn

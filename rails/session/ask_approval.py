@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from rails.approval.decision import (
     ApprovalRequest,
-    Chooser,
     Decision,
     RuleBook,
     request_for_result,
@@ -20,22 +18,14 @@ from rails.approval.decision import (
 from rails.core.builtin_tools import READ_FILE
 from rails.core.changes import Approved, ChangeSet
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
-from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
 from rails.core.paths import WorkspacePath, exact_path, why_hidden
 from rails.core.tool_request import ToolRequest
-from rails.edits.plan import plan
-from rails.edits.plan_result import Plan
 from rails.session import feedback
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 
-if TYPE_CHECKING:
-    from rails.core.candidates import PlaceChoice
-
 T = TypeVar("T", ChangeSet, ToolRequest)
-#: Places that a human chooses in one answer.
-_MOST: Final = 10
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
@@ -188,43 +178,3 @@ def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: De
                 f"{change.what}: {grant}", change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends
             )
         )
-
-
-def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:
-    """Plan ``edits``; where refused, let the human choose among the nearest places.
-
-    Returns the edits as planned, and the plan.
-    """
-    edits, planned = list(edits), _plan(context, edits)
-    chosen: list[str] = []
-    for _ in range(_MOST):
-        if not planned.refusals or not isinstance(context.approver, Chooser) or not context.approver.attended:
-            break
-        from rails.edits.offer_places import place_choices, with_choice
-
-        offered = place_choices(edits, planned, context.project)
-        handle = context.approver.choose(offered[0]) if offered else ""
-        if not handle:
-            break
-        context.publish(_chosen(offered[0], handle))
-        chosen.append(f"{offered[0].path}: the human chose the place of an edit that had no certain one")
-        edits = with_choice(edits, offered[0], handle)
-        planned = _plan(context, edits)
-    return edits, replace(planned, notes=(*planned.notes, *dict.fromkeys(chosen))) if planned.changes else planned
-
-
-def _chosen(offer: PlaceChoice, handle: str) -> PlaceChosen:
-    place = next(place for place in offer.places if place.handle == handle)
-    return PlaceChosen(
-        id=offer.request_id,
-        path=offer.path,
-        refusal=offer.message,
-        handle=handle,
-        first_line=place.first_line,
-        last_line=place.last_line,
-        likeness=place.likeness,
-    )
-
-
-def _plan(context: TurnContext, edits: Sequence[ToolRequest]) -> Plan:
-    return plan([context.based(edit) for edit in edits], context.project, known=context.known)

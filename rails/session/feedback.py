@@ -196,7 +196,9 @@ def edit(
 def same(ids: Ids, refusals: Sequence[Refusal]) -> RequestResult:
     """Edits that change nothing."""
     files = ", ".join(dict.fromkeys(one_line(refusal.path) for refusal in refusals))
-    text = f"{files} is so already; nothing was written. If the task is done, say so. If not, send what is still missing."
+    text = (
+        f"{files} is so already; nothing was written. If the task is done, say so. If not, send what is still missing."
+    )
     return RequestResult(ids, "same", text)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from rails.approval.decision import Approver, Chooser, request_for_changes, sign_changes
+from rails.approval.decision import attended, request_for_changes, sign_changes
 from rails.core import limits
 from rails.core.changes import ChangeSet
 from rails.core.errors import FAULT, Refusal, StaleError, TimeUpError, WorkspaceError
@@ -33,10 +33,11 @@ from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Finding, Verdict
 from rails.edits.apply import Applied, apply, read_file, recover
 from rails.edits.checkpoint_commits import StepFacts
+from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
 from rails.log.masking import MARK
 from rails.session import faults, feedback
-from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
+from rails.session.ask_approval import Agreement, ask_permit, closed_files
 from rails.session.feedback import RequestResult
 from rails.session.text_answers import never_seen, shown_instead
 from rails.session.turn_context import TurnContext, judged, ms_since
@@ -68,7 +69,7 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     known = [request for request in requests if request.parameters.get("file_path") not in unseen]
     if unseen and not known:
         return shown_instead(context, ids, unseen)
-    requests, planned = plan_with_choices(context, known)
+    planned = plan([context.based(edit) for edit in known], context.project, known=context.known)
     left_out = tuple(f"Not changed, because the agent never saw it: {path}" for path in unseen)
     planned = replace(planned, notes=planned.notes + left_out)
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
@@ -78,7 +79,7 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
         return feedback.edit(
             ids, refusals, planned.edits, closed_files(context, {refusal.path for refusal in refusals})
         )
-    return carry_out_plan(context, requests, planned, echoes)
+    return carry_out_plan(context, known, planned, echoes)
 
 
 def _masked_writes(changes: ChangeSet) -> Iterator[Refusal]:
@@ -166,11 +167,6 @@ def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
     from rails.session.proposed_tests import run_proposed_tests
 
     return run_proposed_tests(context, changes)
-
-
-def attended(approver: Approver) -> bool:
-    """Return whether a person is there to be asked."""
-    return isinstance(approver, Chooser) and approver.attended
 
 
 def _shows_style(context: TurnContext) -> bool:
