@@ -35,8 +35,7 @@ from rails.session.activity import Deeds
 from rails.session.answer_reader import native_ids, read_whole
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
-from rails.session.compaction import LARGER, ModelWindow
-from rails.session.context_window import Measured, reduced
+from rails.session.context_window import LARGER, Measured, ModelWindow, reduced
 from rails.session.escalation import AGAIN, REPEATED, RUNGS, WARM, EscalationStep, Tried
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
