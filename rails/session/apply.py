@@ -377,7 +377,7 @@ class Proposals(OpenSession):
         self.wrote |= bool(changes)
         edits = collected.edits
         if not (done or collected.written):
-            edits = tuple(replace(one, success=False, error=one.error or _UNWRITTEN) for one in edits)
+            edits = tuple(EditResult(one.path, False, one.error or _UNWRITTEN) for one in edits)
         told = "" if done else told
         return AppliedAnswer(status, changes, refusals, collected.verdict, told, self.log.session_id, edits)
 
