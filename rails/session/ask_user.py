@@ -8,11 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, TextIO
+from typing import Final, Literal, Protocol, TextIO
 
 from msgspec import Struct
 
-from rails.approval.answer import PageAnswer
 from rails.approval.edit import HumanEditError, run_editor
 from rails.approval.options import user_question
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
@@ -20,16 +19,18 @@ from rails.approval.terminal.console import Console, NoAnswer, Pasted
 from rails.core.events.approval import ApprovalOpened, AskedOption
 from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
-from rails.core.text import one_line, printable
+from rails.core.text import one_line
 
+#: What the page says of an answer in words that has none.
+_NO_WORDS: Final = "Say something with it: the agent reads your words."
 About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "block", "question"]
 
 
 class UserQuestion(Struct, frozen=True):
     """One question; ``choices`` map a letter to its word and meaning.
 
-    ``otherwise`` is the word when nobody answers. "edit" opens the file ``edits``, then asks again; ``check`` says what
-    is wrong with it, and blocks other words. ``sentence`` has to be typed in full. With ``free``, other words are
+    ``otherwise`` is the word when nobody answers. "edit" opens the file ``edits``, then asks again.
+    ``sentence`` has to be typed in full. With ``free``, other words are
     "feedback". ``agent`` asks it, with the request ``request_id``.
     """
 
@@ -38,7 +39,6 @@ class UserQuestion(Struct, frozen=True):
     choices: Mapping[str, tuple[str, str]]
     otherwise: str
     edits: Path | None = None
-    check: Callable[[], str] = lambda: ""
     sentence: str = ""
     free: bool = False
     request_id: str = ""
@@ -132,8 +132,6 @@ class AtTerminal:
                 self._print(f"  Type {letter}, a space and your words.")
             elif word == "edit" and question.edits is not None:
                 self._edit(question.edits)
-            elif word != question.otherwise and (wrong := question.check()):
-                self._print(f"  {printable(wrong)}")
             else:
                 return word, text.strip()
         raise NoAnswer("no answer was understood")
@@ -162,7 +160,7 @@ class AtBoth:
         found = self._queue.pick(
             as_logged(question),
             (lambda: here.answer(question)) if here else None,
-            lambda given: _wrong(question, given),
+            lambda given: _NO_WORDS if given.choice == "feedback" and not given.reason else "",
         )
         if isinstance(found, UserReply):
             return found
@@ -180,9 +178,3 @@ def _options(question: UserQuestion) -> Iterator[AskedOption]:
         yield AskedOption("feedback", "Answer in your own words", words="must")
     if question.sentence:
         yield AskedOption(question.sentence, "switch it on: type this sentence", typed=True)
-
-
-def _wrong(question: UserQuestion, given: PageAnswer) -> str:
-    if given.choice == "feedback" and not given.reason:
-        return "Say something with it: the agent reads your words."
-    return "" if given.choice == question.otherwise else question.check()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -282,7 +282,7 @@ class HostedSession:
     # -- what is on the disk -----------------------------------------------------------------------
 
     def _record(self, found: Changed, call: HostCall | None) -> None:
-        steps = list(filter(None, map(self._step, self._current(found))))
+        steps = list(self._steps(found))
         if not all(map(self._has_passed, steps)):
             self._turn(call or HostCall("", "something else than an edit", {}))
         for start in range(0, len(steps), limits.FILES_PER_CHANGE):
@@ -311,40 +311,37 @@ class HostedSession:
         )
         return True
 
-    def _current(self, found: Changed) -> list[FileChange]:
-        now = {str(change.path) for change in found.changes}
-        back = []
-        for name, digest in self._state.seen.items():
+    def _steps(self, found: Changed) -> Iterator[FileChange]:
+        """Yield what differs from the content seen last, also where a file is again as it was at the start."""
+        now = {str(change.path): change for change in found.changes}
+        seen = self._state.seen
+        for name in dict.fromkeys((*now, *seen)):
             path = paths.exact_path(name)
-            if name not in now and name not in found.unknown and isinstance(path, paths.WorkspacePath):
-                data = self._disk.now(path)
-                change = FileChange(path, data, data)
-                if change.after_sha256 != digest:
-                    back.append(change)
-        return [*found.changes, *back]
-
-    def _step(self, change: FileChange) -> FileChange | None:
-        name = str(change.path)
-        if paths.forbidden(change.path):
-            return None
-        if name not in self._state.seen:
-            return change if change.before != change.after else None
-        digest = self._state.seen[name]
-        before = self._disk.kept(digest) if digest else None
-        return None if before == change.after else FileChange(change.path, before, change.after, change.mode)
+            if name in found.unknown or not isinstance(path, paths.WorkspacePath) or paths.forbidden(path):
+                continue
+            data = None if name in now else self._disk.now(path)
+            change = now.get(name) or FileChange(path, data, data)
+            if name in seen:
+                digest = seen[name]
+                if digest == change.after_sha256:
+                    continue
+                change = replace(change, before=self._disk.kept(digest) if digest else None)
+            if change.before != change.after:
+                yield change
 
     def _without_others(self, found: Changed) -> Changed:
         files = self._folder.parent.glob("*/state.json")
         states = (_read_state(file, self._state.began) for file in files if file.parent != self._folder)
         others = {written for known in states if known for written in known.seen.items()}
-        theirs = [c for c in found.changes if (str(c.path), c.after_sha256) in others and not self._has_passed(c)]
-        if not theirs:
-            return found
-        kept = {str(c.path): None if c.after is None else self._disk.keep(c.after) for c in theirs}
-        self._state.start = replace(self._state.start, files={**self._state.start.files, **kept})
-        for name in kept:
+        mine = []
+        for change in found.changes:
+            name = str(change.path)
+            if (name, change.after_sha256) not in others or self._has_passed(change):
+                mine.append(change)
+                continue
+            self._state.start.files[name] = None if change.after is None else self._disk.keep(change.after)
             self._state.seen.pop(name, None)
-        return replace(found, changes=tuple(change for change in found.changes if str(change.path) not in kept))
+        return replace(found, changes=tuple(mine))
 
     def _passed(self, changes: Sequence[FileChange]) -> None:
         for change in changes:

@@ -44,7 +44,7 @@ class ProjectSnapshot(Struct, frozen=True):
     """
 
     head: str = ""
-    files: Mapping[str, str | None] = {}
+    files: dict[str, str | None] = {}
     ignores: Mapping[str, str] = {}
 
 

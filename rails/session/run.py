@@ -237,13 +237,7 @@ class Session(SessionState):
             "e": ("edit", "edit the file first"),
             "s": ("stop", "stop here; ai-rails run --resume continues"),
         }
-
-        def check() -> str:
-            # What does not block is told after the answer.
-            blocks = self.modes.peek("input", receiver, "", "blocking") == "blocking"
-            return handoffs.wrong_with(sender, files.read(file)) if blocks else ""
-
-        return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file, check)
+        return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file)
 
     def _waiting(self, step: int) -> Ending:
         role = self.job.tasks[step][0]

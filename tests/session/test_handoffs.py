@@ -81,7 +81,6 @@ def test_an_edit_while_the_session_waits_counts_too(work):
 def test_a_result_that_lost_its_contract_by_editing_is_not_handed_on(work):
     def spoil(question):
         question.edits.write_text("# Title\n\nonly this\n", "utf-8")
-        assert "has no heading 'Open Questions'" in question.check()
 
     with pytest.raises(UsageError, match="has no heading 'Problem Statement'"):
         work(PLAN, "never asked", **TWO, handoffs="ask", human=ScriptedHuman(["go"], before=spoil))

@@ -74,13 +74,6 @@ def test_without_an_editor_it_says_where_the_file_is(tmp_path, monkeypatch):
     assert "02_for_coder.md" in shown
 
 
-def test_what_is_wrong_is_told_and_only_the_careful_answer_passes():
-    wrong = ["a heading is missing"]
-    said, shown = answer("g\ns\n", check=lambda: wrong[0])
-    assert said.answer == "stop"
-    assert "a heading is missing" in shown
-
-
 def test_a_pipe_is_not_a_person():
     read, write = os.pipe()
     os.write(write, b"g\n")
