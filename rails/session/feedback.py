@@ -90,11 +90,6 @@ _NOT_DONE: Final[Mapping[str, tuple[FeedbackKind, str]]] = {
         "Human/System Feedback: {count} more blocks of your answer were refused and are not told one by one. "
         f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests.",
     ),
-    "held_back": (
-        "failed",
-        "Human/System Feedback: Your answer ended with '{stop}', so nothing of it was run, not even its whole "
-        "requests ({names}): more may belong to them. Send them again in a shorter answer.",
-    ),
     "tests_failed": (
         "tests",
         "Human/System Feedback: The project's tests fail with your change. {nothing} {summary}\n"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.builtin_tools import status_verb
-from rails.core.conversation import ModelAnswer
+from rails.core.conversation import ModelAnswer, StopReason
 from rails.core.errors import Refusal
 from rails.core.events.turn import (
     BlockIgnored,
@@ -27,7 +27,6 @@ from rails.core.events.turn import (
     ToolStatus,
 )
 from rails.core.paths import WorkspacePath, path_in
-from rails.core.text import one_line
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.log.actions import paths_of
 from rails.parsing.classify import NORMAL_STOPS
@@ -58,15 +57,13 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
         context.publish(BlockIgnored(block.start, block.end, block.reason))
     requests: list[ToolRequest] = []
     outcomes: list[RequestResult] = []
-    whole = answer.stop_reason in NORMAL_STOPS
-    items: list[Item] = [
-        *(found.requests if whole else ()),
-        *found.refusals[: limits.BLOCKS_TOLD],
-    ]
+    items: list[Item] = [*found.requests, *found.refusals[: limits.BLOCKS_TOLD]]
     for item in sorted(items, key=lambda item: _place(found, item)):
         request_id = _id(item)
         quote = _quote(answer, found, request_id)
-        judged = attempted(context.publish, (request_id,), "a request was checked", partial(_judge, context, item))
+        whole = quote if answer.stop_reason in NORMAL_STOPS else ""  # nothing that was cut off is completed
+        step = partial(_judge, context, item, answer.stop_reason)
+        judged = attempted(context.publish, (request_id,), "a request was checked", step)
         verdict: BlockVerdict = "failed"
         shown = item
         refusals: Sequence[Refusal] = ()
@@ -76,7 +73,7 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
             context.publish(ToolRequestValidated(judged.id, judged.tool_name, judged.coerced))
             verdict = "corrected" if judged.raw and judged.raw.repairs else "passed"
             requests.append(judged)
-        elif corrected := _corrected(context, request_id, quote, judged):
+        elif corrected := _corrected(context, request_id, whole, judged):
             verdict = "corrected"
             shown = corrected.raw or item
             requests.append(corrected)
@@ -86,8 +83,6 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
         context.publish(_block(shown, found, verdict))
         if refusals:
             context.publish(ToolRequestValidationFailed(request_id, tuple(refusals)))
-    if found.requests and not whole:
-        outcomes.append(_held_back(context, answer, found))
     if more := found.refusals[limits.BLOCKS_TOLD :]:
         ids = tuple(one.request_id for one in more)
         outcomes.append(feedback.not_done("not_looked_at", ids, count=len(more)))
@@ -110,17 +105,6 @@ def _refused(item: Item, refusals: Sequence[Refusal], quote: str) -> RequestResu
     if item.code == "unread":
         return feedback.not_done("unread", (item.request_id,), refusal=item)
     return feedback.syntax(item, quote)
-
-
-def _held_back(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> RequestResult:
-    for one in found.requests:
-        context.publish(_block(one, found, "failed"))
-        message = f"The request of {one.tool_name!r} was not run: the answer stopped with '{answer.stop_reason}'."
-        refusal = Refusal("unterminated", message, "Send it again.", one.start, one.end, request_id=one.id)
-        context.publish(ToolRequestValidationFailed(one.id, (refusal,)))
-    names = one_line(", ".join(dict.fromkeys(one.tool_name for one in found.requests)), 300)
-    ids = tuple(one.id for one in found.requests)
-    return feedback.not_done("held_back", ids, stop=answer.stop_reason, names=names)
 
 
 def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
@@ -167,9 +151,13 @@ def _id(item: Item) -> str:
     return item.id if isinstance(item, RawRequest) else item.request_id
 
 
-def _judge(context: TurnContext, item: Item) -> ToolRequest | Sequence[Refusal]:
+def _judge(context: TurnContext, item: Item, stop: StopReason) -> ToolRequest | Sequence[Refusal]:
     if isinstance(item, Refusal):
         return (item,)
+    if stop not in NORMAL_STOPS:
+        message = f"The request of {item.tool_name!r} was not run: the answer stopped with '{stop}'."
+        hint = "More may belong to it. Send it again, in a shorter answer."
+        return (Refusal("unterminated", message, hint, item.start, item.end, request_id=item.id),)
     context.publish(McpRequestFormulated(item))
     if item.repairs and context.correction == "off":
         names = ", ".join(dict.fromkeys(repair.name for repair in item.repairs))

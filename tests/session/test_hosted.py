@@ -22,7 +22,7 @@ class StubGate:
     def __init__(self):
         self.asked = []
 
-    def judge(self, changes, *, agent, base, fix, final):
+    def judge(self, changes, *, agent, final, base=None, fix=True):
         self.asked.append(([str(change.path) for change in changes.changes], base, fix))
         holding = {
             word: [one for one in changes.changes if word in (one.after or b"")] for word in (b"bad", b"odd", b"ugly")
