@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -42,9 +42,6 @@ from rails.session.feedback import RequestResult
 from rails.session.text_answers import never_seen, shown_instead
 from rails.session.turn_context import TurnContext, judged, ms_since
 
-if TYPE_CHECKING:
-    from rails.session.proposed_tests import ProposedTests
-
 #: What is said besides of a log that fails after a write.
 _ON_DISK: Final = (
     "What was approved just before is on the disk, whole ({title}). When the log can be written again, ai-rails undo "
@@ -67,18 +64,17 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     unseen = never_seen(context, requests)
     known = [request for request in requests if request.parameters.get("file_path") not in unseen]
-    if unseen and not known:
+    if not known:
         return shown_instead(context, ids, unseen)
     planned = plan([context.based(edit) for edit in known], context.project, known=context.known)
-    left_out = tuple(f"Not changed, because the agent never saw it: {path}" for path in unseen)
-    planned = replace(planned, notes=planned.notes + left_out)
+    left_out = (f"Not changed, because the agent never saw it: {path}" for path in unseen)
+    planned = replace(planned, notes=(*planned.notes, *left_out))
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
         if all(refusal.code in _SO_ALREADY for refusal in refusals):
             return feedback.same(ids, refusals)
         context.publish(ChangeRefused(ids, refusals, planned.edits))
-        return feedback.edit(
-            ids, refusals, planned.edits, closed_files(context, {refusal.path for refusal in refusals})
-        )
+        closed = closed_files(context, {refusal.path for refusal in refusals})
+        return feedback.edit(ids, refusals, planned.edits, closed)
     return carry_out_plan(context, known, planned, echoes)
 
 
@@ -122,25 +118,29 @@ def carry_out_plan(
     overrules = by_hand and attended(context.approver)
     if verdict.status == "fail" and not overrules and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
-    tested = _tested(context, verdict.proposal)
+    notes = [*planned.notes]
+    doubts = [*echoes, *planned.doubts, *_accepted(verdict.blocking if overrules else verdict.style)]
+    tested = None
+    if context.tests != "off":
+        from rails.session.proposed_tests import run_proposed_tests
+
+        tested = run_proposed_tests(context, verdict.proposal)
+    if tested:
+        notes.append(tested.summary)
     if tested and not tested.ok:
         context.sent_back["tests"] += 1
         if context.sent_back["tests"] <= _TRIES or not attended(context.approver):
             context.publish(tested.event())
             return feedback.not_done("tests_failed", ids, summary=tested.summary, output=tested.output)
+        doubts.append(f"The tests fail with this change. {tested.summary}")
     asked = request_for_changes(
         ids[0],
         context.agent.name,
         requests,
         verdict,
-        (*planned.notes, tested.summary) if tested else planned.notes,
+        notes,
         from_project=context.from_project,
-        doubts=(
-            *echoes,
-            *planned.doubts,
-            *_accepted(verdict.blocking if overrules else verdict.style),
-            *_failing(tested),
-        ),
+        doubts=doubts,
         model=context.model.name,
     )
     agreed = ask_permit(context, ids, asked, sign_changes)
@@ -161,14 +161,6 @@ def propose_last_fixes(context: TurnContext) -> None:
         carry_out_plan(context, context.wrote, Plan(changes, notes=notes), ())
 
 
-def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
-    if context.tests == "off":
-        return None
-    from rails.session.proposed_tests import run_proposed_tests
-
-    return run_proposed_tests(context, changes)
-
-
 def _shows_style(context: TurnContext) -> bool:
     """Return whether style is shown: at once if nobody rewrites, else after two returns."""
     if not attended(context.approver):
@@ -182,14 +174,10 @@ def _accepted(findings: Sequence[Finding]) -> tuple[str, ...]:
     return tuple(f"{one.weight}: {one.path}:{one.line}: {one.rule} {one_line(one.message, 120)}" for one in shown)
 
 
-def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
-    return () if tested is None or tested.ok else (f"The tests fail with this change. {tested.summary}",)
-
-
 def _judged(context: TurnContext, ids: tuple[str, ...], requests: Sequence[ToolRequest], changes: ChangeSet) -> Verdict:
     """What nothing uses as yet stays: an import may come first."""
-    left = context.time_left()
     judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author(requests), final=False)
+    left = context.time_left()
     in_time = judge if math.isinf(left) else partial(run_within, left, judge, "the gate")
     try:
         return judged(context.publish, ids, in_time)
