@@ -31,7 +31,6 @@ from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
-from rails.session.activity import Deeds
 from rails.session.answer_reader import native_ids, read_whole
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
@@ -43,7 +42,7 @@ from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.open_session import OpenSession
-from rails.session.outcome import judged
+from rails.session.outcome import Deeds, judged
 from rails.session.resume import ResumeState, answer_words, steps_after, where
 from rails.session.text_answers import IN_TEXT, ShownFiles, task_files, unmapped, with_deletions
 from rails.session.turn import Turn, carry_out, take_turn

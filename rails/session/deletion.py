@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
@@ -31,7 +31,6 @@ from rails.session.project import state_of
 
 _DELETED: Final = "deleted"
 _VALUE: Final = re.compile(rb'"([0-9a-f]{64})"')
-_PIECE: Final = 1 << 20
 _DAY: Final = 86_400
 
 
@@ -118,7 +117,7 @@ def _collect_values(state: Path) -> None:
     with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
         logs = [state / "sessions" / name / LOG_NAME for name in session_ids(state)]
         if alone and not any(map(_is_held, logs)):
-            used = set(_values(logs))
+            used = {value.decode() for log in logs for value in _values(log)}
             for value in (state / "blobs").glob("??/*"):
                 if value.name not in used:
                     value.unlink()
@@ -133,10 +132,7 @@ def _is_held(log: Path) -> bool:
         os.close(descriptor)
 
 
-def _values(logs: Iterable[Path]) -> Iterator[str]:
-    for log in logs:
-        with log.open("rb") as file:
-            rest = b""
-            while piece := file.read(_PIECE):
-                yield from (found.decode() for found in _VALUE.findall(rest + piece))
-                rest = piece[-66:]
+def _values(log: Path) -> Iterator[bytes]:
+    with log.open("rb") as file:
+        for line in file:
+            yield from _VALUE.findall(line)

@@ -12,12 +12,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.approval.decision import attended, request_for_changes, sign_changes
 from rails.core import limits
+from rails.core.builtin_tools import RUN_TESTS
 from rails.core.changes import ChangeSet
-from rails.core.errors import FAULT, Refusal, StaleError, TimeUpError, WorkspaceError
+from rails.core.errors import FAULT, CheckError, Refusal, StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -27,7 +29,7 @@ from rails.core.events.changes import (
     changes_in_words,
 )
 from rails.core.events.session import ErrorEvent
-from rails.core.text import one_line
+from rails.core.text import head_and_tail, one_line
 from rails.core.time_limit import run_within
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Finding, Verdict
@@ -55,6 +57,7 @@ _NOT_RECORDED: Final = (
 _SO_ALREADY: Final = ("no_change", "already_applied")
 #: How often findings of style, and failing tests, go back to the agent before a person is shown the change with them.
 _TRIES: Final = 2
+_OUTPUT_CHARS: Final = 2_500
 _WRITING: Final = "a change was written"
 
 
@@ -120,11 +123,7 @@ def carry_out_plan(
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
     notes = [*planned.notes]
     doubts = [*echoes, *planned.doubts, *_accepted(verdict.blocking if overrules else verdict.style)]
-    tested = None
-    if context.tests != "off":
-        from rails.session.proposed_tests import run_proposed_tests
-
-        tested = run_proposed_tests(context, verdict.proposal)
+    tested = _run_proposed_tests(context, verdict.proposal)
     if tested:
         notes.append(tested.summary)
     if tested and not tested.ok:
@@ -151,6 +150,55 @@ def carry_out_plan(
     if tested and outcome.ok and not agreed.account:
         context.publish(tested.event())
     return outcome
+
+
+class ProposedTests(Struct, frozen=True):
+    """A test run with the change in place: its last line, and its output."""
+
+    ok: bool
+    summary: str
+    output: str
+    seconds: float
+
+    def event(self) -> ToolExecutionResult:
+        """Return the log's event: a run that nobody asked for."""
+        text = f"{self.summary}\n{self.output}"
+        return ToolExecutionResult(ids=(), ok=self.ok, text=text, tool=RUN_TESTS.name, duration_ms=self.seconds * 1000)
+
+
+def _run_proposed_tests(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
+    """Run the project's tests on a change; ``None`` where unwanted or nothing can run."""
+    if not _wanted(context):
+        return None
+    try:
+        ran = context.contained.test(changes)
+    except CheckError:
+        return None
+    if ran is None:
+        return None
+    lines = [line for line in ran.out.splitlines() if line.strip()]
+    summary = one_line(lines[-1].strip("= "), 120) if lines else ran.status
+    output, _ = head_and_tail(ran.out.strip(), _OUTPUT_CHARS)
+    return ProposedTests(ran.ok, f"tests: {summary}", context.mask(output), ran.seconds)
+
+
+def _wanted(context: TurnContext) -> bool:
+    if context.tests != "ask":
+        return context.tests == "on"
+    contained = context.contained
+    human = contained.human
+    if contained.tests_agreed is None and human is not None and contained.finds_tests():
+        from rails.session.ask_user import UserQuestion, ask
+
+        lines = (
+            "── Run the project's tests on each change before you see it? ".ljust(78, "─"),
+            "  They run in the sandbox, without network. Failures go back to the agent twice.",
+            "  --tests on or off answers this beforehand.",
+        )
+        choices = {"y": ("yes", "run them, in this session"), "n": ("no", "leave them to me")}
+        answer = ask(human, context.publish, UserQuestion("tests", lines, choices, "no")).answer
+        contained.tests_agreed = answer == "yes"
+    return contained.tests_agreed is True
 
 
 def propose_last_fixes(context: TurnContext) -> None:

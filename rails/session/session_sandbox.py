@@ -87,7 +87,9 @@ class ContainedRuns(Struct):
         notes = []
         if definition.tool_name == RUN_TESTS.name:
             argv = self._tests_argv()
-            notes = [f"It runs {self._shown(argv)}, with the arguments." if argv else "It runs nothing: no tests are known."]
+            notes = [
+                f"It runs {self._shown(argv)}, with the arguments." if argv else "It runs nothing: no tests are known."
+            ]
         if self.label.level == NONE:
             return (*notes, f"{self.label}.")
         if hosts := getattr(definition.transport, "network", ()):
