@@ -32,9 +32,40 @@ def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
     """Put one question; publish it and its answer."""
     if isinstance(context.approver, RuleBook):
         asked = context.approver.with_rules(asked)
-    context.publish(_asked(asked))
+    context.publish(
+        ApprovalRequested(
+            f"{', '.join(asked.tools)} by {asked.agent}",
+            id=asked.id,
+            digest=asked.digest,
+            kind=asked.kind,
+            tools=asked.tools,
+            diff=asked.changes.diff(),
+            risks=asked.risks,
+            notes=asked.notes,
+            explanation=asked.explanation,
+        )
+    )
     decision = context.approver.decide(asked)
-    _publish_decision(context, asked, decision)
+    context.publish(
+        HumanDecision(
+            id=asked.id,
+            digest=asked.digest,
+            account=_edited(asked, decision),
+            answer=decision.answer,
+            reason=decision.reason,
+            by=decision.by,
+            at=decision.at,
+            seconds=decision.seconds,
+            scope=decision.scope,
+        )
+    )
+    for change in getattr(context.approver, "changes", tuple)():  # of one that grants can be given to
+        grant = change.grant
+        context.publish(
+            GrantEvent(
+                f"{change.what}: {grant}", change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends
+            )
+        )
     return decision
 
 
@@ -135,46 +166,9 @@ def approval_request_for(context: TurnContext, request: ToolRequest) -> Approval
     )
 
 
-def _asked(asked: ApprovalRequest) -> ApprovalRequested:
-    return ApprovalRequested(
-        f"{', '.join(asked.tools)} by {asked.agent}",
-        id=asked.id,
-        digest=asked.digest,
-        kind=asked.kind,
-        tools=asked.tools,
-        diff=asked.changes.diff(),
-        risks=asked.risks,
-        notes=asked.notes,
-        explanation=asked.explanation,
-    )
-
-
 def _edited(asked: ApprovalRequest, decision: Decision) -> str:
     if not decision.edited:
         return ""
     from rails.approval.edit import edit_summary
 
     return edit_summary(asked, decision.edited)
-
-
-def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: Decision) -> None:
-    context.publish(
-        HumanDecision(
-            id=asked.id,
-            digest=asked.digest,
-            account=_edited(asked, decision),
-            answer=decision.answer,
-            reason=decision.reason,
-            by=decision.by,
-            at=decision.at,
-            seconds=decision.seconds,
-            scope=decision.scope,
-        )
-    )
-    for change in getattr(context.approver, "changes", tuple)():  # of one that grants can be given to
-        grant = change.grant
-        context.publish(
-            GrantEvent(
-                f"{change.what}: {grant}", change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends
-            )
-        )

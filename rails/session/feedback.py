@@ -146,7 +146,9 @@ def not_done(name: str, ids: Ids = (), **words: object) -> RequestResult:
 
 
 def syntax(refusal: Refusal, raw: str) -> RequestResult:
-    """An unreadable request."""
+    """An unreadable request, or words that may only have quoted one."""
+    if refusal.code == "unread":
+        return not_done("unread", (refusal.request_id,), refusal=refusal)
     words = f"{refusal.message} {refusal.hint}".strip()
     shown, _ = head_and_tail(raw, 600)
     text = say("model_retry", error=words, json=shown)
@@ -158,13 +160,10 @@ def syntax(refusal: Refusal, raw: str) -> RequestResult:
 def schema(request_id: str, refusals: Sequence[Refusal]) -> RequestResult:
     """A wrong tool or parameters."""
     lines = [f"Human/System Feedback: Tool request validation failed: {refusals[0]}"]
-    lines += [f"- {essence(refusal.message)} {refusal.hint}".rstrip() for refusal in refusals[1:]]
+    for refusal in refusals[1:]:
+        details = refusal.message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.")
+        lines.append(f"- {details or refusal.message} {refusal.hint}".rstrip())
     return RequestResult((request_id,), "schema", "\n".join(lines))
-
-
-def essence(message: str) -> str:
-    """Return a validation message without its fixed sentences."""
-    return message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.") or message
 
 
 def edit(

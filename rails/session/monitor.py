@@ -116,7 +116,12 @@ class Monitor(Struct):
             fresh.append(said)
         blocking = [one for one in fresh if one.mode == "blocking" or (not one.mode and one.severity == "CRITICAL")]
         steer = self._steered(context, blocking) if blocking else Steer()
-        back = [_sent_back(alert) for alert in fresh if alert.mode == "retry"]
+        back = [
+            f"Human/System Feedback: The check {finding.rule!r} did not pass after this turn: {finding.description} "
+            f"{finding.evidence} {finding.prompt}".strip()
+            for finding in fresh
+            if finding.mode == "retry"
+        ]
         return steer if steer.stop else Steer(words="\n".join(filter(None, (steer.words, *back))))
 
     def _weighed(self, alert: OverseerAlert, context: TurnContext) -> OverseerAlert:
@@ -136,13 +141,6 @@ class Monitor(Struct):
             return Steer(nobody if said.by == "default" else f"you stopped it at an alert: {first.description}")
         words = {"prompt": first.prompt, "feedback": said.text}.get(said.answer, "")
         return Steer(words=f"Human Feedback: {words}" if words else "")
-
-
-def _sent_back(alert: OverseerAlert) -> str:
-    return (
-        f"Human/System Feedback: The check {alert.rule!r} did not pass after this turn: {alert.description} "
-        f"{alert.evidence} {alert.prompt}".strip()
-    )
 
 
 def _question(alerts: Sequence[OverseerAlert]) -> UserQuestion:

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core import limits
@@ -19,7 +18,6 @@ from rails.core.conversation import ModelAnswer, StopReason
 from rails.core.errors import Refusal
 from rails.core.events.turn import (
     BlockIgnored,
-    CorrectionEvent,
     McpRequestFormulated,
     ToolBlock,
     ToolRequestValidated,
@@ -44,15 +42,10 @@ BlockVerdict = Literal["passed", "corrected", "failed"]
 _NOWHERE: Final = (-1, -1)
 
 
-class CheckedCalls(Struct, frozen=True):
-    """Valid requests in the answer's order, and an outcome for each other."""
-
-    requests: tuple[ToolRequest, ...]
-    outcomes: tuple[RequestResult, ...]
-
-
-def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> CheckedCalls:
-    """Validate every request in order; correct where switched on."""
+def validate_all(
+    context: TurnContext, answer: ModelAnswer, found: ParsedAnswer
+) -> tuple[tuple[ToolRequest, ...], tuple[RequestResult, ...]]:
+    """Return the valid requests in the answer's order, corrected where switched on, and an outcome for each other."""
     for block in found.ignored[: limits.BLOCKS_TOLD]:
         context.publish(BlockIgnored(block.start, block.end, block.reason))
     requests: list[ToolRequest] = []
@@ -79,7 +72,8 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
             requests.append(corrected)
         else:
             refusals = judged
-            outcomes.append(_refused(item, judged, quote))
+            refused = feedback.syntax(item, quote) if isinstance(item, Refusal) else feedback.schema(item.id, judged)
+            outcomes.append(refused)
         context.publish(_block(shown, found, verdict))
         if refusals:
             context.publish(ToolRequestValidationFailed(request_id, tuple(refusals)))
@@ -87,7 +81,7 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
         ids = tuple(one.request_id for one in more)
         outcomes.append(feedback.not_done("not_looked_at", ids, count=len(more)))
     plain = tuple(_with_plain_paths(context.project, request) for request in requests)
-    return CheckedCalls(plain, tuple(outcomes))
+    return plain, tuple(outcomes)
 
 
 def _with_plain_paths(project: Path, request: ToolRequest) -> ToolRequest:
@@ -97,14 +91,6 @@ def _with_plain_paths(project: Path, request: ToolRequest) -> ToolRequest:
     named = {name: path_in(project, request.parameters.get(name)) for name in ("file_path", "new_path")}
     plain = {name: str(path) for name, path in named.items() if isinstance(path, WorkspacePath)}
     return replace(request, parameters={**request.parameters, **plain})
-
-
-def _refused(item: Item, refusals: Sequence[Refusal], quote: str) -> RequestResult:
-    if isinstance(item, RawRequest):
-        return feedback.schema(item.id, refusals)
-    if item.code == "unread":
-        return feedback.not_done("unread", (item.request_id,), refusal=item)
-    return feedback.syntax(item, quote)
 
 
 def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
@@ -171,10 +157,9 @@ def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequ
         return None  # what was not read may only have been quoted: its author says whether it was meant
     from rails.session.correction import correct
 
-    result = correct(context, request_id, block, refusals)
-    taken = result.request is not None
-    context.publish(CorrectionEvent(request_id, block, result.answer, taken, result.why, result.drift, result.usage))
-    return result.request
+    request, event = correct(context, request_id, block, refusals)
+    context.publish(event)
+    return request
 
 
 def _place(found: ParsedAnswer, item: Item) -> tuple[bool, int]:

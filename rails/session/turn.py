@@ -97,8 +97,9 @@ def carry_out(
     checked = attempted(context.publish, (), "your requests were checked", lambda: validate_all(context, answer, found))
     if isinstance(checked, RequestResult):
         return Turn(answer, (checked,), _reply(context, answer, (checked,), native))
-    outcomes = (*checked.outcomes, *_carried_out(context, checked.requests, checked.outcomes, done or {}))
-    outcomes, complete = wishes_granted(context, found.prose, checked.requests, outcomes)
+    requests, refused = checked
+    outcomes = (*refused, *_carried_out(context, requests, refused, done or {}))
+    outcomes, complete = wishes_granted(context, found.prose, requests, outcomes)
     if not outcomes and answer.stop_reason not in feedback.CUT:
         lacking = attempted(
             context.publish, (), "your answer was checked", lambda: lacking_in(context, answer, messages)
