@@ -260,7 +260,11 @@ def _write(
     )
     with faults.happened(on_disk if applied.changes else ""):
         context.publish(result)
-        _publish_step(context, applied, title)
+        if applied.step:
+            paths = tuple(str(change.path) for change in applied.changes.changes)
+            context.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths))
+        elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
+            context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))
     return outcome
 
 
@@ -281,16 +285,3 @@ def _left_by_a_fault(context: TurnContext, changes: ChangeSet) -> Applied:
         if all(read_file(context.project, change.path) == change.after for change in changes.changes):
             return Applied(changes)
     return Applied(ChangeSet())
-
-
-def _publish_step(context: TurnContext, applied: Applied, title: str) -> None:
-    if applied.step:
-        context.publish(
-            CheckpointEvent(
-                f"step {applied.step}: {title}",
-                applied.step,
-                tuple(str(change.path) for change in applied.changes.changes),
-            )
-        )
-    elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
-        context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))

@@ -61,20 +61,29 @@ class Session(SessionState):
         self.publish(fault)
         if ending:
             return ending
-        on = f"Nothing is lost: ai-rails run --resume {self.log.session_id}"
-        return Ending("internal_error", f"{fault.message} {fault.error} {on}")
+        return Ending("internal_error", f"{fault.message} {fault.error} {self._nothing_lost}")
+
+    @property
+    def _nothing_lost(self) -> str:
+        return f"Nothing is lost: ai-rails run --resume {self.log.session_id}"
 
     def _chain(self) -> Ending:
         """Engage the agents in order; what is logged says who is next, also where a kill came in between."""
-        ending = self._before()
+        ending = Ending("unchanged", "Nothing was left to do.")
+        if last := self._last(AgentFinished):
+            ending = Ending(outcome_for(last.outcome), last.message)
         while not self.at.stopped and self.at.finished < len(self.job.tasks):
             at = self.at
             step = at.finished
             role, task = self.job.tasks[step]
             if step and not (at.messages or at.agreed or at.again):
-                if not self._hand_over(step - 1, at.offered):
-                    return self._waiting(step)
-                continue
+                if self._hand_over(step - 1, at.offered):
+                    continue
+                file = self.handoffs.relative(handoffs.next_name(step - 1, role))
+                words = (
+                    f"The hand-off to {role} waits for you, to read or edit: {file}. With --handoff go nobody is asked."
+                )
+                return Ending("waiting", f"{words} {self._nothing_lost}", file=file)
             ending = self.engage_agent(role, task, previous_tool_output=at.handed)
             if ending.outcome in PAUSED:
                 return ending
@@ -88,11 +97,6 @@ class Session(SessionState):
 
     def _last(self, kind: type[_Event]) -> _Event | None:
         return next((one.event for one in reversed(self.records) if isinstance(one.event, kind)), None)
-
-    def _before(self) -> Ending:
-        if last := self._last(AgentFinished):
-            return Ending(outcome_for(last.outcome), last.message)
-        return Ending("unchanged", "Nothing was left to do.")
 
     def engage_agent(self, agent_role: str, task: str, *, previous_tool_output: str = "") -> Ending:
         """Let an agent work, or go on, until it is done, a budget is spent or it waits for a person.
@@ -238,12 +242,6 @@ class Session(SessionState):
             "s": ("stop", "stop here; ai-rails run --resume continues"),
         }
         return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file)
-
-    def _waiting(self, step: int) -> Ending:
-        role = self.job.tasks[step][0]
-        file = self.handoffs.relative(handoffs.next_name(step - 1, role))
-        words = f"The hand-off to {role} waits for you, to read or edit: {file}. With --handoff go nobody is asked."
-        return Ending("waiting", f"{words} Nothing is lost: ai-rails run --resume {self.log.session_id}", file=file)
 
     def _given(self) -> str:
         role, task = self.job.tasks[0]
