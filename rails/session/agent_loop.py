@@ -19,6 +19,7 @@ from rails.approval.decision import attended
 from rails.config.prices import Price
 from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
+from rails.core.events.base import Event
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
@@ -27,7 +28,6 @@ from rails.core.messages import say
 from rails.core.outcomes import MEANINGS, is_good
 from rails.core.text import counted, one_line
 from rails.gate.enforcement import CheckModes
-from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
@@ -141,12 +141,20 @@ class AgentLoop:
     def begin(self, again: str = "", advice: str = "") -> None:
         """Run the agent; ``again``: why a human wants another run."""
         context = self.context
-        first, shown = self._first("native" if again else context.protocol)
-        if again:
-            first = escalation.page(context.mask(first), self.state.tried, again, context.protocol, advice=advice)
         tools = tuple(spec.name for spec in context.tools)
-        stands_for = self._answers()
-        context.publish(AgentEngage(context.agent.name, self.task, first, context.system, tools, stands_for))
+        engage = partial(AgentEngage, context.agent.name, self.task, system=context.system, tools=tools)
+        self._open_page(lambda first, stands_for: engage(first_message=first, stands_for=stands_for), again, advice)
+
+    def _open_page(self, event: Callable[[str, int], Event], why: str, advice: str = "", search: str = "") -> None:
+        """Begin the conversation, published as ``event``; after failures, for ``why``, with a page of them."""
+        context = self.context
+        first, shown = self._first("native" if why else context.protocol)
+        if why:
+            first = escalation.page(
+                context.mask(first), self.state.tried, why, context.protocol, advice=advice, search=search
+            )
+        stands_for = self.state.answers[context.agent.name, context.model.name]
+        context.publish(event(first, stands_for))
         shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
 
@@ -234,8 +242,10 @@ class AgentLoop:
         while self.pending or self.state.at.taken < most:
             if why := self.state.budget.spent():
                 return self._give_up(why)
+            self.state.records.clear()
+            standing, self.pending = self.pending, None
             try:
-                turn = self._next_turn()
+                turn = _settle_pending(self.context, standing) if standing else self._ask_model()
             except TimeUpError as error:
                 return self._give_up(self.state.budget.spent() or str(error))
             except ModelError as error:
@@ -295,11 +305,6 @@ class AgentLoop:
         return self.context.session_id
 
     # -- one turn ----------------------------------------------------------------------------------
-
-    def _next_turn(self) -> Turn:
-        self.state.records.clear()
-        standing, self.pending = self.pending, None
-        return _settle_pending(self.context, standing) if standing else self._ask_model()
 
     def _ask_model(self) -> Turn:
         number = self.state.at.turns + 1
@@ -392,9 +397,6 @@ class AgentLoop:
         rungs = self._escalations_left() if self.context.protocol == "whole" else ()
         return REPEATED if "again" in rungs else ()
 
-    def _answers(self) -> int:
-        return self.state.answers[self.context.agent.name, self.context.model.name]
-
     def _agreed(self, why: str) -> Model | None:
         stronger = self.state.stronger_for(self.context.agent.name)
         if stronger is None or self.state.human is None:
@@ -424,17 +426,13 @@ class AgentLoop:
             self.context = self.state.asked_otherwise(self.context)
             how = f"restarts with a summary, in the protocol {self.context.protocol}"
         context = self.context
-        stands_for = self._answers()
         context.given.clear()
-        first, shown = self._first(context.protocol if rung == "again" else "native")
-        first = context.mask(first)
-        if rung != "again":
-            first = escalation.page(first, self.state.tried, why, context.protocol, search=search)
-        context.publish(
-            Escalation(f"{context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
+        words = f"{context.agent.name} {how}: {why}"
+        self._open_page(
+            lambda first, stands_for: Escalation(words, rung, why, first_message=first, stands_for=stands_for),
+            "" if rung == "again" else why,
+            search=search,
         )
-        shown.publish()
-        self.messages = [Message("user", (TextPart(first),), stands_for)]
         self.attempts = Attempts(1, self.attempts.most_spent) if rung == "again" else Attempts(self._most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
@@ -477,13 +475,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     assert answer is not None, "called only with a pending answer"
     found = read_whole(context, resumed.turns, answer, context.model.name)
     found = with_deletions(context, found, resumed.turns)
-    if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
-        return carry_out(context, answer, found, resumed.messages, resumed.done)
-    # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
-    native = native_ids(answer, found)
-    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.not_done("masked", tuple(native)))
-    told = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
-    return Turn(answer, outcomes, feedback.compose(answer, told, native))
+    return carry_out(context, answer, found, resumed.messages, resumed.done)
 
 
 def _with_words(reply: Message, words: str) -> Message:

@@ -115,12 +115,6 @@ _NOT_DONE: Final[Mapping[str, tuple[FeedbackKind, str]]] = {
         "{tool} was started and then AI-Rails was interrupted; nobody knows whether it finished. "
         "It was not run again. Look at the state of the project before you ask for it again.",
     ),
-    # an interrupted answer whose secret the log does not keep
-    "masked": (
-        "skipped",
-        "AI-Rails was interrupted before your answer was executed, and it held a secret, which the log does "
-        "not keep. What is listed above was done, the rest was not. Send the rest again.",
-    ),
     "empty": (
         "output",
         "Human/System Feedback: Your answer was empty: it has neither words nor a request. Nothing was done. "
