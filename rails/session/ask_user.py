@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
 from msgspec import Struct
 
-from rails.approval.edit import HumanEditError, run_editor
 from rails.approval.options import user_question
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.console import Console, NoAnswer, Pasted
 from rails.core.events.approval import ApprovalOpened, AskedOption
 from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
-from rails.core.text import one_line
 
 #: What the page says of an answer in words that has none.
 _NO_WORDS: Final = "Say something with it: the agent reads your words."
@@ -29,8 +26,7 @@ About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "b
 class UserQuestion(Struct, frozen=True):
     """One question; ``choices`` map a letter to its word and meaning.
 
-    ``otherwise`` is the word when nobody answers. "edit" opens the file ``edits``, then asks again.
-    ``sentence`` has to be typed in full. With ``free``, other words are
+    ``otherwise`` is the word when nobody answers. ``sentence`` has to be typed in full. With ``free``, other words are
     "feedback". ``agent`` asks it, with the request ``request_id``.
     """
 
@@ -38,7 +34,6 @@ class UserQuestion(Struct, frozen=True):
     lines: Sequence[str]
     choices: Mapping[str, tuple[str, str]]
     otherwise: str
-    edits: Path | None = None
     sentence: str = ""
     free: bool = False
     request_id: str = ""
@@ -130,19 +125,9 @@ class AtTerminal:
                 self._print(f"  Type one of {', '.join(question.choices)} and Enter.")
             elif word == "feedback" and not text.strip():
                 self._print(f"  Type {letter}, a space and your words.")
-            elif word == "edit" and question.edits is not None:
-                self._edit(question.edits)
             else:
                 return word, text.strip()
         raise NoAnswer("no answer was understood")
-
-    def _edit(self, file: Path) -> None:
-        try:
-            run_editor([file])
-        except HumanEditError as error:
-            self._print(f"  {one_line(str(error), 300)} The file is {file}.")
-        else:
-            self._print("  The file is read again.")
 
     def _print(self, *lines: str) -> None:
         self._console.put("".join(f"{line}\n" for line in lines))
@@ -172,8 +157,7 @@ class AtBoth:
 
 def _options(question: UserQuestion) -> Iterator[AskedOption]:
     for word, meaning in question.choices.values():
-        if word != "edit":
-            yield AskedOption(word, meaning, words="must" if word == "feedback" else "")
+        yield AskedOption(word, meaning, words="must" if word == "feedback" else "")
     if question.free:
         yield AskedOption("feedback", "Answer in your own words", words="must")
     if question.sentence:

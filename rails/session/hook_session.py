@@ -37,7 +37,7 @@ from rails.log.files import SESSION_ID
 from rails.log.writer import SessionLog
 from rails.session.job import SessionJob, log_session_start
 from rails.session.project import state_of
-from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
+from rails.session.project_changes import Changed, ProjectChanges, ProjectSnapshot
 from rails.session.turn_context import judged
 
 #: Where the state of hosted sessions is, in the project's state folder.
@@ -90,7 +90,7 @@ class _State(msgspec.Struct):
 class HostedSession:
     """An open session of ``host``, an agent's name; close it in the end.
 
-    ``status`` is git's fresh answer. Raises RailsError when the log cannot be opened or written.
+    Raises RailsError when the log cannot be opened or written.
     """
 
     def __init__(
@@ -101,7 +101,6 @@ class HostedSession:
         session: str,
         *,
         model: str = "",
-        status: GitStatus | None = None,
     ) -> None:
         name = f"{host}-{session}"
         if not SESSION_ID.fullmatch(name):
@@ -116,7 +115,7 @@ class HostedSession:
         self._folder = state_of(project) / FOLDER / name
         self._disk = ProjectChanges(project, self._folder / "contents")
         known = _read_state(self._folder / "state.json")
-        self._state = known or _State(start=self._disk.take(status))
+        self._state = known or _State(start=self._disk.take())
         if known is None:
             self._save()
 

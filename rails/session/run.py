@@ -237,11 +237,10 @@ class Session(SessionState):
         head = f"── Hand over from {sender.name} to {receiver}? ".ljust(78, "─")
         facts = [f"  {files.relative(file)}", *([f"  It has {one_line(contract, 200)}."] if contract else [])]
         choices = {
-            "g": ("go", f"hand over the file as it is; {receiver} continues"),
-            "e": ("edit", "edit the file first"),
+            "g": ("go", f"hand over the file, as you may have edited it; {receiver} continues"),
             "s": ("stop", "stop here; ai-rails run --resume continues"),
         }
-        return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file)
+        return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop")
 
     def _given(self) -> str:
         role, task = self.job.tasks[0]

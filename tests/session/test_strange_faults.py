@@ -112,7 +112,7 @@ NONSENSE = [None, 42, "text", b"bytes", (), {"a": 1}, object(), iter(())]
 RETURNED = [
     ("rails.gate.gate.Gate.judge", PYTHON),
     ("rails.gate.kinds.python.run_check", PYTHON),
-    ("rails.session.proposal.plan_with_choices", EDIT),
+    ("rails.session.proposal.plan", EDIT),
     ("rails.session.turn.validate_all", EDIT),
     ("rails.tools.runners.files.run_builtin_tool", EDIT),
     ("rails.session.monitor.Monitor.look", EDIT),
