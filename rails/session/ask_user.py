@@ -5,7 +5,6 @@ End of input, a time-out and silence mean the careful answer. An agent's questio
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal, Protocol, TextIO
 
@@ -41,12 +40,11 @@ class UserQuestion(Struct, frozen=True):
 
 
 class UserReply(Struct, frozen=True):
-    """An answer: word, by whom, the text behind the letter, seconds taken."""
+    """An answer: word, by whom, the text behind the letter."""
 
     answer: str
     by: str
     text: str = ""
-    seconds: float = 0.0
 
 
 class Person(Protocol):
@@ -60,7 +58,7 @@ class Person(Protocol):
 def ask(human: Person, publish: Callable[[Event], object], question: UserQuestion) -> UserReply:
     """Put a question, and log its answer."""
     said = human.answer(question)
-    publish(HumanSteered(question.about, said.answer, said.by, seconds=round(said.seconds, 3), text=said.text))
+    publish(HumanSteered(question.about, said.answer, said.by, text=said.text))
     return said
 
 
@@ -95,14 +93,13 @@ class AtTerminal:
 
     def answer(self, question: UserQuestion) -> UserReply:
         """Return the typed choice."""
-        started = time.monotonic()
         if not self._console.attended:
             return UserReply(question.otherwise, "default")
         try:
             word, text = self._ask(question)
         except NoAnswer as nobody:
-            return UserReply(question.otherwise, nobody.by, seconds=time.monotonic() - started)
-        return UserReply(word, "human", text, time.monotonic() - started)
+            return UserReply(question.otherwise, nobody.by)
+        return UserReply(word, "human", text)
 
     def _ask(self, question: UserQuestion) -> tuple[str, str]:
         self._print("", *question.lines, "")
@@ -141,7 +138,7 @@ class AtBoth:
 
     def answer(self, question: UserQuestion) -> UserReply:
         """Return the first answer, else the careful one."""
-        started, here = time.monotonic(), self._here
+        here = self._here
         found = self._queue.pick(
             as_logged(question),
             (lambda: here.answer(question)) if here else None,
@@ -152,7 +149,7 @@ class AtBoth:
         if found is None:
             return UserReply(question.otherwise, "nobody" if self._queue.page_waits else "default")
         by = IN_REVIEW if found.place == "review" else IN_PAGE
-        return UserReply(found.choice, by, found.reason, time.monotonic() - started)
+        return UserReply(found.choice, by, found.reason)
 
 
 def _options(question: UserQuestion) -> Iterator[AskedOption]:
