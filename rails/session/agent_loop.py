@@ -257,12 +257,15 @@ class AgentLoop:
         return self._give_up(f"the limit of {counted(most, 'turn')} is reached")
 
     def _follow(self, turn: Turn) -> Ending | None:
-        if turn.aborted:
+        failures = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
+        if "aborted" in failures:
             return Ending("stopped", say("aborted"))
         done = turn.reply is None or (turn.settled and self.state.deeds.wrote)
         if done and turn.answer.stop_reason == "refusal":
             return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
-        codes = [] if done else _codes(turn)
+        codes: list[str] = [] if done else [*failures]
+        if turn.answer.stop_reason in CUT and not done:
+            codes.append("cut")
         if turn.settled and not done:
             codes += {"unchanged"}.intersection(self._not_told())
         if why := self.attempts.spend(codes, answer_words(turn.answer.message), self._not_told()):
@@ -310,7 +313,9 @@ class AgentLoop:
         number = self.state.at.turns + 1
         for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
             try:
-                self._fit()
+                self.window.of(self.context.model, self.state.budget.prices)
+                if step := self.window.fitted(self.context, self.messages, self.state.tried):
+                    self._reduce(step)
                 thought = self.window.thought(self.context, self.messages)
                 turn = take_turn(self.context, number, self.messages, thought, self.window.tokens)
                 self.window.measured = Measured(thought, turn.answer.usage.prompt_tokens)
@@ -334,11 +339,6 @@ class AgentLoop:
                 self.context.publish(LlmError(str(error), False, attempt))
                 raise
         raise AssertionError("the last try returns or raises")
-
-    def _fit(self) -> None:
-        self.window.of(self.context.model, self.state.budget.prices)
-        if step := self.window.fitted(self.context, self.messages, self.state.tried):
-            self._reduce(step)
 
     def compact(self) -> str:
         """Summarize all answers but the last; return why not, or ""."""
@@ -369,15 +369,6 @@ class AgentLoop:
         self.messages += [turn.answer.message, reply]
 
     # -- escalation --------------------------------------------------------------------------------
-
-    def _escalate(self, why: str) -> bool:
-        rung = next(iter(self._escalations_left()), None)
-        stronger = self._agreed(why) if rung == "model" else self.context.model
-        if rung is None or stronger is None:
-            return False
-        self.context = replace(self.context, model=stronger)
-        self._begin_afresh(rung, why)
-        return True
 
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
         rungs = RUNGS[self.state.job.escalate]
@@ -414,18 +405,27 @@ class AgentLoop:
         )
         return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
 
-    def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
-        search = escalation.search_tool(self.context.tools)
-        how = f"continues with {self.context.model.name}"
+    def _escalate(self, why: str) -> bool:
+        rung = next(iter(self._escalations_left()), None)
+        context = self.context
+        search = escalation.search_tool(context.tools)
+        if rung is None:
+            return False
         if rung == "again":
             how = "is asked the task again"
-            self.context = replace(self.context, model=self.context.model.at(WARM))
-        elif rung == "squash" and search:
+            context = replace(context, model=context.model.at(WARM))
+        elif rung == "model":
+            stronger = self._agreed(why)
+            if stronger is None:
+                return False
+            how = f"continues with {stronger.name}"
+            context = replace(context, model=stronger)
+        elif search:
             how = f"restarts with a summary, and searches first with {search}"
-        elif rung == "squash":
-            self.context = self.state.asked_otherwise(self.context)
-            how = f"restarts with a summary, in the protocol {self.context.protocol}"
-        context = self.context
+        else:
+            context = self.state.asked_otherwise(context)
+            how = f"restarts with a summary, in the protocol {context.protocol}"
+        self.context = context
         context.given.clear()
         words = f"{context.agent.name} {how}: {why}"
         self._open_page(
@@ -434,6 +434,7 @@ class AgentLoop:
             search=search,
         )
         self.attempts = Attempts(1, self.attempts.most_spent) if rung == "again" else Attempts(self._most)
+        return True
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
@@ -463,11 +464,6 @@ class AgentLoop:
             self.context.publish, (), "the monitor checked the session", partial(self.state.monitor.look, self.context)
         )
         return steer if isinstance(steer, Steer) else Steer()
-
-
-def _codes(turn: Turn) -> list[str]:
-    codes: list[str] = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
-    return [*codes, "cut"] if turn.answer.stop_reason in CUT else codes
 
 
 def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:

@@ -47,11 +47,6 @@ class Turn(Struct, frozen=True):
         """Return whether all is done, or was already."""
         return self.complete or {outcome.kind for outcome in self.outcomes} == {"same"}
 
-    @property
-    def aborted(self) -> bool:
-        """Return whether the human ended the session."""
-        return any(outcome.kind == "aborted" for outcome in self.outcomes)
-
 
 def take_turn(context: TurnContext, number: int, messages: Sequence[Message], tokens: int = 0, window: int = 0) -> Turn:
     """Ask the model once and carry out its requests. Raises ModelError; nothing is run then.
