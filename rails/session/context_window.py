@@ -259,7 +259,7 @@ class ModelWindow(Struct):
         if step is None:
             return None
         if step.kept_from:
-            summary, usage = self._summary(context, messages, reduced(messages, replace(step, kept_from=0)))
+            summary, usage = self._summary(context, reduced(messages, replace(step, kept_from=0)))
             text = _page(messages, step.kept_from, tried, summary, page_chars(messages, over))
             step = replace(step, page=text, usage=usage)
         after = self._counted(context, reduced(messages, step))
@@ -274,17 +274,16 @@ class ModelWindow(Struct):
     def _room(self, context: TurnContext) -> int:
         return self.tokens - min(context.model.max_tokens, self.tokens // 4)
 
-    def _summary(self, context: TurnContext, *tried: Messages) -> tuple[str, Usage]:
-        for *before, last in tried:
-            messages = (*before, replace(last, parts=(*last.parts, TextPart(_ASK))))
-            if self._counted(context, messages) > self._room(context):
-                continue
-            try:
-                said = whole_answer(context.model, context.system, messages, context.tools, context.time_left)
-            except ModelError:  # the log has the facts
-                break
-            return (said.message.text.strip() if said.stop_reason == "end_turn" else ""), said.usage
-        return "", Usage()
+    def _summary(self, context: TurnContext, messages: Messages) -> tuple[str, Usage]:
+        *before, last = messages
+        asked = (*before, replace(last, parts=(*last.parts, TextPart(_ASK))))
+        if self._counted(context, asked) > self._room(context):
+            return "", Usage()
+        try:
+            said = whole_answer(context.model, context.system, asked, context.tools, context.time_left)
+        except ModelError:  # the log has the facts
+            return "", Usage()
+        return (said.message.text.strip() if said.stop_reason == "end_turn" else ""), said.usage
 
 
 def _page(messages: Messages, kept_from: int, tried: Tried, summary: str, chars: int) -> str:

@@ -44,6 +44,8 @@ from rails.session.turn_context import judged
 FOLDER: Final = "hosted"
 #: Tries to get the log while another process is just leaving it.
 _LOG_SECONDS: Final = 5.0
+#: How many contents that passed are remembered.
+_MOST_PASSED: Final = 1_000
 #: How many of the sentences that are said once are remembered.
 _MOST_ONCE: Final = 200
 
@@ -78,8 +80,8 @@ class _State(msgspec.Struct):
     start: ProjectSnapshot = ProjectSnapshot()
     #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
     seen: dict[str, str | None] = {}
-    #: The contents of a file for which the gate had a verdict without findings: as it proposed it, and as it came.
-    passed: dict[str, list[str]] = {}
+    #: The last contents for which the gate had a verdict without findings: as it proposed them, and as they came.
+    passed: list[tuple[str, str | None]] = []
     stops: int = 0
     #: The digest of what the model was told last.
     told: str = ""
@@ -343,13 +345,11 @@ class HostedSession:
         return replace(found, changes=tuple(mine))
 
     def _passed(self, changes: Sequence[FileChange]) -> None:
-        for change in changes:
-            if digest := change.after_sha256:
-                known = [one for one in self._state.passed.get(str(change.path), ()) if one != digest]
-                self._state.passed[str(change.path)] = [*known[-7:], digest]
+        passed = [(str(change.path), change.after_sha256) for change in changes if change.after is not None]
+        self._state.passed = [*self._state.passed, *passed][-_MOST_PASSED:]
 
     def _has_passed(self, change: FileChange) -> bool:
-        return change.after_sha256 in self._state.passed.get(str(change.path), ())
+        return (str(change.path), change.after_sha256) in self._state.passed
 
     def _save(self) -> None:
         atomic_file.replace_file(self._folder / "state.json", msgspec.json.encode(self._state), durable=False)
