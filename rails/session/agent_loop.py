@@ -31,7 +31,6 @@ from rails.gate.enforcement import CheckModes
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
-from rails.session.answer_reader import native_ids, read_whole
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.context_window import LARGER, Measured, ModelWindow, reduced
@@ -45,6 +44,7 @@ from rails.session.open_session import OpenSession
 from rails.session.outcome import Deeds, judged
 from rails.session.resume import ResumeState, answer_words, steps_after, where
 from rails.session.text_answers import IN_TEXT, ShownFiles, task_files, unmapped, with_deletions
+from rails.session.tool_calls import native_ids, read_whole
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
 
@@ -447,7 +447,7 @@ class AgentLoop:
         tried = self.state.tried
         files = self.state.handoffs
         name = self.context.agent.name
-        answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
+        answer = files.write(f"{2 * self.step + 1:02}_{name}_answer.md", tried.answer) if tried.answers else ""
         page = escalation.for_human(
             tried,
             why,

@@ -44,13 +44,13 @@ from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.values import ParsedAnswer
 from rails.projections.live import Live
-from rails.session.answer_reader import read_whole
 from rails.session.feedback import RequestResult
 from rails.session.job import Ending, SessionJob, log_session_start
 from rails.session.open_session import OpenSession
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
 from rails.session.session_sandbox import ran_contained
+from rails.session.tool_calls import read_whole
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction, TurnContext, judged
 from rails.tools.validate import validate

@@ -65,24 +65,9 @@ class Handoffs(Struct, frozen=True):
         return (self.folder / name).is_file()
 
 
-def given_name(planned: bool) -> str:
-    """Return the first agent's input file."""
-    return "00_planning_doc.md" if planned else "00_task.md"
-
-
-def output_name(step: int, agent: Agent) -> str:
-    """Return a result's file name; ``step`` counts from 0."""
-    return f"{2 * step + 1:02}_{agent.name}_output.{'json' if agent.schema is not None else 'md'}"
-
-
 def next_name(step: int, receiver: str) -> str:
     """Return the file of ``receiver``'s input after ``step``."""
     return f"{2 * step + 2:02}_for_{receiver}.md"
-
-
-def answer_name(step: int, agent: str) -> str:
-    """Return the last answer's file before giving up."""
-    return f"{2 * step + 1:02}_{agent}_answer.md"
 
 
 def text_for(sender: Agent, receiver: str, result: str, made: ChangeSet) -> str:

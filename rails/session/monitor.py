@@ -136,20 +136,17 @@ class Monitor(Struct):
         nobody = f"The monitor stopped the run, as nobody could be asked: {first.description}"
         if self.human is None:
             return Steer("" if self.attended and first.usage is None and not first.mode else nobody)
-        said = ask(self.human, context.publish, _question(alerts))
+        choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "send it a message: f and your words")}
+        if prompt := alerts[0].prompt:
+            choices["p"] = ("prompt", f"send it: {prompt}")
+        choices["g"] = ("go", "go on")
+        told = (f"  {line}" for alert in alerts for line in printable(alert_in_words(alert)).splitlines())
+        question = UserQuestion("alert", ("── The monitor has an alert ".ljust(78, "─"), *told), choices, "stop")
+        said = ask(self.human, context.publish, question)
         if said.answer == "stop":
             return Steer(nobody if said.by == "default" else f"you stopped it at an alert: {first.description}")
         words = {"prompt": first.prompt, "feedback": said.text}.get(said.answer, "")
         return Steer(words=f"Human Feedback: {words}" if words else "")
-
-
-def _question(alerts: Sequence[OverseerAlert]) -> UserQuestion:
-    choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "send it a message: f and your words")}
-    if prompt := alerts[0].prompt:
-        choices["p"] = ("prompt", f"send it: {prompt}")
-    choices["g"] = ("go", "go on")
-    told = (f"  {line}" for alert in alerts for line in printable(alert_in_words(alert)).splitlines())
-    return UserQuestion("alert", ("── The monitor has an alert ".ljust(78, "─"), *told), choices, "stop")
 
 
 # -- a model as monitor ------------------------------------------------------------------------------

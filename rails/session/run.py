@@ -21,7 +21,6 @@ from rails.core.outcomes import is_good, outcome_for
 from rails.core.text import counted, one_line, printable, sha256
 from rails.edits.apply import read_file
 from rails.edits.commit import net_changes
-from rails.gate.support.settings import Enforcement
 from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import UserQuestion
@@ -151,7 +150,7 @@ class Session(SessionState):
         receiver = self.job.tasks[step + 1][0]
         files = self.handoffs
         if not offered or not files.has(offered):
-            given = handoffs.given_name(bool(self.job.handed))
+            given = "00_planning_doc.md" if self.job.handed else "00_task.md"
             if step == 0 and not files.has(given):
                 files.write(given, self._given())
             self._write_result(step, sender, result)
@@ -164,7 +163,8 @@ class Session(SessionState):
 
     def _write_result(self, step: int, sender: Agent, result: str) -> str:
         text = result if sender.schema is None else json_of(result)
-        return self.handoffs.write(handoffs.output_name(step, sender), text)
+        ending = "md" if sender.schema is None else "json"
+        return self.handoffs.write(f"{2 * step + 1:02}_{sender.name}_output.{ending}", text)
 
     def _publish_handoff(self, sender: Agent, receiver: str, file: str) -> None:
         text = self.handoffs.read(file)
@@ -206,7 +206,15 @@ class Session(SessionState):
                     f"{files.relative(file)} is not a result of {sender.name}, so it was not handed on:\n{wrong}\n"
                     f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
                 )
-            self._told(sender, receiver, file, wrong, mode)
+            told = alert(
+                self.records[-1],
+                "WARNING",
+                "Quality Issue",
+                description=f"What {receiver} is handed is not a result of {sender.name}.",
+                evidence=wrong,
+                recommendation=f"Read {files.relative(file)}.",
+            )
+            self.publish(replace(told, agent=receiver, rule="input", mode=mode))
             text = f"{text}\n[{wrong}]\n"
             if mode == "retry":
                 answer, by = "back", "its contract"
@@ -216,17 +224,6 @@ class Session(SessionState):
         edited = written is not None and sha256(before.encode()) != written.sha256
         self.publish(HumanSteered("handoff", answer, by, edited=edited, file=file, text=text))
         return True
-
-    def _told(self, sender: Agent, receiver: str, file: str, wrong: str, mode: Enforcement) -> None:
-        made = alert(
-            self.records[-1],
-            "WARNING",
-            "Quality Issue",
-            description=f"What {receiver} is handed is not a result of {sender.name}.",
-            evidence=wrong,
-            recommendation=f"Read {self.handoffs.relative(file)}.",
-        )
-        self.publish(replace(made, agent=receiver, rule="input", mode=mode))
 
     def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
         files = self.handoffs

@@ -1,14 +1,14 @@
-"""From an answer's calls to the requests that may go on, and words about the others.
+"""An answer's calls, found as it comes: the requests that may go on, and words about the others.
 
 Each block is published once (TOOL_BLOCK), in order; its status as soon as its tool is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
@@ -27,10 +27,13 @@ from rails.core.events.turn import (
 from rails.core.paths import WorkspacePath, path_in
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.log.actions import paths_of
+from rails.parsing.call_formats.registry import dialects_of
 from rails.parsing.classify import NORMAL_STOPS
+from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.project_files import exists_in
 from rails.parsing.values import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session import feedback
-from rails.session.faults import attempted
+from rails.session.faults import T, attempted
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 from rails.tools import validate
@@ -38,6 +41,9 @@ from rails.tools import validate
 #: A request, or why a block is none.
 Item = RawRequest | Refusal
 BlockVerdict = Literal["passed", "corrected", "failed"]
+#: Beginnings and ends of requests that are shown while they come; nobody follows more.
+_ANNOUNCED: Final = 4 * limits.REQUESTS_PER_ANSWER
+_DOING: Final = "your answer was read"
 #: The place of a call that is no part of the text.
 _NOWHERE: Final = (-1, -1)
 
@@ -172,3 +178,84 @@ def _quote(answer: ModelAnswer, found: ParsedAnswer, request_id: str) -> str:
         return answer.message.text[slice(*place)]
     call_id = found.native_ids.get(request_id)
     return next((call.arguments for call in answer.message.calls if call.id == call_id), "")
+
+
+# -- reading an answer as it comes ---------------------------------------------------------------------
+
+
+def read_whole(
+    context: TurnContext, number: int, answer: ModelAnswer, written_by: str = ""
+) -> ParsedAnswer | RequestResult:
+    """Return the requests of an earlier answer, or words for its author after an internal error.
+
+    ``written_by``: the model's name, to read its own forms of calls.
+    """
+    options = _options(context, number, written_by) | {"finish": answer.stop_reason, "calls": answer.message.calls}
+    step = partial(parse, answer.message.text, context.registry.shapes(), **options)
+    return attempted(context.publish, (), _DOING, step)
+
+
+def native_ids(answer: ModelAnswer, found: ParsedAnswer | RequestResult) -> Mapping[str, str]:
+    """Return the provider's call ids by request id: each call needs a result, also where no request was read."""
+    if isinstance(found, RequestResult):
+        return {call.id: call.id for call in answer.message.calls}
+    return found.native_ids
+
+
+def _options(context: TurnContext, number: int, model: str) -> dict[str, Any]:
+    return {
+        "id_prefix": f"t{number}.",
+        "dialects": {*context.dialects, *context.agent.dialects, *dialects_of(model)},
+        "report_unread_calls": True,
+        "proposed_to": context.registry.shapes(context.agent.name),
+        "exists": exists_in(context.project),
+    }
+
+
+class AnswerReader:
+    """One answer's requests; an internal error keeps the rest unread."""
+
+    def __init__(self, context: TurnContext, number: int) -> None:
+        self._context = context
+        self.text = ""
+        self._live = True
+        self._fault: RequestResult | None = None
+        self._announced = 0
+        self._parser = AnswerParser(context.registry.shapes(), **_options(context, number, context.model.name))
+
+    def feed(self, text: str) -> None:
+        """Take the next piece."""
+        if not text:
+            return
+        self.text += text
+        if self._live:
+            self._aside("the answer was shown", partial(self._context.on_text, text))
+        self._read(lambda: self._pass_on(self._parser.feed(text)))
+
+    def finish(self, answer: ModelAnswer) -> ParsedAnswer | RequestResult:
+        """Return ``answer``'s requests, or words for its author after an internal error."""
+        return self._read(partial(self._end, answer))
+
+    def _end(self, answer: ModelAnswer) -> ParsedAnswer:
+        found = self._parser.flush(answer.stop_reason, answer.message.calls)
+        self._pass_on(found.late)
+        return found
+
+    def _read(self, step: Callable[[], T]) -> T | RequestResult:
+        """Return a step's result, or the first error's: nothing is read after it."""
+        if self._fault is not None:
+            return self._fault
+        read = attempted(self._context.publish, (), _DOING, step)
+        if isinstance(read, RequestResult):
+            self._fault = read
+        return read
+
+    def _pass_on(self, found: Sequence[ParseEvent]) -> None:
+        self._announced += len(found)
+        if self._live and found and self._announced <= _ANNOUNCED:
+            self._aside("a request was announced", partial(announce, self._context, found))
+
+    def _aside(self, doing: str, step: Callable[[], object]) -> None:
+        """Publish an event for the view; stop publishing after the first error."""
+        if isinstance(attempted(self._context.publish, (), doing, step), RequestResult):
+            self._live = False

@@ -20,13 +20,12 @@ from rails.core.events.turn import LlmCall, LlmResponse
 from rails.core.tool_request import ToolRequest
 from rails.parsing.values import ParsedAnswer
 from rails.session import feedback
-from rails.session.answer_reader import AnswerReader, native_ids
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
 from rails.session.outcome import lacking_in
 from rails.session.proposal import propose_change, propose_last_fixes
 from rails.session.text_answers import wishes_granted, with_deletions
-from rails.session.tool_calls import validate_all
+from rails.session.tool_calls import AnswerReader, native_ids, validate_all
 from rails.session.turn_context import TurnContext, ms_since, whole_answer
 
 _ORDER: Final = ("read", "edit", "run")

@@ -50,8 +50,8 @@ RUN = request("note", line="x")
 
 # What is broken, and the answer whose way leads there.
 STAGES = [
-    ("rails.session.answer_reader.AnswerParser.feed", EDIT),
-    ("rails.session.answer_reader.AnswerParser.flush", EDIT),
+    ("rails.session.tool_calls.AnswerParser.feed", EDIT),
+    ("rails.session.tool_calls.AnswerParser.flush", EDIT),
     ("rails.session.turn.validate_all", EDIT),
     ("rails.session.tool_calls._judge", EDIT),
     ("rails.tools.validate.validate", EDIT),
