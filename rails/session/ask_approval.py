@@ -144,9 +144,7 @@ def ask_permit(
     final = decision.edited or asked
     approved = sign(final, decision)
     if not still_valid(approved, final):
-        done, not_done = ("written", "nothing was written") if final.kind == "changes" else ("run", "it was not run")
-        message = f"What was approved is not what would be {done}; {not_done}."
-        return feedback.not_done("stale", ids, message=message)
+        return feedback.not_done("stale", ids, message="What was approved is not what would be done; nothing was done.")
     return Agreement(final, approved, _edited(asked, decision))
 
 

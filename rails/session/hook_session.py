@@ -66,10 +66,9 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 class FoundOnDisk(msgspec.Struct, frozen=True):
-    """The verdict on changes since a snapshot; what was not judged, by path."""
+    """The verdict on changes since a snapshot; what was not judged."""
 
     verdict: Verdict | None = None
-    paths: tuple[str, ...] = ()
     unknown: Mapping[str, str] = {}
     denied: str = ""
 
@@ -198,7 +197,7 @@ class HostedSession:
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
         unknown = {name: why for name, why in found.unknown.items() if not self._is_accounted_for(name)}
-        return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), unknown, denied)
+        return FoundOnDisk(verdict, unknown, denied)
 
     def _is_accounted_for(self, name: str) -> bool:
         if self._state.start.files.get(name) == "":

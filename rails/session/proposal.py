@@ -143,8 +143,8 @@ def carry_out_plan(
         model=context.model.name,
     )
     agreed = ask_permit(context, ids, asked, sign_changes)
-    if isinstance(agreed, RequestResult):  # what was shown with the difference may be why
-        return replace(agreed, text="\n".join((agreed.text, *_accepted(verdict.style))))
+    if isinstance(agreed, RequestResult):
+        return agreed
     outcome = _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
     context.wrote[:] = requests[:1]
     if tested and outcome.ok and not agreed.account:

@@ -18,7 +18,7 @@ from rails.core.changes import ChangeSet
 from rails.core.errors import FAULT, RailsError, UsageError
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, WorkflowEnd
 from rails.core.outcomes import is_good, outcome_for
-from rails.core.text import counted, one_line, printable, sha256
+from rails.core.text import sha256
 from rails.edits.apply import read_file
 from rails.edits.commit import net_changes
 from rails.session import handoffs
@@ -30,8 +30,6 @@ from rails.session.resume import ResumeState
 
 _Event = TypeVar("_Event", AgentFinished, Handoff)
 _PROSE = (".md", ".rst", ".txt")
-#: Lines of a hand-off that its question shows; the file has all of it.
-_SHOWN_LINES = 12
 
 
 class Session(SessionState):
@@ -121,11 +119,10 @@ class Session(SessionState):
         """Return the step before ``end`` that wrote what is reviewed: code, else tests or documents; the last such."""
         from rails.gate.weakened_tests import TEST_FILE  # needs ast, which a run without a review does without
 
-        def share(step: int) -> tuple[bool, bool, bool, int]:
-            agent = named(self.agents, self.job.tasks[step][0])
-            files = self.deeds.written_by.get(agent.name, ())
+        def share(step: int) -> tuple[bool, bool, int]:
+            files = self.deeds.written_by.get(named(self.agents, self.job.tasks[step][0]).name, ())
             code = any(not (TEST_FILE.search(path) or path.endswith(_PROSE)) for path in files)
-            return code and agent.given_tests_only, code, bool(files), step
+            return code, bool(files), step
 
         return max(range(end), key=share)
 
@@ -226,18 +223,12 @@ class Session(SessionState):
         return True
 
     def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
-        files = self.handoffs
-        lines = [line for line in files.read(file).splitlines() if line.strip()]
-        shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
-        more = [f"  │ … {counted(len(lines) - _SHOWN_LINES, 'more line')}"] if len(lines) > _SHOWN_LINES else []
-        contract = handoffs.contract_of(sender)
         head = f"── Hand over from {sender.name} to {receiver}? ".ljust(78, "─")
-        facts = [f"  {files.relative(file)}", *([f"  It has {one_line(contract, 200)}."] if contract else [])]
         choices = {
             "g": ("go", f"hand over the file, as you may have edited it; {receiver} continues"),
             "s": ("stop", "stop here; ai-rails run --resume continues"),
         }
-        return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop")
+        return UserQuestion("handoff", (head, f"  {self.handoffs.relative(file)}"), choices, "stop")
 
     def _given(self) -> str:
         role, task = self.job.tasks[0]

@@ -87,15 +87,13 @@ def test_a_result_that_lost_its_contract_by_editing_is_not_handed_on(work):
         work(PLAN, "never asked", **TWO, handoffs="ask", human=ScriptedHuman(["go"], before=spoil))
 
 
-def test_the_question_shows_the_file_its_contract_and_its_beginning(work):
+def test_the_question_names_the_file(work):
     human = ScriptedHuman(["go"])
     work(PLAN, "Nothing to do.", **TWO, handoffs="ask", human=human)
     (question,) = human.asked
     shown = "\n".join(question.lines)
     assert question.otherwise == "stop"
     assert "02_for_coder.md" in shown
-    assert "the headings Title, Problem Statement" in shown
-    assert "Say `two`" in shown
 
 
 def test_an_agent_that_comes_twice_in_a_chain_goes_on_behind_its_own_answers(work):
