@@ -290,14 +290,14 @@ class AgentLoop:
         agent = self.context.agent
         if not (agent.headings or agent.schema) and deeds.nothing_done(registry):  # a contract that is met is a deed
             return Ending("gave_up", f"{say('nothing_done')} {text}".strip())
-        came_to = judged(agent, text, deeds, registry, talks=self.state.talk is not None)
-        if came_to.told and not self.told:
-            self.told = came_to.told
+        outcome, told = judged(agent, text, deeds, registry, talks=self.state.talk is not None)
+        if told and not self.told:
+            self.told = told
             self.context.publish(OutputRefused((Refusal("claim", self.told),)))
             header = "" if turn.reply else f"{feedback.HEADER}\n"
             return f"{header}Human/System Feedback: {self.told}"
         self.final = turn.answer.message
-        return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])
+        return Ending(outcome, text or MEANINGS[outcome])
 
     @property
     def _most(self) -> int:

@@ -126,8 +126,7 @@ def _shorter(part: MessagePart) -> MessagePart:
 
 def _left_out(found: re.Match[str]) -> str:
     begins = one_line(found["body"].partition("\n")[0], 120)
-    told = f"Result of {found['tool']}: {begins} (left out; ask again if needed)"
-    return told if len(told) < len(found[0]) else found[0]
+    return f"Result of {found['tool']}: {begins} (left out; ask again if needed)"
 
 
 def _cut(message: Message, chars: int) -> Iterator[MessagePart]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -292,7 +292,14 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     Each call in ``native`` (request id to provider's call id) gets its own result, as providers demand.
     """
     parts: list[MessagePart] = []
-    shown = [*_within_bounds(outcomes)]
+    shown = []
+    room = limits.ANSWER_FEEDBACK_CHARS
+    for outcome in outcomes:
+        text, left_out = head_and_tail(outcome.text, max(room, _LEAST_CHARS))
+        room -= len(text)
+        if left_out:
+            text += "\n[Your answer asked for too much at once; ask for this again.]"
+        shown.append(replace(outcome, text=text))
     for request_id, call_id in native.items():
         mine = [outcome for outcome in shown if request_id in outcome.ids]
         text = "\n\n".join(outcome.text for outcome in mine) or "Not run."
@@ -303,22 +310,6 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     if rest:
         parts.append(TextPart(f"{HEADER}\n" + "\n\n".join(rest)))
     return Message("user", tuple(parts))
-
-
-def _within_bounds(outcomes: Sequence[RequestResult]) -> Iterator[RequestResult]:
-    room = limits.ANSWER_FEEDBACK_CHARS
-    for outcome in outcomes:
-        text, left_out = head_and_tail(outcome.text, max(room, _LEAST_CHARS))
-        room -= len(text)
-        if left_out:
-            text += "\n[Your answer asked for too much at once; ask for this again.]"
-        yield replace(outcome, text=text)
-
-
-def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
-    """Return the message after a fault in composing; each native call needs a result."""
-    results = [NativeResult(call_id, outcome.text, is_error=True) for call_id in native.values()]
-    return Message("user", (*results, TextPart(f"{HEADER}\n{outcome.text}")))
 
 
 def cut_off(answer: ModelAnswer) -> str:

@@ -191,8 +191,13 @@ class HostedSession:
         waiting = [change for change in found.changes if change.after is None or not self._has_passed(change)]
         verdict = None
         if any(change.after is not None for change in waiting):
-            changed = ChangeSet(tuple(waiting))
-            verdict = self._judged("", changed, base=self._base(changed), fix=False, final=call is None)
+            from rails.gate.approved_state import is_configuration
+
+            # Changed configuration is judged by the last commit's: no change excuses itself.
+            head = self._state.start.head
+            own = head not in ("", EMPTY_TREE) and any(is_configuration(str(change.path)) for change in waiting)
+            base = head if own else None
+            verdict = self._judged("", ChangeSet(tuple(waiting)), base=base, fix=False, final=call is None)
             failing = {finding.path for finding in verdict.findings} | {miss.path for miss in verdict.not_checked}
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
@@ -270,14 +275,6 @@ class HostedSession:
     def _judged(self, call_id: str, changes: ChangeSet, **how: Any) -> Verdict:  # noqa: ANN401 - what the gate takes
         ids = (call_id,) if call_id else ()
         return judged(self.publish, ids, partial(self.gate.judge, changes, agent=self.host, **how))
-
-    def _base(self, changes: ChangeSet) -> str | None:
-        """Return the last commit where configuration changed, which is judged by it: no change excuses itself."""
-        from rails.gate.approved_state import is_configuration
-
-        head = self._state.start.head
-        own = head not in ("", EMPTY_TREE) and any(is_configuration(str(change.path)) for change in changes.changes)
-        return head if own else None
 
     # -- what is on the disk -----------------------------------------------------------------------
 

@@ -138,34 +138,30 @@ class Deeds(Struct):
         return hindered and not self.ran_something(registry)
 
 
-class EndJudgement(Struct, frozen=True):
-    """The outcome of an agent's part, and words for the agent while it can continue ("": none)."""
+def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: bool) -> tuple[SessionEnd, str]:
+    """Return the outcome of an agent's part, and words for it while it can continue ("": none), from its last answer.
 
-    outcome: SessionEnd
-    told: str = ""
-
-
-def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: bool) -> EndJudgement:
-    """Judge an agent's last answer by its ``deeds``; ``talks``: in a conversation."""
+    The ``deeds`` decide; ``talks``: in a conversation.
+    """
     plain = _FENCED.sub("", text).strip()
     contract = agent.headings or agent.schema
     edits = any(tool.effect == "edit" for tool in registry.for_role(agent.name))
     if (edits or not contract) and (missing := next(_unshown(plain, deeds, edits=edits), "")):
-        return EndJudgement("claimed", missing)
+        return "claimed", missing
     if deeds.wrote:
-        return EndJudgement("changed")
+        return "changed", ""
     if not edits or contract or agent.gives_verdict:
-        return EndJudgement("answered")
+        return "answered", ""
     if _ASKS.search(plain):
-        return EndJudgement("asked")
+        return "asked", ""
     if talks or (plain and deeds.ran_something(registry)):
-        return EndJudgement("answered")
+        return "answered", ""
     loose = any(_CODE.match(block[0]) for block in _FENCED.finditer(text))
     if _REASON.search(plain) and not loose:
-        return EndJudgement("unchanged")
+        return "unchanged", ""
     if agent.tools is agent.shown is None and plain and not loose:  # its template names no edits as its work
-        return EndJudgement("answered")
-    return EndJudgement("gave_up", _NO_REASON)
+        return "answered", ""
+    return "gave_up", _NO_REASON
 
 
 _NO_REASON: Final = (

@@ -132,7 +132,18 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
         case LlmResponse() as event:
             return _answered(state, record, event)
         case FeedbackSent() as event:
-            return _replied(state, record, event)
+            if state.pending is None and not state.talking:
+                return state
+            if event.reply is None:
+                raise UsageError(
+                    f"The feedback in record {record.seq} cannot be read, so the session cannot be resumed. "
+                    "Nothing was changed."
+                )
+            answered = (state.pending.message,) if state.pending else ()
+            words = answer_words(answered[0]) if event.codes and answered else ""
+            codes = state.codes if state.talking else (*state.codes, event.codes)
+            messages = (*state.messages, *answered, event.reply)
+            return replace(state, messages=messages, pending=None, done={}, codes=codes, words=words, talking=False)
         case ExecutionStarted() as event:
             return replace(state, begun={**state.begun, event.ids: event})
         case ToolExecutionResult() as event:
@@ -196,21 +207,6 @@ def _answered(state: ResumeState, record: Record, event: LlmResponse) -> ResumeS
         ) from error
     measured = Measured(state.asked_tokens, answer.usage.prompt_tokens)
     return replace(state, pending=answer, done={}, begun={}, measured=measured)
-
-
-def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeState:
-    if state.pending is None and not state.talking:
-        return state
-    if event.reply is None:
-        raise UsageError(
-            f"The feedback in record {record.seq} cannot be read, so the session cannot be resumed. "
-            "Nothing was changed."
-        )
-    answered = (state.pending.message,) if state.pending else ()
-    words = answer_words(answered[0]) if event.codes and answered else ""
-    codes = state.codes if state.talking else (*state.codes, event.codes)
-    messages = (*state.messages, *answered, event.reply)
-    return replace(state, messages=messages, pending=None, done={}, codes=codes, words=words, talking=False)
 
 
 def answer_words(answer: Message) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from rails.core.conversation import Message, ModelAnswer, TextPart
+from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
 from rails.core.events.turn import LlmCall, LlmResponse
 from rails.core.tool_request import ToolRequest
 from rails.parsing.values import ParsedAnswer
@@ -133,21 +133,22 @@ def _carried_out(
             outcomes.append(feedback.not_done("skipped", ids, why=_UNIT if edits is unit else _EARLIER))
         else:
             names = ", ".join(dict.fromkeys(one.tool_name for one in unit))
-            step = partial(_change_or_run, context, unit)
+            step = partial(propose_change, context, unit) if edits is unit else partial(_run, context, request)
             outcomes.append(attempted(context.publish, ids, f"{names} was executed", step))
     return outcomes
 
 
-def _change_or_run(context: TurnContext, unit: Sequence[ToolRequest]) -> RequestResult:
-    if unit[0].effect == "edit":
-        return propose_change(context, unit)
+def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     from rails.session.tool_runs import carry_out_tool  # which an answer of edits does without
 
-    return carry_out_tool(context, unit[0])
+    return carry_out_tool(context, request)
 
 
 def _reply(
     context: TurnContext, answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]
 ) -> Message:
     reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
-    return reply if isinstance(reply, Message) else feedback.after_fault(reply, native)
+    if isinstance(reply, Message):
+        return reply
+    results = [NativeResult(call_id, reply.text, is_error=True) for call_id in native.values()]  # each call needs one
+    return Message("user", (*results, TextPart(f"{feedback.HEADER}\n{reply.text}")))
