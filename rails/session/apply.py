@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from rails.agents.template import named
 from rails.approval.decision import ApprovalRequest, Approver, Choice, Decision
+from rails.core import limits
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile, EditResult
 from rails.core.conversation import Delta, Message, ModelAnswer, NativeCall, StopReason, TextPart, ToolSpec
@@ -33,7 +34,7 @@ from rails.core.events.session import WorkflowEnd
 from rails.core.events.turn import LlmResponse, McpRequestFormulated, ToolRequestValidationFailed
 from rails.core.events.values import to_json, verdict_to_json
 from rails.core.outcomes import outcome_for
-from rails.core.text import one_line
+from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
 from rails.edits.plan_result import Plan
@@ -49,7 +50,6 @@ from rails.session.job import Ending, SessionJob, log_session_start
 from rails.session.open_session import OpenSession
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
-from rails.session.session_sandbox import ran_contained
 from rails.session.tool_calls import read_whole
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction, TurnContext, judged
@@ -397,7 +397,16 @@ class Proposals(OpenSession):
             result = self.contained.run((*_FOUND, *argv), seconds, folder, persons=True)
         finally:
             WATCHED.reset(before)
-        self.publish(ran_contained((request.id,), argv, result))
+        shown, _ = head_and_tail(result.out + result.err, limits.RESULT_CHARS)
+        ran = ToolExecutionResult(
+            ids=(request.id,),
+            ok=result.ok,
+            text=f"{' '.join(argv)}: {result.status}\n{shown}",
+            tool=RUN_COMMAND.name,
+            facts={"exit_code": result.exit_code, "timed_out": result.timed_out},
+            duration_ms=result.seconds * 1000,
+        )
+        self.publish(ran)
         if not result.changes:
             return result, AppliedAnswer("applied", session_id=self.log.session_id)
         notes = (f"Written in the sandbox by: {one_line(' '.join(argv), 200)}", *result.left_out)

@@ -5,7 +5,7 @@ End of input, a time-out and silence mean the careful answer. An agent's questio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, Protocol, TextIO
 
 from msgspec import Struct
@@ -64,8 +64,15 @@ def ask(human: Person, publish: Callable[[Event], object], question: UserQuestio
 
 def as_logged(question: UserQuestion) -> ApprovalOpened:
     """Return the event of a question; an agent's has the id of its request."""
-    options = tuple(_options(question))
-    return user_question(question.about, question.lines, options, question.request_id, question.agent)
+    options = [
+        AskedOption(word, meaning, words="must" if word == "feedback" else "")
+        for word, meaning in question.choices.values()
+    ]
+    if question.free:
+        options.append(AskedOption("feedback", "Answer in your own words", words="must"))
+    if question.sentence:
+        options.append(AskedOption(question.sentence, "switch it on: type this sentence", typed=True))
+    return user_question(question.about, question.lines, tuple(options), question.request_id, question.agent)
 
 
 class Unattended:
@@ -150,12 +157,3 @@ class AtBoth:
             return UserReply(question.otherwise, "nobody" if self._queue.page_waits else "default")
         by = IN_REVIEW if found.place == "review" else IN_PAGE
         return UserReply(found.choice, by, found.reason)
-
-
-def _options(question: UserQuestion) -> Iterator[AskedOption]:
-    for word, meaning in question.choices.values():
-        yield AskedOption(word, meaning, words="must" if word == "feedback" else "")
-    if question.free:
-        yield AskedOption("feedback", "Answer in your own words", words="must")
-    if question.sentence:
-        yield AskedOption(question.sentence, "switch it on: type this sentence", typed=True)

@@ -123,7 +123,8 @@ class ProjectChanges(Struct, frozen=True):
         if not snapshot.head:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
-        found = (*snapshot.files, *self._differing()[1], *self._special(), *self._moved(snapshot.head))
+        moved = listing.knows(self.project, "HEAD") and listing.changed_between(self.project, snapshot.head, "HEAD")
+        found = (*snapshot.files, *self._differing()[1], *self._special(), *(moved or ()))
         names = dict.fromkeys((*found, *self._hidden(snapshot, dict.fromkeys(found))))
         yield from (name for name in names if not name.startswith(".rails/"))
 
@@ -138,9 +139,6 @@ class ProjectChanges(Struct, frozen=True):
         if len(found) > _MOST_FILES:
             raise WorkspaceError(f"{len(found)} files differ from the last commit; {_MOST_FILES} can be looked at.")
         return head, found
-
-    def _moved(self, head: str) -> list[str]:
-        return listing.changed_between(self.project, head, "HEAD") if listing.knows(self.project, "HEAD") else []
 
     def _hidden(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> Iterator[str]:
         from rails.sandbox.layer import CACHES, TOOL_CACHES

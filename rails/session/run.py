@@ -85,7 +85,11 @@ class Session(SessionState):
             if ending.outcome in PAUSED:
                 return ending
             if ending.outcome == "rejected" and step and self.at.rejected <= self.job.max_reviews:
-                self._revise(role, step)
+                author = self._author(step)
+                why = f"{role} did not pass this work. Correct what it finds, and nothing else."
+                text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(author))
+                for _ in range(author, step):
+                    self.publish(HumanSteered("handoff", "back", role, text=text))
         if not is_good(ending.outcome):
             return ending
         if len(self.job.tasks) > 1:
@@ -126,13 +130,6 @@ class Session(SessionState):
 
         return max(range(end), key=share)
 
-    def _revise(self, reviewer: str, step: int) -> None:
-        author = self._author(step)
-        why = f"{reviewer} did not pass this work. Correct what it finds, and nothing else."
-        text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(author))
-        for _ in range(author, step):
-            self.publish(HumanSteered("handoff", "back", reviewer, text=text))
-
     # -- hand-offs ---------------------------------------------------------------------------------
 
     def _result(self) -> str:
@@ -149,7 +146,9 @@ class Session(SessionState):
         if not offered or not files.has(offered):
             given = "00_planning_doc.md" if self.job.handed else "00_task.md"
             if step == 0 and not files.has(given):
-                files.write(given, self._given())
+                role, task = self.job.tasks[0]
+                rest = f"\n{self.job.handed.rstrip()}\n" if self.job.handed else ""
+                files.write(given, f"# Given to {role}\n\n{task}\n{rest}")
             self._write_result(step, sender, result)
             text = handoffs.text_for(sender, receiver, result, self._difference())
             if named(self.agents, receiver).gives_verdict:
@@ -229,8 +228,3 @@ class Session(SessionState):
             "s": ("stop", "stop here; ai-rails run --resume continues"),
         }
         return UserQuestion("handoff", (head, f"  {self.handoffs.relative(file)}"), choices, "stop")
-
-    def _given(self) -> str:
-        role, task = self.job.tasks[0]
-        rest = f"\n{self.job.handed.rstrip()}\n" if self.job.handed else ""
-        return f"# Given to {role}\n\n{task}\n{rest}"

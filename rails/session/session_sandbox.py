@@ -19,7 +19,6 @@ from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS, RUNS_TESTS
 from rails.core.changes import ChangeSet
 from rails.core.errors import CheckError, RailsError
 from rails.core.events.base import Event
-from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.session import SandboxFound
 from rails.core.restrictions import Restrictions
 from rails.core.text import head_and_tail
@@ -254,17 +253,6 @@ class ContainedRuns(Struct):
         if result.timed_out:
             lines.append("What it had changed by then was dropped.")
         return lines
-
-
-def ran_contained(ids: tuple[str, ...], argv: Sequence[str], result: Result) -> ToolExecutionResult:
-    """Return the event of a person's command."""
-    text = "\n".join(
-        (f"{' '.join(argv)}: {result.status}", head_and_tail(result.out + result.err, limits.RESULT_CHARS)[0])
-    )
-    facts: dict[str, Json] = {"exit_code": result.exit_code, "timed_out": result.timed_out}
-    return ToolExecutionResult(
-        ids=ids, ok=result.ok, text=text, tool=RUN_COMMAND.name, facts=facts, duration_ms=result.seconds * 1000
-    )
 
 
 def _list(value: Json | None) -> list[Json]:
