@@ -245,7 +245,12 @@ class AgentLoop:
             self.state.records.clear()
             standing, self.pending = self.pending, None
             try:
-                turn = _settle_pending(self.context, standing) if standing else self._ask_model()
+                if standing and (answer := standing.pending):
+                    found = read_whole(self.context, standing.turns, answer, self.context.model.name)
+                    found = with_deletions(self.context, found, standing.turns)
+                    turn = carry_out(self.context, answer, found, standing.messages, standing.done)
+                else:
+                    turn = self._ask_model()
             except TimeUpError as error:
                 return self._give_up(self.state.budget.spent() or str(error))
             except ModelError as error:
@@ -464,14 +469,6 @@ class AgentLoop:
             self.context.publish, (), "the monitor checked the session", partial(self.state.monitor.look, self.context)
         )
         return steer if isinstance(steer, Steer) else Steer()
-
-
-def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
-    answer = resumed.pending
-    assert answer is not None, "called only with a pending answer"
-    found = read_whole(context, resumed.turns, answer, context.model.name)
-    found = with_deletions(context, found, resumed.turns)
-    return carry_out(context, answer, found, resumed.messages, resumed.done)
 
 
 def _with_words(reply: Message, words: str) -> Message:

@@ -106,13 +106,6 @@ def sent_back(why: str, title: str, text: str, given: str) -> str:
     return f"Human/System Feedback: {why}\n\n## {title}\n\n{shown}{before}\n"
 
 
-def contract_of(agent: Agent) -> str:
-    """Return the requirements of an agent's result in words, or ""."""
-    needs = [f"the headings {', '.join(agent.headings)}"] if agent.headings else []
-    needs += ["JSON that satisfies its schema"] if agent.schema is not None else []
-    return " and ".join(needs)
-
-
 def wrong_with(sender: Agent, text: str) -> str:
     """Return why ``text``, perhaps edited, is no valid result of ``sender``, or ""."""
     lacking = check_output(sender, text)

@@ -32,7 +32,7 @@ from rails.core.events.session import ErrorEvent
 from rails.core.text import head_and_tail, one_line
 from rails.core.time_limit import run_within
 from rails.core.tool_request import ToolRequest
-from rails.core.verdict import Finding, Verdict
+from rails.core.verdict import Verdict
 from rails.edits.apply import Applied, apply, read_file, recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan import plan
@@ -85,9 +85,7 @@ def _masked_writes(changes: ChangeSet) -> Iterator[Refusal]:
     for change in changes.changes:
         before, after = ((data or b"").decode("utf-8", "replace") for data in (change.before, change.after))
         if "«secret:" in after and not set(MARK.findall(after)) <= set(MARK.findall(before)):
-            message = (
-                f"The edit would write «secret:…» into {change.path}: the mark of a value that you were not shown."
-            )
+            message = f"The edit would write «secret:…» into {change.path}, the mark of a masked value."
             hint = "Send an edit that leaves the lines with it as they are, or ask the user for the value's place."
             yield Refusal("masked", message, hint, path=str(change.path))
 
@@ -122,7 +120,10 @@ def carry_out_plan(
     if verdict.status == "fail" and not overrules and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
     notes = [*planned.notes]
-    doubts = [*echoes, *planned.doubts, *_accepted(verdict.blocking if overrules else verdict.style)]
+    doubts = [*echoes, *planned.doubts]
+    for finding in (verdict.blocking if overrules else verdict.style)[: limits.FINDINGS_TOLD]:
+        place = f"{finding.path}:{finding.line}"
+        doubts.append(f"{finding.weight}: {place}: {finding.rule} {one_line(finding.message, 120)}")
     tested = _run_proposed_tests(context, verdict.proposal)
     if tested:
         notes.append(tested.summary)
@@ -215,11 +216,6 @@ def _shows_style(context: TurnContext) -> bool:
         return False
     context.sent_back["style"] += 1
     return not context.model.provider or context.sent_back["style"] > _TRIES
-
-
-def _accepted(findings: Sequence[Finding]) -> tuple[str, ...]:
-    shown = findings[: limits.FINDINGS_TOLD]
-    return tuple(f"{one.weight}: {one.path}:{one.line}: {one.rule} {one_line(one.message, 120)}" for one in shown)
 
 
 def _judged(context: TurnContext, ids: tuple[str, ...], requests: Sequence[ToolRequest], changes: ChangeSet) -> Verdict:

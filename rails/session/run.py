@@ -164,7 +164,9 @@ class Session(SessionState):
 
     def _publish_handoff(self, sender: Agent, receiver: str, file: str) -> None:
         text = self.handoffs.read(file)
-        self.publish(Handoff(sender.name, receiver, file, handoffs.contract_of(sender), sha256(text.encode())))
+        needs = [f"the headings {', '.join(sender.headings)}"] if sender.headings else []
+        needs += ["JSON that satisfies its schema"] if sender.schema is not None else []
+        self.publish(Handoff(sender.name, receiver, file, " and ".join(needs), sha256(text.encode())))
 
     def _handed_to(self, step: int) -> str:
         if not step:
