@@ -142,8 +142,12 @@ class AgentLoop:
         """Run the agent; ``again``: why a human wants another run."""
         context = self.context
         tools = tuple(spec.name for spec in context.tools)
-        engage = partial(AgentEngage, context.agent.name, self.task, system=context.system, tools=tools)
-        self._open_page(lambda first, stands_for: engage(first_message=first, stands_for=stands_for), again, advice)
+        name = context.agent.name
+        self._open_page(
+            lambda first, stands_for: AgentEngage(name, self.task, first, context.system, tools, stands_for),
+            again,
+            advice,
+        )
 
     def _open_page(self, event: Callable[[str, int], Event], why: str, advice: str = "", search: str = "") -> None:
         """Begin the conversation, published as ``event``; after failures, for ``why``, with a page of them."""
@@ -393,23 +397,6 @@ class AgentLoop:
         rungs = self._escalations_left() if self.context.protocol == "whole" else ()
         return REPEATED if "again" in rungs else ()
 
-    def _agreed(self, why: str) -> Model | None:
-        stronger = self.state.stronger_for(self.context.agent.name)
-        if stronger is None or self.state.human is None:
-            return None
-        question = UserQuestion(
-            "stronger_model",
-            (
-                f"── A stronger model for {self.context.agent.name}? ".ljust(78, "─"),
-                f"  It stopped because: {one_line(why, 200)}",
-                f"  {one_line(self.context.model.name, 60)} would be replaced by {one_line(stronger.name, 60)}.",
-                "  It gets the task and one page of what failed, and the same budget goes on.",
-            ),
-            {"y": ("yes", "go on with it"), "n": ("no", "stop; I continue myself")},
-            "no",
-        )
-        return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
-
     def _escalate(self, why: str) -> bool:
         rung = next(iter(self._escalations_left()), None)
         context = self.context
@@ -420,8 +407,21 @@ class AgentLoop:
             how = "is asked the task again"
             context = replace(context, model=context.model.at(WARM))
         elif rung == "model":
-            stronger = self._agreed(why)
-            if stronger is None:
+            stronger = self.state.stronger_for(context.agent.name)
+            if stronger is None or self.state.human is None:
+                return False
+            question = UserQuestion(
+                "stronger_model",
+                (
+                    f"── A stronger model for {context.agent.name}? ".ljust(78, "─"),
+                    f"  It stopped because: {one_line(why, 200)}",
+                    f"  {one_line(context.model.name, 60)} would be replaced by {one_line(stronger.name, 60)}.",
+                    "  It gets the task and one page of what failed, and the same budget goes on.",
+                ),
+                {"y": ("yes", "go on with it"), "n": ("no", "stop; I continue myself")},
+                "no",
+            )
+            if ask(self.state.human, context.publish, question).answer != "yes":
                 return False
             how = f"continues with {stronger.name}"
             context = replace(context, model=stronger)

@@ -403,7 +403,7 @@ class Proposals(OpenSession):
             ok=result.ok,
             text=f"{' '.join(argv)}: {result.status}\n{shown}",
             tool=RUN_COMMAND.name,
-            facts={"exit_code": result.exit_code, "timed_out": result.timed_out},
+            facts={"exit_code": result.exit_code},
             duration_ms=result.seconds * 1000,
         )
         self.publish(ran)

@@ -82,8 +82,17 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
         workspace = held.enter_context(sole_writer(project))
         known = {step.session for step in store.steps()}
         for name in names:
-            if not is_fix_run(name) or name not in known:
-                _hold(state / "sessions" / name / LOG_NAME, name, held)
+            if is_fix_run(name) and name in known:
+                continue
+            log = state / "sessions" / name / LOG_NAME
+            if not SESSION_ID.fullmatch(name) or not log.is_file():
+                raise UsageError(
+                    f"There is no session {one_line(name)!r}. Nothing was deleted; ai-rails review lists them."
+                )
+            descriptor = files.open_regular(str(log), os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            if not lock.acquire(descriptor):
+                raise UsageError(f"Session {name} is running. Nothing was deleted; end it first.")
         gone = state / _DELETED
         gone.mkdir(mode=0o700, exist_ok=True)
         for name in names:
@@ -101,15 +110,6 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
     return KeptBytes(
         before.logs - after.logs, before.values - after.values, max(0, before.checkpoints - after.checkpoints)
     )
-
-
-def _hold(log: Path, name: str, held: ExitStack) -> None:
-    if not SESSION_ID.fullmatch(name) or not log.is_file():
-        raise UsageError(f"There is no session {one_line(name)!r}. Nothing was deleted; ai-rails review lists them.")
-    descriptor = files.open_regular(str(log), os.O_RDONLY)
-    held.callback(os.close, descriptor)
-    if not lock.acquire(descriptor):
-        raise UsageError(f"Session {name} is running. Nothing was deleted; end it first.")
 
 
 def _collect_values(state: Path) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core import limits
-from rails.core.changes import ChangeSet, EditResult, FileChange, unified_diff
+from rails.core.changes import ChangeSet, EditResult, unified_diff
 from rails.core.conversation import BAD_CALL, Message, MessagePart, ModelAnswer, NativeResult, TextPart
 from rails.core.errors import Refusal
 from rails.core.messages import say
@@ -238,7 +238,10 @@ def applied(
     if verdict.fixed:
         lines.append(f"The gate changed your text before writing: {_fixes(verdict)}. The file now has the + lines:")
         changed = [change for change in written.changes if change.proposed not in (None, change.after)]
-        lines += [_changed_region(change) for change in changed if str(change.path) not in closed]
+        for change in changed:
+            if str(change.path) not in closed:
+                diff = unified_diff(change.proposed, change.after, str(change.path), context=0)
+                lines.append(head_and_tail("\n".join(diff), _REGION_CHARS)[0])
     if verdict.not_checked:
         lines.append("Not checked: " + "; ".join(f"{n.path} by {n.check} ({n.reason})" for n in verdict.not_checked))
     return RequestResult(ids, "result", "\n".join(lines))
@@ -333,11 +336,6 @@ def _window(verdict: Verdict, finding: Finding) -> list[str]:
     change = next((c for c in verdict.proposal.changes if c.path.text == finding.path), None)
     decoded = decode_text(change.after or b"") if change else None
     return [f"  {line}" for line in window(finding, decoded.text).splitlines()] if decoded else []
-
-
-def _changed_region(change: FileChange) -> str:
-    lines = unified_diff(change.proposed, change.after, str(change.path), context=0)
-    return head_and_tail("\n".join(lines), _REGION_CHARS)[0]
 
 
 def _fixes(verdict: Verdict) -> str:

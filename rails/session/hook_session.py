@@ -284,29 +284,21 @@ class HostedSession:
             self._turn(call or HostCall("", "something else than an edit", {}))
         for start in range(0, len(steps), limits.FILES_PER_CHANGE):
             part = ChangeSet(tuple(steps[start : start + limits.FILES_PER_CHANGE]))
-            for change in part.changes if self._written(part) else ():
+            title = changes_in_words(part.files())
+            try:
+                applied = record_written(part, self.project, StepFacts(self.name, f"{self.host}: {title}"))
+            except RailsError as error:
+                self.publish(ErrorEvent("What was written is not in the history", str(error)))
+                continue
+            said = f"{title}, by {self.host}"
+            facts = {"diff": part.diff()}
+            self.publish(
+                ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), facts=facts, duration_ms=0.0)
+            )
+            paths_written = tuple(str(change.path) for change in part.changes)
+            self.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths_written))
+            for change in part.changes:
                 self._state.seen[str(change.path)] = None if change.after is None else self._disk.keep(change.after)
-
-    def _written(self, part: ChangeSet) -> bool:
-        """Log the host's write; return whether it is now an undoable step."""
-        title = changes_in_words(part.files())
-        try:
-            applied = record_written(part, self.project, StepFacts(self.name, f"{self.host}: {title}"))
-        except RailsError as error:
-            self.publish(ErrorEvent("What was written is not in the history", str(error)))
-            return False
-        said = f"{title}, by {self.host}"
-        self.publish(
-            ToolExecutionResult(
-                ids=(), ok=True, text=said, changes=part.files(), facts={"diff": part.diff()}, duration_ms=0.0
-            )
-        )
-        self.publish(
-            CheckpointEvent(
-                f"step {applied.step}: {title}", applied.step, tuple(str(change.path) for change in part.changes)
-            )
-        )
-        return True
 
     def _steps(self, found: Changed) -> Iterator[FileChange]:
         """Yield what differs from the content seen last, also where a file is again as it was at the start."""

@@ -99,26 +99,23 @@ class Deeds(Struct):
         match record.event:
             case AgentEngage() | HumanSteered(about="follow_up"):
                 self.ran, self.refused, self.hindered = set(), False, False
-            case ToolExecutionResult() as done:
-                self._take_result(done, record.agent_role)
+            case ToolExecutionResult(tool=name) as done:
+                if done.ran_tests or (done.ok and not name):
+                    self.tested = done.ran_tests and done.ok
+                    self.last_run = done.text if name else ""
+                if not done.ok:
+                    self.hindered |= not (name and done.ids)  # tests of a proposal were asked for by nobody
+                    return
+                self.ran.add(name)
+                self.commanded |= name in (RUN_COMMAND.name, RUN_TESTS.name)
+                written = self.written_by.setdefault(record.agent_role, set())
+                written.update(change.path for change in done.changes or ())
             case ToolRequestValidationFailed():
                 self.refused = True
             case ChangeRefused() | HumanDecision(answer="deny") | GateVerdict(verdict=Verdict(status="fail")):
                 self.hindered = True
             case FeedbackSent(codes=codes):
                 self.hindered |= "internal" in codes
-
-    def _take_result(self, done: ToolExecutionResult, agent: str) -> None:
-        name = done.tool
-        if done.ran_tests or (done.ok and not name):
-            self.tested = done.ran_tests and done.ok
-            self.last_run = done.text if name else ""
-        if not done.ok:
-            self.hindered |= not (name and done.ids)  # tests of a proposal were asked for by nobody
-            return
-        self.ran.add(name)
-        self.commanded |= name in (RUN_COMMAND.name, RUN_TESTS.name)
-        self.written_by.setdefault(agent, set()).update(change.path for change in done.changes or ())
 
     @property
     def wrote(self) -> bool:

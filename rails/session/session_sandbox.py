@@ -74,7 +74,7 @@ class ContainedRuns(Struct):
         """Return whether the sandbox has the tool's program."""
         transport = definition.transport if definition else None
         own = isinstance(transport, Command | Mcp) and transport.contained
-        return own or bool(definition and definition.tool_name in _TOOLS)
+        return own or (definition is not None and definition.tool_name in _TOOLS)
 
     def notes(self, definition: Definition | None) -> tuple[str, ...]:
         """Return a card's sandbox lines."""
@@ -233,12 +233,7 @@ class ContainedRuns(Struct):
         return ToolResult(
             result.ok,
             "\n".join(self._words(tool, argv, result)),
-            facts={
-                "exit_code": result.exit_code,
-                "timed_out": result.timed_out,
-                "sandbox": str(self.label),
-                "tests": bool(RUNS_TESTS.search(shlex.join(argv))),
-            },
+            facts={"exit_code": result.exit_code, "tests": bool(RUNS_TESTS.search(shlex.join(argv)))},
             changes=result.changes,
         )
 
