@@ -58,7 +58,7 @@ class ChangeRefused(Event, frozen=True):
 
 
 class PlaceChosen(Event, frozen=True):
-    """A human placed a refused edit: name, lines, likeness (0 to 1)."""
+    """A human placed a refused edit, in an earlier version: name, lines, likeness (0 to 1)."""
 
     TYPE: ClassVar[str] = "PLACE_CHOSEN"
 
