@@ -79,7 +79,6 @@ STAGES = [
     ("rails.gate.gate.Gate.judge", PYTHON),
     ("rails.gate.gate.change_summaries", PYTHON),
     ("rails.session.monitor.Monitor.look", EDIT),
-    ("rails.session.agent_loop._codes", EDIT),
     ("rails.session.budget.SessionBudget.use", EDIT),
 ]
 

@@ -112,7 +112,7 @@ def test_only_what_came_but_for_its_formatting_or_was_made_of_it_has_passed(
 
 
 def test_the_last_contents_that_passed_are_known(opened, project, gate, monkeypatch):
-    monkeypatch.setattr("rails.session.hook_session._MOST_PASSED", 8)
+    monkeypatch.setattr("rails.session.hook_session._MOST_PASSED", 16)
     session = opened()
     for number in range(10, 19):
         session.propose(CALL, change(f"a = {number}\n"))
