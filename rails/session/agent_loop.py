@@ -443,7 +443,7 @@ class AgentLoop:
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
-        left = attempted(self.context.publish, (), "the page for you was written", partial(self._leave, why))
+        left = attempted(self.context.publish, "the page for you was written", partial(self._leave, why))
         page, saved = ("", ()) if isinstance(left, RequestResult) else left
         self.context.publish(Escalation("your turn", "human", why, files=saved))
         return Ending("gave_up", f"{say('gave_up', 'en')} Reason: {why.rstrip('.')}.", file=page)
@@ -466,7 +466,7 @@ class AgentLoop:
 
     def _oversee(self) -> Steer:
         steer = attempted(
-            self.context.publish, (), "the monitor checked the session", partial(self.state.monitor.look, self.context)
+            self.context.publish, "the monitor checked the session", partial(self.state.monitor.look, self.context)
         )
         return steer if isinstance(steer, Steer) else Steer()
 

@@ -119,11 +119,12 @@ def carry_out_plan(
     overrules = by_hand and attended(context.approver)
     if verdict.status == "fail" and not overrules and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
-    notes = [*planned.notes]
-    doubts = [*echoes, *planned.doubts]
+    shown = []
     for finding in (verdict.blocking if overrules else verdict.style)[: limits.FINDINGS_TOLD]:
         place = f"{finding.path}:{finding.line}"
-        doubts.append(f"{finding.weight}: {place}: {finding.rule} {one_line(finding.message, 120)}")
+        shown.append(f"{finding.weight}: {place}: {finding.rule} {one_line(finding.message, 120)}")
+    notes = [*planned.notes]
+    doubts = [*echoes, *planned.doubts, *shown]
     tested = _run_proposed_tests(context, verdict.proposal)
     if tested:
         notes.append(tested.summary)
@@ -144,8 +145,8 @@ def carry_out_plan(
         model=context.model.name,
     )
     agreed = ask_permit(context, ids, asked, sign_changes)
-    if isinstance(agreed, RequestResult):
-        return agreed
+    if isinstance(agreed, RequestResult):  # what was shown with the difference may be why
+        return replace(agreed, text="\n".join((agreed.text, *shown)))
     outcome = _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
     context.wrote[:] = requests[:1]
     if tested and outcome.ok and not agreed.account:
@@ -169,37 +170,32 @@ class ProposedTests(Struct, frozen=True):
 
 def _run_proposed_tests(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
     """Run the project's tests on a change; ``None`` where unwanted or nothing can run."""
-    if not _wanted(context):
-        return None
+    contained = context.contained
+    human = contained.human
+    wanted = context.tests == "on"
+    if context.tests == "ask":
+        if contained.tests_agreed is None and human is not None and contained.finds_tests():
+            from rails.session.ask_user import UserQuestion, ask
+
+            lines = (
+                "── Run the project's tests on each change before you see it? ".ljust(78, "─"),
+                "  They run in the sandbox, without network. Failures go back to the agent twice.",
+                "  --tests on or off answers this beforehand.",
+            )
+            choices = {"y": ("yes", "run them, in this session"), "n": ("no", "leave them to me")}
+            answer = ask(human, context.publish, UserQuestion("tests", lines, choices, "no")).answer
+            contained.tests_agreed = answer == "yes"
+        wanted = contained.tests_agreed is True
     try:
-        ran = context.contained.test(changes)
+        ran = contained.test(changes) if wanted else None
     except CheckError:
         return None
     if ran is None:
         return None
-    lines = [line for line in ran.out.splitlines() if line.strip()]
-    summary = one_line(lines[-1].strip("= "), 120) if lines else ran.status
+    lines_out = [line for line in ran.out.splitlines() if line.strip()]
+    summary = one_line(lines_out[-1].strip("= "), 120) if lines_out else ran.status
     output, _ = head_and_tail(ran.out.strip(), _OUTPUT_CHARS)
     return ProposedTests(ran.ok, f"tests: {summary}", context.mask(output), ran.seconds)
-
-
-def _wanted(context: TurnContext) -> bool:
-    if context.tests != "ask":
-        return context.tests == "on"
-    contained = context.contained
-    human = contained.human
-    if contained.tests_agreed is None and human is not None and contained.finds_tests():
-        from rails.session.ask_user import UserQuestion, ask
-
-        lines = (
-            "── Run the project's tests on each change before you see it? ".ljust(78, "─"),
-            "  They run in the sandbox, without network. Failures go back to the agent twice.",
-            "  --tests on or off answers this beforehand.",
-        )
-        choices = {"y": ("yes", "run them, in this session"), "n": ("no", "leave them to me")}
-        answer = ask(human, context.publish, UserQuestion("tests", lines, choices, "no")).answer
-        contained.tests_agreed = answer == "yes"
-    return contained.tests_agreed is True
 
 
 def propose_last_fixes(context: TurnContext) -> None:
@@ -249,7 +245,7 @@ def _write(
         notes = (*planned.notes, agreed.account) if agreed.account else planned.notes
         words = partial(_told, context, ids, applied, verdict, notes)
         with faults.happened(on_disk):
-            outcome = faults.attempted(context.publish, ids, "the result was put in words", words)
+            outcome = faults.attempted(context.publish, "the result was put in words", words, ids)
     ok = outcome.ok or bool(applied.changes)
     result = ToolExecutionResult(
         ids=ids, ok=ok, text=outcome.text, changes=applied.changes.files(), duration_ms=ms_since(started)

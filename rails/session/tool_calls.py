@@ -62,7 +62,7 @@ def validate_all(
         quote = _quote(answer, found, request_id)
         whole = quote if answer.stop_reason in NORMAL_STOPS else ""  # nothing that was cut off is completed
         step = partial(_judge, context, item, answer.stop_reason)
-        judged = attempted(context.publish, (request_id,), "a request was checked", step)
+        judged = attempted(context.publish, "a request was checked", step, (request_id,))
         verdict: BlockVerdict = "failed"
         shown = item
         refusals: Sequence[Refusal] = ()
@@ -192,7 +192,7 @@ def read_whole(
     """
     options = _options(context, number, written_by) | {"finish": answer.stop_reason, "calls": answer.message.calls}
     step = partial(parse, answer.message.text, context.registry.shapes(), **options)
-    return attempted(context.publish, (), _DOING, step)
+    return attempted(context.publish, _DOING, step)
 
 
 def native_ids(answer: ModelAnswer, found: ParsedAnswer | RequestResult) -> Mapping[str, str]:
@@ -245,7 +245,7 @@ class AnswerReader:
         """Return a step's result, or the first error's: nothing is read after it."""
         if self._fault is not None:
             return self._fault
-        read = attempted(self._context.publish, (), _DOING, step)
+        read = attempted(self._context.publish, _DOING, step)
         if isinstance(read, RequestResult):
             self._fault = read
         return read
@@ -257,5 +257,5 @@ class AnswerReader:
 
     def _aside(self, doing: str, step: Callable[[], object]) -> None:
         """Publish an event for the view; stop publishing after the first error."""
-        if isinstance(attempted(self._context.publish, (), doing, step), RequestResult):
+        if isinstance(attempted(self._context.publish, doing, step), RequestResult):
             self._live = False

@@ -88,16 +88,14 @@ def carry_out(
     native = native_ids(answer, found)
     if isinstance(found, RequestResult):
         return Turn(answer, (found,), _reply(context, answer, (found,), native))
-    checked = attempted(context.publish, (), "your requests were checked", lambda: validate_all(context, answer, found))
+    checked = attempted(context.publish, "your requests were checked", lambda: validate_all(context, answer, found))
     if isinstance(checked, RequestResult):
         return Turn(answer, (checked,), _reply(context, answer, (checked,), native))
     requests, refused = checked
     outcomes = (*refused, *_carried_out(context, requests, refused, done or {}))
     outcomes, complete = wishes_granted(context, found.prose, requests, outcomes)
     if not outcomes and answer.stop_reason not in feedback.CUT:
-        lacking = attempted(
-            context.publish, (), "your answer was checked", lambda: lacking_in(context, answer, messages)
-        )
+        lacking = attempted(context.publish, "your answer was checked", lambda: lacking_in(context, answer, messages))
         if lacking is None:
             _last_fixes(context)
             return Turn(answer, (), None)
@@ -110,7 +108,7 @@ def carry_out(
 
 
 def _last_fixes(context: TurnContext) -> None:
-    attempted(context.publish, (), "what is unused was taken out", lambda: propose_last_fixes(context))
+    attempted(context.publish, "what is unused was taken out", lambda: propose_last_fixes(context))
 
 
 def _carried_out(
@@ -134,7 +132,7 @@ def _carried_out(
         else:
             names = ", ".join(dict.fromkeys(one.tool_name for one in unit))
             step = partial(propose_change, context, unit) if edits is unit else partial(_run, context, request)
-            outcomes.append(attempted(context.publish, ids, f"{names} was executed", step))
+            outcomes.append(attempted(context.publish, f"{names} was executed", step, ids))
     return outcomes
 
 
@@ -147,7 +145,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
 def _reply(
     context: TurnContext, answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]
 ) -> Message:
-    reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
+    reply = attempted(context.publish, "the reply was put together", lambda: compose(answer, outcomes, native))
     if isinstance(reply, Message):
         return reply
     results = [NativeResult(call_id, reply.text, is_error=True) for call_id in native.values()]  # each call needs one
