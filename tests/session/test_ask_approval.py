@@ -223,8 +223,7 @@ def test_a_permit_for_something_else_is_stale_whoever_signed_it(kind):
     value = ChangeSet((other,)) if kind == "changes" else replace(asked.tool_request, parameters=other)
     sign = sign_changes if kind == "changes" else sign_tool
     told = ask_approval.ask_permit(context, ("t1.r1",), asked, lambda *given: replace(sign(*given), value=value))
-    words = {"changes": "would be written; nothing was written.", "tool": "would be run; it was not run."}
-    message = f"What was approved is not what {words[kind]}"
+    message = "What was approved is not what would be done; nothing was done."
     assert told == ask_approval.feedback.not_done("stale", ("t1.r1",), message=message)
 
 
