@@ -289,7 +289,7 @@ def test_at_a_terminal_a_person_hands_over_and_agrees_to_the_stronger_model(proj
         *words, "--max-attempts", "1", prompts=("Hand over", "stronger model", "[a]pprove"), typed=("g\n", "y\n", "a\n")
     )
     assert code == 0, shown
-    assert "It has the headings Title, Problem Statement" in shown
+    assert "02_for_coder.md" in shown
     assert "recorded:answers.jsonl would be replaced by recorded:strong.jsonl" in shown
     assert "coder continues with recorded:strong.jsonl" in shown
     assert "stronger_model: yes by human" in shown

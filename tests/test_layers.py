@@ -415,7 +415,7 @@ NOT_FOR_APPLY += [
     "rails.models.in_time",
 ]
 NOT_FOR_APPLY += ["rails.session.tool_runs", "rails.tools.runners", "rails.render.highlight", "traceback", "ctypes"]
-NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.edits.offer_places", "rails.git"]
+NOT_FOR_APPLY += ["rails.approval.policy.policy", "rails.review", "rails.n8n", "rails.git"]
 NOT_FOR_APPLY += ["rails.gate.weakened_tests", "rails.gate.languages", "shutil", "dataclasses"]
 NOT_FOR_APPLY += ["hashlib", "hmac"]
 #: What writing it by a rule needs beyond that: the rule, and git for the history.

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from rails.approval.content_risks import Risk, parameter_risks, returned_risks
 from rails.approval.risks import change_risks, gate_risks, tool_risks
-from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
 from rails.core.errors import StaleError
 from rails.core.text import sha256
@@ -127,22 +126,18 @@ class RuleBook(Protocol):
 
 
 @runtime_checkable
-class Chooser(Protocol):
-    """An approver that can choose the place of an edit."""
+class Attended(Protocol):
+    """An approver that knows whether a person is there."""
 
     @property
     def attended(self) -> bool:
-        """Whether a human is there to choose."""
-        ...
-
-    def choose(self, offer: PlaceChoice) -> str:
-        """Return the handle of an offered place, or ""."""
+        """Whether a person is there to be asked."""
         ...
 
 
-def chooser(approver: object) -> Chooser | None:
-    """Return an approver that can choose, else None."""
-    return approver if isinstance(approver, Chooser) else None
+def attended(approver: object) -> bool:
+    """Return whether a person is there to be asked."""
+    return isinstance(approver, Attended) and approver.attended
 
 
 def request_for_changes(

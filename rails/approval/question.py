@@ -29,7 +29,6 @@ from rails.render.diffs import as_renames, read_diff
 LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
 #: Diff lines of one file that a page shows.
 _PAGE_LINES: Final = 1_500
-_TITLES: Final = {"place": "Is this the place?"}
 _WHY_LINES: Final = 12
 #: The longest command that a card shows once.
 _SHORT: Final = 200
@@ -48,7 +47,7 @@ class QuestionCard(Struct, frozen=True):
 def question_card(request: ApprovalRequest | ApprovalOpened, *, full: bool = False, page: bool = False) -> QuestionCard:
     """Return the card. ``full`` omits nothing and adds the parameters as sent; a ``page`` has room for more."""
     if isinstance(request, ApprovalOpened) and request.options:
-        return QuestionCard(_TITLES.get(request.kind, "A question"), tuple(_head(request)), tuple(_options(request)), 0)
+        return QuestionCard("A question", tuple(_head(request)), tuple(_options(request)), 0)
     diffs = _diffs(request, full=full, page=page)
     outlines = request.verdict.outlines if request.verdict else ()
     parts: list[tuple[blocks.Block, ...]] = [*((outline,) for outline in outlines), *((diff,) for diff in diffs)]

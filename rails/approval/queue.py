@@ -18,12 +18,10 @@ from msgspec.structs import replace
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.audit import audit_of
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Decision, chooser
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Decision, attended
 from rails.approval.edit import Contents, HumanEditError, Judge, edited, without_hunks
-from rails.approval.options import place_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.terminal.console import Elsewhere
-from rails.core.candidates import PlaceChoice
 from rails.core.changes import FileChange
 from rails.core.errors import RailsError, UnansweredError, UsageError
 from rails.core.events.approval import ApprovalClosed, ApprovalOpened
@@ -130,19 +128,11 @@ class ApprovalQueue:
     @property
     def attended(self) -> bool:
         """Whether somebody is at the terminal, or may be at the page."""
-        here = chooser(self.here)
-        return (here is not None and here.attended) or self._page_alone
+        return attended(self.here) or self._page_alone
 
     @property
     def _page_alone(self) -> bool:
         return self.page_waits and self._box is not None
-
-    def choose(self, offer: PlaceChoice) -> str:
-        """Return the handle of the chosen place, or ""."""
-        here = chooser(self.here)
-        at_terminal = (lambda: here.choose(offer)) if here is not None and here.attended else None
-        found = self.pick(place_question(offer), at_terminal)
-        return found.choice if isinstance(found, PageAnswer) else found or ""
 
     def pick(
         self, question: ApprovalOpened, here: Callable[[], T] | None, wrong: Callable[[PageAnswer], str] = lambda _: ""

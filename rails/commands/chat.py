@@ -242,7 +242,7 @@ class Talk:
 
         from rails.commands.models import check_models
         from rails.core.app_dirs import config_folder
-        from rails.session.compaction import ModelWindow
+        from rails.session.context_window import ModelWindow
 
         loop = session.loop
         chosen = argparse.Namespace(**{**vars(self._options), "model": self.rest, "model_for": []})

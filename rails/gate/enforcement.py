@@ -75,18 +75,15 @@ class CheckModes(Struct):
 
     def of(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
         """Return a finding's mode, counting a retry; after its retries a human decides."""
-        mode = self.peek(check, agent, rule, otherwise)
-        self.sent[check, agent, rule] += mode == "retry"
-        return mode
-
-    def peek(self, check: Checked, agent: str, rule: str, otherwise: Enforcement) -> Enforcement:
-        """Return :meth:`of` without counting."""
         try:
             mode = read_gate_settings(self.project).mode_of_check(check, agent, rule, otherwise)
         except CheckError:
             return "blocking"
-        spent = mode.mode == "retry" and self.sent[check, agent, rule] >= mode.attempts
-        return "blocking" if spent else mode.mode
+        if mode.mode == "retry":
+            self.sent[check, agent, rule] += 1
+            if self.sent[check, agent, rule] > mode.attempts:
+                return "blocking"
+        return mode.mode
 
     def check_rules(self, known: Sequence[str]) -> None:
         """Raise UsageError for a turn's mode with an unknown rule."""

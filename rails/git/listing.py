@@ -104,11 +104,6 @@ class DiffersNow:
             return self._base, [path for path in there if os.path.lexists(self._project / path)]
         return head, _differing(self._project, changed.said(), entries.said())
 
-    def close(self) -> None:
-        """End git if :meth:`read` was not called."""
-        for asked in self._asked:
-            asked.close()
-
 
 def _differing(project: Path, changed: bytes, entries: bytes) -> list[str]:
     words = _split(changed)

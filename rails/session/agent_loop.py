@@ -15,9 +15,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from rails.agents.prompt import Protocol, first_message
+from rails.approval.decision import attended
 from rails.config.prices import Price
 from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, ModelTooLongError, Refusal, TimeUpError, UnansweredError
+from rails.core.events.base import Event
 from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
@@ -26,16 +28,12 @@ from rails.core.messages import say
 from rails.core.outcomes import MEANINGS, is_good
 from rails.core.text import counted, one_line
 from rails.gate.enforcement import CheckModes
-from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
-from rails.session.activity import Deeds
-from rails.session.answer_reader import native_ids, read_whole
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
-from rails.session.compaction import LARGER, ModelWindow
-from rails.session.context_window import Measured, reduced
+from rails.session.context_window import LARGER, Measured, ModelWindow, reduced
 from rails.session.escalation import AGAIN, REPEATED, RUNGS, WARM, EscalationStep, Tried
 from rails.session.faults import attempted
 from rails.session.feedback import CUT, RequestResult
@@ -43,10 +41,10 @@ from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.open_session import OpenSession
-from rails.session.outcome import judged
-from rails.session.proposal import attended
+from rails.session.outcome import Deeds, judged
 from rails.session.resume import ResumeState, answer_words, steps_after, where
 from rails.session.text_answers import IN_TEXT, ShownFiles, task_files, unmapped, with_deletions
+from rails.session.tool_calls import native_ids, read_whole
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
 
@@ -143,12 +141,24 @@ class AgentLoop:
     def begin(self, again: str = "", advice: str = "") -> None:
         """Run the agent; ``again``: why a human wants another run."""
         context = self.context
-        first, shown = self._first("native" if again else context.protocol)
-        if again:
-            first = escalation.page(context.mask(first), self.state.tried, again, context.protocol, advice=advice)
         tools = tuple(spec.name for spec in context.tools)
-        stands_for = self._answers()
-        context.publish(AgentEngage(context.agent.name, self.task, first, context.system, tools, stands_for))
+        name = context.agent.name
+        self._open_page(
+            lambda first, stands_for: AgentEngage(name, self.task, first, context.system, tools, stands_for),
+            again,
+            advice,
+        )
+
+    def _open_page(self, event: Callable[[str, int], Event], why: str, advice: str = "", search: str = "") -> None:
+        """Begin the conversation, published as ``event``; after failures, for ``why``, with a page of them."""
+        context = self.context
+        first, shown = self._first("native" if why else context.protocol)
+        if why:
+            first = escalation.page(
+                context.mask(first), self.state.tried, why, context.protocol, advice=advice, search=search
+            )
+        stands_for = self.state.answers[context.agent.name, context.model.name]
+        context.publish(event(first, stands_for))
         shown.publish()
         self.messages = [Message("user", (TextPart(first),), stands_for)]
 
@@ -236,8 +246,15 @@ class AgentLoop:
         while self.pending or self.state.at.taken < most:
             if why := self.state.budget.spent():
                 return self._give_up(why)
+            self.state.records.clear()
+            standing, self.pending = self.pending, None
             try:
-                turn = self._next_turn()
+                if standing and (answer := standing.pending):
+                    found = read_whole(self.context, standing.turns, answer, self.context.model.name)
+                    found = with_deletions(self.context, found, standing.turns)
+                    turn = carry_out(self.context, answer, found, standing.messages, standing.done)
+                else:
+                    turn = self._ask_model()
             except TimeUpError as error:
                 return self._give_up(self.state.budget.spent() or str(error))
             except ModelError as error:
@@ -249,12 +266,15 @@ class AgentLoop:
         return self._give_up(f"the limit of {counted(most, 'turn')} is reached")
 
     def _follow(self, turn: Turn) -> Ending | None:
-        if turn.aborted:
+        failures = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
+        if "aborted" in failures:
             return Ending("stopped", say("aborted"))
         done = turn.reply is None or (turn.settled and self.state.deeds.wrote)
         if done and turn.answer.stop_reason == "refusal":
             return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
-        codes = [] if done else _codes(turn)
+        codes: list[str] = [] if done else [*failures]
+        if turn.answer.stop_reason in CUT and not done:
+            codes.append("cut")
         if turn.settled and not done:
             codes += {"unchanged"}.intersection(self._not_told())
         if why := self.attempts.spend(codes, answer_words(turn.answer.message), self._not_told()):
@@ -280,14 +300,14 @@ class AgentLoop:
         agent = self.context.agent
         if not (agent.headings or agent.schema) and deeds.nothing_done(registry):  # a contract that is met is a deed
             return Ending("gave_up", f"{say('nothing_done')} {text}".strip())
-        came_to = judged(agent, text, deeds, registry, talks=self.state.talk is not None)
-        if came_to.told and not self.told:
-            self.told = came_to.told
+        outcome, told = judged(agent, text, deeds, registry, talks=self.state.talk is not None)
+        if told and not self.told:
+            self.told = told
             self.context.publish(OutputRefused((Refusal("claim", self.told),)))
             header = "" if turn.reply else f"{feedback.HEADER}\n"
             return f"{header}Human/System Feedback: {self.told}"
         self.final = turn.answer.message
-        return Ending(came_to.outcome, text or MEANINGS[came_to.outcome])
+        return Ending(outcome, text or MEANINGS[outcome])
 
     @property
     def _most(self) -> int:
@@ -299,16 +319,13 @@ class AgentLoop:
 
     # -- one turn ----------------------------------------------------------------------------------
 
-    def _next_turn(self) -> Turn:
-        self.state.records.clear()
-        standing, self.pending = self.pending, None
-        return _settle_pending(self.context, standing) if standing else self._ask_model()
-
     def _ask_model(self) -> Turn:
         number = self.state.at.turns + 1
         for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
             try:
-                self._fit()
+                self.window.of(self.context.model, self.state.budget.prices)
+                if step := self.window.fitted(self.context, self.messages, self.state.tried):
+                    self._reduce(step)
                 thought = self.window.thought(self.context, self.messages)
                 turn = take_turn(self.context, number, self.messages, thought, self.window.tokens)
                 self.window.measured = Measured(thought, turn.answer.usage.prompt_tokens)
@@ -332,11 +349,6 @@ class AgentLoop:
                 self.context.publish(LlmError(str(error), False, attempt))
                 raise
         raise AssertionError("the last try returns or raises")
-
-    def _fit(self) -> None:
-        self.window.of(self.context.model, self.state.budget.prices)
-        if step := self.window.fitted(self.context, self.messages, self.state.tried):
-            self._reduce(step)
 
     def compact(self) -> str:
         """Summarize all answers but the last; return why not, or ""."""
@@ -368,15 +380,6 @@ class AgentLoop:
 
     # -- escalation --------------------------------------------------------------------------------
 
-    def _escalate(self, why: str) -> bool:
-        rung = next(iter(self._escalations_left()), None)
-        stronger = self._agreed(why) if rung == "model" else self.context.model
-        if rung is None or stronger is None:
-            return False
-        self.context = replace(self.context, model=stronger)
-        self._begin_afresh(rung, why)
-        return True
-
     def _escalations_left(self) -> tuple[EscalationStep, ...]:
         rungs = RUNGS[self.state.job.escalate]
         context = self.context
@@ -395,54 +398,53 @@ class AgentLoop:
         rungs = self._escalations_left() if self.context.protocol == "whole" else ()
         return REPEATED if "again" in rungs else ()
 
-    def _answers(self) -> int:
-        return self.state.answers[self.context.agent.name, self.context.model.name]
-
-    def _agreed(self, why: str) -> Model | None:
-        stronger = self.state.stronger_for(self.context.agent.name)
-        if stronger is None or self.state.human is None:
-            return None
-        question = UserQuestion(
-            "stronger_model",
-            (
-                f"── A stronger model for {self.context.agent.name}? ".ljust(78, "─"),
-                f"  It stopped because: {one_line(why, 200)}",
-                f"  {one_line(self.context.model.name, 60)} would be replaced by {one_line(stronger.name, 60)}.",
-                "  It gets the task and one page of what failed, and the same budget goes on.",
-            ),
-            {"y": ("yes", "go on with it"), "n": ("no", "stop; I continue myself")},
-            "no",
-        )
-        return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
-
-    def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
-        search = escalation.search_tool(self.context.tools)
-        how = f"continues with {self.context.model.name}"
+    def _escalate(self, why: str) -> bool:
+        rung = next(iter(self._escalations_left()), None)
+        context = self.context
+        search = escalation.search_tool(context.tools)
+        if rung is None:
+            return False
         if rung == "again":
             how = "is asked the task again"
-            self.context = replace(self.context, model=self.context.model.at(WARM))
-        elif rung == "squash" and search:
+            context = replace(context, model=context.model.at(WARM))
+        elif rung == "model":
+            stronger = self.state.stronger_for(context.agent.name)
+            if stronger is None or self.state.human is None:
+                return False
+            question = UserQuestion(
+                "stronger_model",
+                (
+                    f"── A stronger model for {context.agent.name}? ".ljust(78, "─"),
+                    f"  It stopped because: {one_line(why, 200)}",
+                    f"  {one_line(context.model.name, 60)} would be replaced by {one_line(stronger.name, 60)}.",
+                    "  It gets the task and one page of what failed, and the same budget goes on.",
+                ),
+                {"y": ("yes", "go on with it"), "n": ("no", "stop; I continue myself")},
+                "no",
+            )
+            if ask(self.state.human, context.publish, question).answer != "yes":
+                return False
+            how = f"continues with {stronger.name}"
+            context = replace(context, model=stronger)
+        elif search:
             how = f"restarts with a summary, and searches first with {search}"
-        elif rung == "squash":
-            self.context = self.state.asked_otherwise(self.context)
-            how = f"restarts with a summary, in the protocol {self.context.protocol}"
-        context = self.context
-        stands_for = self._answers()
+        else:
+            context = self.state.asked_otherwise(context)
+            how = f"restarts with a summary, in the protocol {context.protocol}"
+        self.context = context
         context.given.clear()
-        first, shown = self._first(context.protocol if rung == "again" else "native")
-        first = context.mask(first)
-        if rung != "again":
-            first = escalation.page(first, self.state.tried, why, context.protocol, search=search)
-        context.publish(
-            Escalation(f"{context.agent.name} {how}: {why}", rung, why, first_message=first, stands_for=stands_for)
+        words = f"{context.agent.name} {how}: {why}"
+        self._open_page(
+            lambda first, stands_for: Escalation(words, rung, why, first_message=first, stands_for=stands_for),
+            "" if rung == "again" else why,
+            search=search,
         )
-        shown.publish()
-        self.messages = [Message("user", (TextPart(first),), stands_for)]
         self.attempts = Attempts(1, self.attempts.most_spent) if rung == "again" else Attempts(self._most)
+        return True
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
         self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
-        left = attempted(self.context.publish, (), "the page for you was written", partial(self._leave, why))
+        left = attempted(self.context.publish, "the page for you was written", partial(self._leave, why))
         page, saved = ("", ()) if isinstance(left, RequestResult) else left
         self.context.publish(Escalation("your turn", "human", why, files=saved))
         return Ending("gave_up", f"{say('gave_up', 'en')} Reason: {why.rstrip('.')}.", file=page)
@@ -451,7 +453,7 @@ class AgentLoop:
         tried = self.state.tried
         files = self.state.handoffs
         name = self.context.agent.name
-        answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
+        answer = files.write(f"{2 * self.step + 1:02}_{name}_answer.md", tried.answer) if tried.answers else ""
         page = escalation.for_human(
             tried,
             why,
@@ -465,28 +467,9 @@ class AgentLoop:
 
     def _oversee(self) -> Steer:
         steer = attempted(
-            self.context.publish, (), "the monitor checked the session", partial(self.state.monitor.look, self.context)
+            self.context.publish, "the monitor checked the session", partial(self.state.monitor.look, self.context)
         )
         return steer if isinstance(steer, Steer) else Steer()
-
-
-def _codes(turn: Turn) -> list[str]:
-    codes: list[str] = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
-    return [*codes, "cut"] if turn.answer.stop_reason in CUT else codes
-
-
-def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
-    answer = resumed.pending
-    assert answer is not None, "called only with a pending answer"
-    found = read_whole(context, resumed.turns, answer, context.model.name)
-    found = with_deletions(context, found, resumed.turns)
-    if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
-        return carry_out(context, answer, found, resumed.messages, resumed.done)
-    # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
-    native = native_ids(answer, found)
-    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.not_done("masked", tuple(native)))
-    told = [feedback.without_secrets(outcome, context.mask) for outcome in outcomes]
-    return Turn(answer, outcomes, feedback.compose(answer, told, native))
 
 
 def _with_words(reply: Message, words: str) -> Message:

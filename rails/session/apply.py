@@ -14,13 +14,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rails.agents.template import named
-from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.approval.decision import ApprovalRequest, Approver, Choice, Decision
+from rails.core import limits
 from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile, EditResult
 from rails.core.conversation import Delta, Message, ModelAnswer, NativeCall, StopReason, TextPart, ToolSpec
 from rails.core.errors import RailsError, Refusal, UsageError
 from rails.core.events.approval import HumanDecision
-from rails.core.events.base import Event
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -34,7 +34,7 @@ from rails.core.events.session import WorkflowEnd
 from rails.core.events.turn import LlmResponse, McpRequestFormulated, ToolRequestValidationFailed
 from rails.core.events.values import to_json, verdict_to_json
 from rails.core.outcomes import outcome_for
-from rails.core.text import one_line
+from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
 from rails.edits.plan_result import Plan
@@ -45,13 +45,12 @@ from rails.parsing.parse import parse
 from rails.parsing.project_files import exists_in
 from rails.parsing.values import ParsedAnswer
 from rails.projections.live import Live
-from rails.session.answer_reader import read_whole
 from rails.session.feedback import RequestResult
 from rails.session.job import Ending, SessionJob, log_session_start
 from rails.session.open_session import OpenSession
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.proposal import carry_out_plan
-from rails.session.session_sandbox import ran_contained
+from rails.session.tool_calls import read_whole
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction, TurnContext, judged
 from rails.tools.validate import validate
@@ -65,6 +64,8 @@ ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
 
 #: Who is asked: an approver, or a function of the program that calls us.
 Approves = Approver | Callable[[ApprovalRequest], bool]
+#: The names and parameters of calls.
+Calls = Sequence[tuple[str, Mapping[str, Json]]]
 S = TypeVar("S", bound=OpenSession)
 #: What the end of a session says, by its outcome.
 _ENDED: Final = {
@@ -84,6 +85,7 @@ _FOUND: Final = (
 )
 #: Why a command runs that no agent has asked for.
 _BY_HAND: Final = "You ran it by hand: ai-rails sandbox"
+_UNWRITTEN: Final = "Not written: the change as a whole did not go through."
 #: What an answer without a request is told.
 NOTHING_FOUND = "No valid JSON code block found"
 
@@ -105,21 +107,20 @@ class AppliedAnswer(Struct, frozen=True):
     def to_json(self) -> dict[str, Json]:
         """Return the result as ``ai-rails apply --json`` prints it; "feedback": some edits were left out or failed."""
         made = sum(one.success for one in self.edits)
-        edited = "success" if made and made == len(self.edits) else "feedback" if made else "error"
-        verdict = verdict_to_json(self.verdict) if self.verdict else None
-        if verdict:
-            verdict.pop("outlines", None)
+        status = "success" if made == len(self.edits) else "feedback"
+        verdict = verdict_to_json(self.verdict) if self.verdict else {}
+        verdict.pop("outlines", None)
         return {
             "status": self.status,
             "changes": to_json(self.changes),
             "edits": {
-                "status": "rejected" if self.status == "denied" else edited,
+                "status": "rejected" if self.status == "denied" else status if made else "error",
                 "successCount": made,
                 "failureCount": len(self.edits) - made,
                 "results": to_json(self.edits),
             },
             "refusals": to_json(self.refusals),
-            "verdict": verdict,
+            "verdict": verdict or None,
             "previous_tool_output": self.previous_tool_output,
             "session": self.session_id,
         }
@@ -256,8 +257,14 @@ class Collector(Struct):
                 self.written += (result.changes or ()) if result.ok else ()
             case HumanDecision(answer=answer):
                 self.denied = self.denied or answer not in ("approve", "dry_run")
-            case _:
-                pass
+
+    def status(self, *, dry: bool) -> ApplyStatus:
+        """Return what an answer became of which not everything was done."""
+        if self.written:
+            return "partial"
+        if self.denied and not dry:
+            return "denied"
+        return "error" if self.verdict and self.verdict.status == "error" else "refused"
 
 
 class SavedAnswer(Model, Struct, frozen=True):
@@ -308,37 +315,34 @@ class Proposals(OpenSession):
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=self.author)
         return self._carried_out(answer, agent=agent)[1]
 
-    def call(self, calls: Sequence[tuple[str, Mapping[str, Json]]], why: str) -> tuple[Turn, AppliedAnswer]:
+    def call(self, calls: Calls, why: str) -> tuple[Turn, AppliedAnswer]:
         """Carry out another model's calls as one answer. Raises RailsError."""
-        number = next(self._numbers)
-        raw = tuple(RawRequest(f"t{number}.{n}", name, given, why, "mcp") for n, (name, given) in enumerate(calls, 1))
-        answer = ModelAnswer(Message("assistant", tuple(map(_native, raw))), "tool_use", model=self.author)
-        return self._carried_out(answer, ParsedAnswer(raw, native_ids={one.id: one.id for one in raw}))
+        return self._carried_out(*self._called(calls, why))
 
     def judged(self, name: str, given: Mapping[str, Json], judge: Callable[[], Verdict]) -> Verdict:
         """Let the gate judge another model's call; log both."""
-        raw = RawRequest(f"t{next(self._numbers)}.1", name, given, dialect="mcp")
-        answer = ModelAnswer(Message("assistant", (_native(raw),)), "tool_use", model=self.author)
-        self._publish(LlmResponse.of(self.author, answer), McpRequestFormulated(raw))
-        return judged(self._publish, (raw.id,), judge)
+        context = self.context(self.job.tasks[0][0])
+        answer, found = self._called([(name, given)])
+        (request,) = found.requests
+        context.publish(LlmResponse.of(self.author, answer))
+        context.publish(McpRequestFormulated(request))
+        return judged(context.publish, (request.id,), judge)
+
+    def _called(self, calls: Calls, why: str = "") -> tuple[ModelAnswer, ParsedAnswer]:
+        number = next(self._numbers)
+        raw = tuple(RawRequest(f"t{number}.{n}", name, given, why, "mcp") for n, (name, given) in enumerate(calls, 1))
+        native = (NativeCall(one.id, one.tool_name, json.dumps(one.parameters, ensure_ascii=False)) for one in raw)
+        answer = ModelAnswer(Message("assistant", tuple(native)), "tool_use", model=self.author)
+        return answer, ParsedAnswer(raw, native_ids={one.id: one.id for one in raw})
 
     def undo(self) -> str:
         """Undo this session's last step. Raises RailsError."""
-        from rails.edits.checkpoints import History, in_effect
+        from rails.edits.checkpoints import History
 
-        history = History(self.job.project)
-        if not in_effect(history.steps(self.log.session_id), undone=False):
-            raise UsageError(
-                "Nothing that was changed here is in effect. For other sessions, a person types ai-rails undo."
-            )
-        done = history.undo(self.log.session_id)
+        done = History(self.job.project).undo(self.log.session_id)
         paths = tuple(str(change.path) for change in done.changes.changes)
-        self._publish(Undo(done.step, paths, False, done.changes.files()))
+        self.publish(Undo(done.step, paths, False, done.changes.files()), self.job.tasks[0][0], self.author)
         return f"Step {done.step} is undone. Restored as before it: {', '.join(paths)}."
-
-    def _publish(self, *events: Event) -> None:
-        for event in events:
-            self.publish(event, self.job.tasks[0][0], self.author)
 
     def _begun(self, agent: str = "") -> TurnContext:
         self.collected = Collector()
@@ -358,8 +362,8 @@ class Proposals(OpenSession):
         collected = self.collected
         dry = isinstance(self.approver, DryRunApprover) and self.approver.reached
         held_back = ("denied", "skipped") if dry else ()
-        failed = any(not outcome.ok and outcome.kind not in held_back for outcome in outcomes)
-        status = _status(collected, dry=dry) if failed or not outcomes else "applied"
+        done = bool(outcomes) and all(outcome.ok or outcome.kind in held_back for outcome in outcomes)
+        status = "applied" if done else collected.status(dry=dry)
         self.became[-1] = status
         refusals = collected.refusals
         if not outcomes:
@@ -369,12 +373,12 @@ class Proposals(OpenSession):
             hint = f"{read} ai-rails prompt prints instructions for the chat."
             refusals = (Refusal("no_request", NOTHING_FOUND, hint),)
             told = f"{NOTHING_FOUND}. {read}"
-        changes = collected.planned if dry and status == "applied" else collected.written
+        changes = collected.planned if dry and done else collected.written
         self.wrote |= bool(changes)
         edits = collected.edits
-        if not collected.written and status != "applied":
-            edits = tuple(map(_unwritten, edits))
-        told = told if failed or not outcomes else ""
+        if not (done or collected.written):
+            edits = tuple(EditResult(one.path, False, one.error or _UNWRITTEN) for one in edits)
+        told = "" if done else told
         return AppliedAnswer(status, changes, refusals, collected.verdict, told, self.log.session_id, edits)
 
     def run_contained(
@@ -393,7 +397,16 @@ class Proposals(OpenSession):
             result = self.contained.run((*_FOUND, *argv), seconds, folder, persons=True)
         finally:
             WATCHED.reset(before)
-        self.publish(ran_contained((request.id,), argv, result))
+        shown, _ = head_and_tail(result.out + result.err, limits.RESULT_CHARS)
+        ran = ToolExecutionResult(
+            ids=(request.id,),
+            ok=result.ok,
+            text=f"{' '.join(argv)}: {result.status}\n{shown}",
+            tool=RUN_COMMAND.name,
+            facts={"exit_code": result.exit_code},
+            duration_ms=result.seconds * 1000,
+        )
+        self.publish(ran)
         if not result.changes:
             return result, AppliedAnswer("applied", session_id=self.log.session_id)
         notes = (f"Written in the sandbox by: {one_line(' '.join(argv), 200)}", *result.left_out)
@@ -401,10 +414,6 @@ class Proposals(OpenSession):
         self.became.append("error")
         outcome = carry_out_plan(context, (request,), planned, (), by_hand=True)
         return result, self._applied((outcome,), outcome.text)
-
-
-def _native(raw: RawRequest) -> NativeCall:
-    return NativeCall(raw.id, raw.tool_name, json.dumps(dict(raw.parameters), ensure_ascii=False))
 
 
 def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool, wrote: bool) -> str:
@@ -440,26 +449,15 @@ class AskFunction(Struct, frozen=True):
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Ask about ``request``."""
+        answer: Choice = "deny"
+        reason = "The program that was asked did not approve it."
         try:
-            agreed = self.ask(request) is True
+            if self.ask(request) is True:
+                answer, reason = "approve", ""
         except Exception as error:
             self.failed.append(error)
-            return Decision("abort", "The program that was asked failed.", "a program")
-        if agreed:
-            return Decision("approve", "", "a program")
-        return Decision("deny", "The program that was asked did not approve it.", "a program")
-
-
-def _unwritten(edit: EditResult) -> EditResult:
-    return EditResult(edit.path, False, edit.error or "Not written: the change as a whole did not go through.")
-
-
-def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
-    if collected.written:
-        return "partial"
-    if collected.denied and not dry:
-        return "denied"
-    return "error" if collected.verdict and collected.verdict.status == "error" else "refused"
+            answer, reason = "abort", "The program that was asked failed."
+        return Decision(answer, reason, "a program")
 
 
 def broken(error: RailsError, session_id: str) -> AppliedAnswer:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from rails.approval.decision import (
     ApprovalRequest,
-    Chooser,
     Decision,
     RuleBook,
     request_for_result,
@@ -20,31 +18,54 @@ from rails.approval.decision import (
 from rails.core.builtin_tools import READ_FILE
 from rails.core.changes import Approved, ChangeSet
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
-from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
 from rails.core.paths import WorkspacePath, exact_path, why_hidden
 from rails.core.tool_request import ToolRequest
-from rails.edits.plan import plan
-from rails.edits.plan_result import Plan
 from rails.session import feedback
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 
-if TYPE_CHECKING:
-    from rails.core.candidates import PlaceChoice
-
 T = TypeVar("T", ChangeSet, ToolRequest)
-#: Places that a human chooses in one answer.
-_MOST: Final = 10
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
     """Put one question; publish it and its answer."""
     if isinstance(context.approver, RuleBook):
         asked = context.approver.with_rules(asked)
-    context.publish(_asked(asked))
+    context.publish(
+        ApprovalRequested(
+            f"{', '.join(asked.tools)} by {asked.agent}",
+            id=asked.id,
+            digest=asked.digest,
+            kind=asked.kind,
+            tools=asked.tools,
+            diff=asked.changes.diff(),
+            risks=asked.risks,
+            notes=asked.notes,
+            explanation=asked.explanation,
+        )
+    )
     decision = context.approver.decide(asked)
-    _publish_decision(context, asked, decision)
+    context.publish(
+        HumanDecision(
+            id=asked.id,
+            digest=asked.digest,
+            account=_edited(asked, decision),
+            answer=decision.answer,
+            reason=decision.reason,
+            by=decision.by,
+            at=decision.at,
+            seconds=decision.seconds,
+            scope=decision.scope,
+        )
+    )
+    for change in getattr(context.approver, "changes", tuple)():  # of one that grants can be given to
+        grant = change.grant
+        context.publish(
+            GrantEvent(
+                f"{change.what}: {grant}", change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends
+            )
+        )
     return decision
 
 
@@ -123,9 +144,7 @@ def ask_permit(
     final = decision.edited or asked
     approved = sign(final, decision)
     if not still_valid(approved, final):
-        done, not_done = ("written", "nothing was written") if final.kind == "changes" else ("run", "it was not run")
-        message = f"What was approved is not what would be {done}; {not_done}."
-        return feedback.not_done("stale", ids, message=message)
+        return feedback.not_done("stale", ids, message="What was approved is not what would be done; nothing was done.")
     return Agreement(final, approved, _edited(asked, decision))
 
 
@@ -145,86 +164,9 @@ def approval_request_for(context: TurnContext, request: ToolRequest) -> Approval
     )
 
 
-def _asked(asked: ApprovalRequest) -> ApprovalRequested:
-    return ApprovalRequested(
-        f"{', '.join(asked.tools)} by {asked.agent}",
-        id=asked.id,
-        digest=asked.digest,
-        kind=asked.kind,
-        tools=asked.tools,
-        diff=asked.changes.diff(),
-        risks=asked.risks,
-        notes=asked.notes,
-        explanation=asked.explanation,
-    )
-
-
 def _edited(asked: ApprovalRequest, decision: Decision) -> str:
     if not decision.edited:
         return ""
     from rails.approval.edit import edit_summary
 
     return edit_summary(asked, decision.edited)
-
-
-def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: Decision) -> None:
-    context.publish(
-        HumanDecision(
-            id=asked.id,
-            digest=asked.digest,
-            account=_edited(asked, decision),
-            answer=decision.answer,
-            reason=decision.reason,
-            by=decision.by,
-            at=decision.at,
-            seconds=decision.seconds,
-            scope=decision.scope,
-        )
-    )
-    for change in getattr(context.approver, "changes", tuple)():  # of one that grants can be given to
-        grant = change.grant
-        context.publish(
-            GrantEvent(
-                f"{change.what}: {grant}", change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends
-            )
-        )
-
-
-def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:
-    """Plan ``edits``; where refused, let the human choose among the nearest places.
-
-    Returns the edits as planned, and the plan.
-    """
-    edits, planned = list(edits), _plan(context, edits)
-    chosen: list[str] = []
-    for _ in range(_MOST):
-        if not planned.refusals or not isinstance(context.approver, Chooser) or not context.approver.attended:
-            break
-        from rails.edits.offer_places import place_choices, with_choice
-
-        offered = place_choices(edits, planned, context.project)
-        handle = context.approver.choose(offered[0]) if offered else ""
-        if not handle:
-            break
-        context.publish(_chosen(offered[0], handle))
-        chosen.append(f"{offered[0].path}: the human chose the place of an edit that had no certain one")
-        edits = with_choice(edits, offered[0], handle)
-        planned = _plan(context, edits)
-    return edits, replace(planned, notes=(*planned.notes, *dict.fromkeys(chosen))) if planned.changes else planned
-
-
-def _chosen(offer: PlaceChoice, handle: str) -> PlaceChosen:
-    place = next(place for place in offer.places if place.handle == handle)
-    return PlaceChosen(
-        id=offer.request_id,
-        path=offer.path,
-        refusal=offer.message,
-        handle=handle,
-        first_line=place.first_line,
-        last_line=place.last_line,
-        likeness=place.likeness,
-    )
-
-
-def _plan(context: TurnContext, edits: Sequence[ToolRequest]) -> Plan:
-    return plan([context.based(edit) for edit in edits], context.project, known=context.known)

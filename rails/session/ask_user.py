@@ -5,31 +5,27 @@ End of input, a time-out and silence mean the careful answer. An agent's questio
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Literal, Protocol, TextIO
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, Protocol, TextIO
 
 from msgspec import Struct
 
-from rails.approval.answer import PageAnswer
-from rails.approval.edit import HumanEditError, run_editor
 from rails.approval.options import user_question
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.console import Console, NoAnswer, Pasted
 from rails.core.events.approval import ApprovalOpened, AskedOption
 from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
-from rails.core.text import one_line, printable
 
+#: What the page says of an answer in words that has none.
+_NO_WORDS: Final = "Say something with it: the agent reads your words."
 About = Literal["stronger_model", "handoff", "alert", "uncontained", "tests", "block", "question"]
 
 
 class UserQuestion(Struct, frozen=True):
     """One question; ``choices`` map a letter to its word and meaning.
 
-    ``otherwise`` is the word when nobody answers. "edit" opens the file ``edits``, then asks again; ``check`` says what
-    is wrong with it, and blocks other words. ``sentence`` has to be typed in full. With ``free``, other words are
+    ``otherwise`` is the word when nobody answers. ``sentence`` has to be typed in full. With ``free``, other words are
     "feedback". ``agent`` asks it, with the request ``request_id``.
     """
 
@@ -37,8 +33,6 @@ class UserQuestion(Struct, frozen=True):
     lines: Sequence[str]
     choices: Mapping[str, tuple[str, str]]
     otherwise: str
-    edits: Path | None = None
-    check: Callable[[], str] = lambda: ""
     sentence: str = ""
     free: bool = False
     request_id: str = ""
@@ -46,12 +40,11 @@ class UserQuestion(Struct, frozen=True):
 
 
 class UserReply(Struct, frozen=True):
-    """An answer: word, by whom, the text behind the letter, seconds taken."""
+    """An answer: word, by whom, the text behind the letter."""
 
     answer: str
     by: str
     text: str = ""
-    seconds: float = 0.0
 
 
 class Person(Protocol):
@@ -65,14 +58,21 @@ class Person(Protocol):
 def ask(human: Person, publish: Callable[[Event], object], question: UserQuestion) -> UserReply:
     """Put a question, and log its answer."""
     said = human.answer(question)
-    publish(HumanSteered(question.about, said.answer, said.by, seconds=round(said.seconds, 3), text=said.text))
+    publish(HumanSteered(question.about, said.answer, said.by, text=said.text))
     return said
 
 
 def as_logged(question: UserQuestion) -> ApprovalOpened:
     """Return the event of a question; an agent's has the id of its request."""
-    options = tuple(_options(question))
-    return user_question(question.about, question.lines, options, question.request_id, question.agent)
+    options = [
+        AskedOption(word, meaning, words="must" if word == "feedback" else "")
+        for word, meaning in question.choices.values()
+    ]
+    if question.free:
+        options.append(AskedOption("feedback", "Answer in your own words", words="must"))
+    if question.sentence:
+        options.append(AskedOption(question.sentence, "switch it on: type this sentence", typed=True))
+    return user_question(question.about, question.lines, tuple(options), question.request_id, question.agent)
 
 
 class Unattended:
@@ -100,14 +100,13 @@ class AtTerminal:
 
     def answer(self, question: UserQuestion) -> UserReply:
         """Return the typed choice."""
-        started = time.monotonic()
         if not self._console.attended:
             return UserReply(question.otherwise, "default")
         try:
             word, text = self._ask(question)
         except NoAnswer as nobody:
-            return UserReply(question.otherwise, nobody.by, seconds=time.monotonic() - started)
-        return UserReply(word, "human", text, time.monotonic() - started)
+            return UserReply(question.otherwise, nobody.by)
+        return UserReply(word, "human", text)
 
     def _ask(self, question: UserQuestion) -> tuple[str, str]:
         self._print("", *question.lines, "")
@@ -130,21 +129,9 @@ class AtTerminal:
                 self._print(f"  Type one of {', '.join(question.choices)} and Enter.")
             elif word == "feedback" and not text.strip():
                 self._print(f"  Type {letter}, a space and your words.")
-            elif word == "edit" and question.edits is not None:
-                self._edit(question.edits)
-            elif word != question.otherwise and (wrong := question.check()):
-                self._print(f"  {printable(wrong)}")
             else:
                 return word, text.strip()
         raise NoAnswer("no answer was understood")
-
-    def _edit(self, file: Path) -> None:
-        try:
-            run_editor([file])
-        except HumanEditError as error:
-            self._print(f"  {one_line(str(error), 300)} The file is {file}.")
-        else:
-            self._print("  The file is read again.")
 
     def _print(self, *lines: str) -> None:
         self._console.put("".join(f"{line}\n" for line in lines))
@@ -158,31 +145,15 @@ class AtBoth:
 
     def answer(self, question: UserQuestion) -> UserReply:
         """Return the first answer, else the careful one."""
-        started, here = time.monotonic(), self._here
+        here = self._here
         found = self._queue.pick(
             as_logged(question),
             (lambda: here.answer(question)) if here else None,
-            lambda given: _wrong(question, given),
+            lambda given: _NO_WORDS if given.choice == "feedback" and not given.reason else "",
         )
         if isinstance(found, UserReply):
             return found
         if found is None:
             return UserReply(question.otherwise, "nobody" if self._queue.page_waits else "default")
         by = IN_REVIEW if found.place == "review" else IN_PAGE
-        return UserReply(found.choice, by, found.reason, time.monotonic() - started)
-
-
-def _options(question: UserQuestion) -> Iterator[AskedOption]:
-    for word, meaning in question.choices.values():
-        if word != "edit":
-            yield AskedOption(word, meaning, words="must" if word == "feedback" else "")
-    if question.free:
-        yield AskedOption("feedback", "Answer in your own words", words="must")
-    if question.sentence:
-        yield AskedOption(question.sentence, "switch it on: type this sentence", typed=True)
-
-
-def _wrong(question: UserQuestion, given: PageAnswer) -> str:
-    if given.choice == "feedback" and not given.reason:
-        return "Say something with it: the agent reads your words."
-    return "" if given.choice == question.otherwise else question.check()
+        return UserReply(found.choice, by, found.reason)

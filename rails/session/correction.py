@@ -10,14 +10,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
 from rails.core.errors import ModelError, Refusal
+from rails.core.events.turn import CorrectionEvent
 from rails.core.json_text import json_leaves
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
@@ -60,43 +59,36 @@ _QUOTED: Final = re.compile(r"""("{3}|'{3}|["'])((?:(?!\1)[^\\]|\\.)*+)(?:\1|\Z)
 _WORD: Final = re.compile(r"[\w.+-]+")
 
 
-class Corrected(Struct, frozen=True):
-    """A valid request, or why there is none; ``drift`` are changed values. ``usage`` counts in the budget.
+def correct(
+    context: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]
+) -> tuple[ToolRequest | None, CorrectionEvent]:
+    """Ask the model to correct ``block``; after a provider's failure it stays failed, not executed.
 
-    ``answer`` is the request as JSON, or the answer that is none.
+    The event's ``after`` is the request as JSON, or the answer that is none.
     """
-
-    request: ToolRequest | None
-    why: str = ""
-    drift: tuple[str, ...] = ()
-    answer: str = ""
-    usage: Usage = Usage()
-
-
-def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
-    """Ask the model to correct ``block``; after a provider's failure it stays failed, not executed."""
     tool, path = _identity(context, block)
+    event = CorrectionEvent(request_id, block, "", False, "", (), Usage())
     try:
         answer = _ask(context, block, errors, tool)
     except ModelError as error:
-        return Corrected(None, f"the model could not be asked: {error}")
+        return None, replace(event, why=f"the model could not be asked: {error}")
     text = answer.message.text
-    failed = partial(Corrected, None, answer=text, usage=answer.usage)
+    event = replace(event, after=text, usage=answer.usage)
     found = parse(text, context.registry.shapes(), finish=answer.stop_reason, id_prefix=f"{request_id}.c")
     if len(found.requests) != 1 or found.refusals:
-        return failed("the answer was not one correct block")
+        return None, replace(event, why="the answer was not one correct block")
     raw = replace(found.requests[0], id=request_id, start=errors[0].start, end=errors[0].end, raw=block)
-    if why := _strayed(raw, tool, path, errors):
-        return failed(why)
     checked = validate.validate(raw, context.registry, context.agent.name)
+    why = _strayed(raw, tool, path, errors)
     if not isinstance(checked, ToolRequest):
-        return failed(f"still not valid: {checked[0].message}")
-    if invented := _invented(raw.parameters, block):
-        return failed(invented)
+        why = why or f"still not valid: {checked[0].message}"
+        return None, replace(event, why=why)
+    if why := why or _invented(raw.parameters, block):
+        return None, replace(event, why=why)
     drift = (f"tool = {raw.tool_name!r}",) if tool and raw.tool_name != tool else ()
     coerced = (*checked.coerced, "corrected by the model", *drift)
     sent = json.dumps({"tool": raw.tool_name, "parameters": dict(raw.parameters)}, ensure_ascii=False)
-    return Corrected(replace(checked, coerced=coerced), drift=drift, answer=sent, usage=answer.usage)
+    return replace(checked, coerced=coerced), replace(event, after=sent, taken=True, drift=drift)
 
 
 def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str) -> ModelAnswer:

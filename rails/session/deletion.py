@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
@@ -31,7 +31,6 @@ from rails.session.project import state_of
 
 _DELETED: Final = "deleted"
 _VALUE: Final = re.compile(rb'"([0-9a-f]{64})"')
-_PIECE: Final = 1 << 20
 _DAY: Final = 86_400
 
 
@@ -83,8 +82,17 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
         workspace = held.enter_context(sole_writer(project))
         known = {step.session for step in store.steps()}
         for name in names:
-            if not is_fix_run(name) or name not in known:
-                _hold(state / "sessions" / name / LOG_NAME, name, held)
+            if is_fix_run(name) and name in known:
+                continue
+            log = state / "sessions" / name / LOG_NAME
+            if not SESSION_ID.fullmatch(name) or not log.is_file():
+                raise UsageError(
+                    f"There is no session {one_line(name)!r}. Nothing was deleted; ai-rails review lists them."
+                )
+            descriptor = files.open_regular(str(log), os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            if not lock.acquire(descriptor):
+                raise UsageError(f"Session {name} is running. Nothing was deleted; end it first.")
         gone = state / _DELETED
         gone.mkdir(mode=0o700, exist_ok=True)
         for name in names:
@@ -104,21 +112,12 @@ def delete_sessions(project: Path, names: Sequence[str]) -> KeptBytes:
     )
 
 
-def _hold(log: Path, name: str, held: ExitStack) -> None:
-    if not SESSION_ID.fullmatch(name) or not log.is_file():
-        raise UsageError(f"There is no session {one_line(name)!r}. Nothing was deleted; ai-rails review lists them.")
-    descriptor = files.open_regular(str(log), os.O_RDONLY)
-    held.callback(os.close, descriptor)
-    if not lock.acquire(descriptor):
-        raise UsageError(f"Session {name} is running. Nothing was deleted; end it first.")
-
-
 def _collect_values(state: Path) -> None:
     """Skipped while a session runs; the next deletion does it."""
     with lock.held(state / COLLECTING, limits.LOCK_SECONDS) as alone:
         logs = [state / "sessions" / name / LOG_NAME for name in session_ids(state)]
         if alone and not any(map(_is_held, logs)):
-            used = set(_values(logs))
+            used = {value.decode() for log in logs for value in _values(log)}
             for value in (state / "blobs").glob("??/*"):
                 if value.name not in used:
                     value.unlink()
@@ -133,10 +132,7 @@ def _is_held(log: Path) -> bool:
         os.close(descriptor)
 
 
-def _values(logs: Iterable[Path]) -> Iterator[str]:
-    for log in logs:
-        with log.open("rb") as file:
-            rest = b""
-            while piece := file.read(_PIECE):
-                yield from (found.decode() for found in _VALUE.findall(rest + piece))
-                rest = piece[-66:]
+def _values(log: Path) -> Iterator[bytes]:
+    with log.open("rb") as file:
+        for line in file:
+            yield from _VALUE.findall(line)

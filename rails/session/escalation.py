@@ -71,8 +71,16 @@ class Tried(Struct):
 
     @property
     def answer(self) -> str:
-        """The last answer as ``ai-rails apply`` reads it."""
-        return answer_text(self.last) if self.last else ""
+        """The last answer as ``ai-rails apply`` reads it, native calls as blocks."""
+        if self.last is None:
+            return ""
+        parts = [self.last.text]
+        for call in self.last.calls:
+            arguments = call.arguments.strip() or "{}"
+            name = one_line(call.name, 80).replace('"', "")
+            body = f'{{"type": "tool_request", "tool_name": "{name}", "explanation": "", "parameters": {arguments}}}'
+            parts.append(fenced("", body, "json").lstrip())
+        return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
 
     def after(self, record: Record) -> Tried:
         """Return this with a record; a new one where an agent begins."""
@@ -94,17 +102,6 @@ class Tried(Struct):
         if isinstance(done := record.event, ToolExecutionResult) and done.ok:
             self.written |= {change.path: change.kind for change in done.changes or ()}
         return self
-
-
-def answer_text(answer: LlmResponse) -> str:
-    """Return a logged answer for ``ai-rails apply``, native calls as blocks."""
-    parts = [answer.text]
-    for call in answer.calls:
-        arguments = call.arguments.strip() or "{}"
-        name = one_line(call.name, 80).replace('"', "")
-        body = f'{{"type": "tool_request", "tool_name": "{name}", "explanation": "", "parameters": {arguments}}}'
-        parts.append(fenced("", body, "json").lstrip())
-    return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
 
 
 def search_tool(tools: Sequence[ToolSpec]) -> str:

@@ -24,9 +24,9 @@ _CHARS: Final = 12_000
 
 
 def attempted(
-    publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, step: Callable[[], T]
+    publish: Callable[[Event], object], doing: str, step: Callable[[], T], ids: tuple[str, ...] = ()
 ) -> T | RequestResult:
-    """Return the result of ``step``, or its exception's outcome; ``doing`` is its purpose."""
+    """Return the result of ``step``, or its exception's outcome for ``ids``; ``doing`` is its purpose."""
     try:
         return step()
     except FAULT as error:

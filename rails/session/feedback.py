@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core import limits
-from rails.core.changes import ChangeSet, EditResult, FileChange
+from rails.core.changes import ChangeSet, EditResult, unified_diff
 from rails.core.conversation import BAD_CALL, Message, MessagePart, ModelAnswer, NativeResult, TextPart
-from rails.core.diff import line_diff
 from rails.core.errors import Refusal
 from rails.core.messages import say
 from rails.core.paths import kept_file
@@ -27,8 +26,8 @@ CUT: Final = ("max_tokens", "cut")
 INTERRUPTED: Final = "The person interrupted your answer."
 #: Of a text that comes after too many others, so much is told in any case.
 _LEAST_CHARS: Final = 600
-#: Lines that are shown of a file that the gate changed.
-_REGION_LINES: Final = 60
+#: Characters that are shown of the gate's changes to a file.
+_REGION_CHARS: Final = 3_000
 
 #: What is said of a command's changes that did not pass.
 KEPT_IN_SANDBOX: Final = (
@@ -91,11 +90,6 @@ _NOT_DONE: Final[Mapping[str, tuple[FeedbackKind, str]]] = {
         "Human/System Feedback: {count} more blocks of your answer were refused and are not told one by one. "
         f"An answer may hold {limits.REQUESTS_PER_ANSWER} requests.",
     ),
-    "held_back": (
-        "failed",
-        "Human/System Feedback: Your answer ended with '{stop}', so nothing of it was run, not even its whole "
-        "requests ({names}): more may belong to them. Send them again in a shorter answer.",
-    ),
     "tests_failed": (
         "tests",
         "Human/System Feedback: The project's tests fail with your change. {nothing} {summary}\n"
@@ -120,12 +114,6 @@ _NOT_DONE: Final[Mapping[str, tuple[FeedbackKind, str]]] = {
         "failed",
         "{tool} was started and then AI-Rails was interrupted; nobody knows whether it finished. "
         "It was not run again. Look at the state of the project before you ask for it again.",
-    ),
-    # an interrupted answer whose secret the log does not keep
-    "masked": (
-        "skipped",
-        "AI-Rails was interrupted before your answer was executed, and it held a secret, which the log does "
-        "not keep. What is listed above was done, the rest was not. Send the rest again.",
     ),
     "empty": (
         "output",
@@ -152,7 +140,9 @@ def not_done(name: str, ids: Ids = (), **words: object) -> RequestResult:
 
 
 def syntax(refusal: Refusal, raw: str) -> RequestResult:
-    """An unreadable request."""
+    """An unreadable request, or words that may only have quoted one."""
+    if refusal.code == "unread":
+        return not_done("unread", (refusal.request_id,), refusal=refusal)
     words = f"{refusal.message} {refusal.hint}".strip()
     shown, _ = head_and_tail(raw, 600)
     text = say("model_retry", error=words, json=shown)
@@ -164,13 +154,10 @@ def syntax(refusal: Refusal, raw: str) -> RequestResult:
 def schema(request_id: str, refusals: Sequence[Refusal]) -> RequestResult:
     """A wrong tool or parameters."""
     lines = [f"Human/System Feedback: Tool request validation failed: {refusals[0]}"]
-    lines += [f"- {essence(refusal.message)} {refusal.hint}".rstrip() for refusal in refusals[1:]]
+    for refusal in refusals[1:]:
+        details = refusal.message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.")
+        lines.append(f"- {details or refusal.message} {refusal.hint}".rstrip())
     return RequestResult((request_id,), "schema", "\n".join(lines))
-
-
-def essence(message: str) -> str:
-    """Return a validation message without its fixed sentences."""
-    return message.partition(" Details: ")[2].removesuffix(" Please correct your JSON parameters.") or message
 
 
 def edit(
@@ -181,11 +168,12 @@ def edit(
 ) -> RequestResult:
     """Edits without a safe reading; ``closed`` files are not quoted."""
     lines = [f"Human/System Feedback: The edit could not be applied. {say('nothing_written', 'en')}"]
-    for one in refusals:
-        told = one.path not in closed or one.code in _OF_THE_REQUEST
-        refusal = one if told else replace(one, message=_CLOSED, hint=_CLOSED_HINT)
-        where = f"{refusal.path}: " if refusal.path and refusal.path not in refusal.message else ""
-        lines.append(f"- {where}{refusal.message}" + (f"\n  Next: {refusal.hint}" if refusal.hint else ""))
+    for refusal in refusals:
+        message, hint = refusal.message, refusal.hint
+        if refusal.path in closed and refusal.code not in _OF_THE_REQUEST:
+            message, hint = _CLOSED, _CLOSED_HINT
+        lines.append(f"- {message}" if refusal.path in message else f"- {refusal.path}: {message}")
+        lines += [f"  Next: {hint}"] if hint else []
     if len(ids) > 1:
         lines.append(f"All {len(ids)} edits of your answer are one unit: send them all again, corrected.")
     if len(edits) > 1:
@@ -195,28 +183,28 @@ def edit(
 
 def same(ids: Ids, refusals: Sequence[Refusal]) -> RequestResult:
     """Edits that change nothing."""
-    files = ", ".join(dict.fromkeys(one_line(refusal.path) for refusal in refusals if refusal.path))
+    files = ", ".join(dict.fromkeys(one_line(refusal.path) for refusal in refusals))
     text = (
-        f"{files or 'The file'} is so already; nothing was written. If the task is done, say so. If not, send what is"
+        f"{files} is so already; nothing was written. If the task is done, say so. If not, send what is still missing."
     )
-    return RequestResult(ids, "same", f"{text} still missing.")
+    return RequestResult(ids, "same", text)
 
 
 def gate(ids: Ids, verdict: Verdict, closed: Collection[str] = ()) -> RequestResult:
     """New findings, without lines of ``closed`` files."""
     told = verdict.blocking[: limits.FINDINGS_TOLD]
     summary = ", ".join(dict.fromkeys(f"{finding.rule} {one_line(finding.message, 60)}" for finding in told[:3]))
-    seen: list[list[str]] = []
+    seen = set[tuple[str, ...]]()
     lines = [
         f"Human/System Feedback: Your code failed linting with errors {summary}. Please revise. "
         f"{say('nothing_written', 'en')}"
     ]
     for finding in told:
         lines.append(_finding(finding))
-        if finding.path not in closed:
-            shown = _window(verdict, finding)
-            lines += shown if (unmarked := [line[3:] for line in shown]) not in seen else []
-            seen.append(unmarked)
+        shown = [] if finding.path in closed else _window(verdict, finding)
+        unmarked = tuple(line[3:] for line in shown)
+        lines += [] if unmarked in seen else shown
+        seen.add(unmarked)
     if hidden := len(verdict.blocking) - len(told):
         lines.append(f"… and {hidden} more; they are shown when these are fixed.")
     if verdict.fixed:
@@ -248,10 +236,12 @@ def applied(
     lines = [f"{verb[change.kind]} {change.path}" for change in written.changes]
     lines += [f"Note: {note}" for note in notes]
     if verdict.fixed:
-        lines.append(f"The gate changed your text before writing: {_fixes(verdict)}. Use the present text:")
-        for change in written.changes:
-            if change.proposed not in (None, change.after) and str(change.path) not in closed:
-                lines += _changed_region(change)
+        lines.append(f"The gate changed your text before writing: {_fixes(verdict)}. The file now has the + lines:")
+        changed = [change for change in written.changes if change.proposed not in (None, change.after)]
+        for change in changed:
+            if str(change.path) not in closed:
+                diff = unified_diff(change.proposed, change.after, str(change.path), context=0)
+                lines.append(head_and_tail("\n".join(diff), _REGION_CHARS)[0])
     if verdict.not_checked:
         lines.append("Not checked: " + "; ".join(f"{n.path} by {n.check} ({n.reason})" for n in verdict.not_checked))
     return RequestResult(ids, "result", "\n".join(lines))
@@ -305,7 +295,14 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     Each call in ``native`` (request id to provider's call id) gets its own result, as providers demand.
     """
     parts: list[MessagePart] = []
-    shown = [*_within_bounds(outcomes)]
+    shown = []
+    room = limits.ANSWER_FEEDBACK_CHARS
+    for outcome in outcomes:
+        text, left_out = head_and_tail(outcome.text, max(room, _LEAST_CHARS))
+        room -= len(text)
+        if left_out:
+            text += "\n[Your answer asked for too much at once; ask for this again.]"
+        shown.append(replace(outcome, text=text))
     for request_id, call_id in native.items():
         mine = [outcome for outcome in shown if request_id in outcome.ids]
         text = "\n\n".join(outcome.text for outcome in mine) or "Not run."
@@ -316,22 +313,6 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     if rest:
         parts.append(TextPart(f"{HEADER}\n" + "\n\n".join(rest)))
     return Message("user", tuple(parts))
-
-
-def _within_bounds(outcomes: Sequence[RequestResult]) -> Iterator[RequestResult]:
-    room = limits.ANSWER_FEEDBACK_CHARS
-    for outcome in outcomes:
-        text, left_out = head_and_tail(outcome.text, max(room, _LEAST_CHARS))
-        room -= len(text)
-        if left_out:
-            text += "\n[Your answer asked for too much at once; ask for this again.]"
-        yield replace(outcome, text=text)
-
-
-def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
-    """Return the message after a fault in composing; each native call needs a result."""
-    results = [NativeResult(call_id, outcome.text, is_error=True) for call_id in native.values()]
-    return Message("user", (*results, TextPart(f"{HEADER}\n{outcome.text}")))
 
 
 def cut_off(answer: ModelAnswer) -> str:
@@ -357,40 +338,20 @@ def _window(verdict: Verdict, finding: Finding) -> list[str]:
     return [f"  {line}" for line in window(finding, decoded.text).splitlines()] if decoded else []
 
 
-def _changed_region(change: FileChange) -> list[str]:
-    sent = decode_text(change.proposed or b"")
-    written = decode_text(change.after or b"")
-    if sent is None or written is None:
-        return []
-    old = sent.text.split("\n")
-    new = written.text.split("\n")
-    touched = line_diff(old, new).changed
-    shown = [f"{n + 1:4} | {new[n]}" for block in touched for n in range(block.new_start, block.new_end)]
-    more = len(shown) - _REGION_LINES
-    return [f"{change.path}:", *shown[:_REGION_LINES], *([f"… {more} more lines"] if more > 0 else [])]
-
-
 def _fixes(verdict: Verdict) -> str:
     return ", ".join(f"{fix.rule} in {fix.path}" for fix in verdict.fixed)
 
 
 def host_page(verdict: Verdict, opening: str, closing: str) -> str:
-    """Return findings for another agent's model, most important first, bounded."""
-    told = sorted(verdict.blocking, key=_weight)
-    lines = []
+    """Return findings for another agent's model, what breaks first, bounded."""
+    told = sorted(verdict.blocking, key=lambda finding: (finding.weight != "breaks", finding.path, finding.line))
+    lines = [opening]
     room = limits.HOST_PAGE_CHARS - len(opening) - len(closing) - 60
     for number, finding in enumerate(told):
-        shown = [_finding(finding), *(_window(verdict, finding) if number < 3 else [])]
-        text = "\n".join(shown)
-        text = text if len(text) <= room or number else text[:room]
-        if len(text) > room:
+        shown = "\n".join([_finding(finding), *(_window(verdict, finding) if number < 3 else [])])
+        if len(shown) > room and number:
             lines.append(f"... and {len(told) - number} more; they are shown when these are fixed.")
             break
-        lines.append(text)
-        room -= len(text) + 1
-    return "\n".join([opening, *lines, closing])
-
-
-def _weight(finding: Finding) -> tuple[int, str, int]:
-    broken = finding.rule in ("invalid-syntax", "E999", "syntax") or finding.tool in ("syntax", "json", "yaml", "toml")
-    return (0 if broken else 1 if finding.rule.startswith("F") else 2, finding.path, finding.line)
+        lines.append(shown[:room])
+        room -= len(shown) + 1
+    return "\n".join([*lines, closing])

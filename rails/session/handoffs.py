@@ -65,24 +65,9 @@ class Handoffs(Struct, frozen=True):
         return (self.folder / name).is_file()
 
 
-def given_name(planned: bool) -> str:
-    """Return the first agent's input file."""
-    return "00_planning_doc.md" if planned else "00_task.md"
-
-
-def output_name(step: int, agent: Agent) -> str:
-    """Return a result's file name; ``step`` counts from 0."""
-    return f"{2 * step + 1:02}_{agent.name}_output.{'json' if agent.schema is not None else 'md'}"
-
-
 def next_name(step: int, receiver: str) -> str:
     """Return the file of ``receiver``'s input after ``step``."""
     return f"{2 * step + 2:02}_for_{receiver}.md"
-
-
-def answer_name(step: int, agent: str) -> str:
-    """Return the last answer's file before giving up."""
-    return f"{2 * step + 1:02}_{agent}_answer.md"
 
 
 def text_for(sender: Agent, receiver: str, result: str, made: ChangeSet) -> str:
@@ -119,13 +104,6 @@ def sent_back(why: str, title: str, text: str, given: str) -> str:
     shown, _ = head_and_tail(text.strip(), limits.HANDOFF_CHARS)
     before = f"\n\n## What you were given\n\n{given.strip()}" if given else ""
     return f"Human/System Feedback: {why}\n\n## {title}\n\n{shown}{before}\n"
-
-
-def contract_of(agent: Agent) -> str:
-    """Return the requirements of an agent's result in words, or ""."""
-    needs = [f"the headings {', '.join(agent.headings)}"] if agent.headings else []
-    needs += ["JSON that satisfies its schema"] if agent.schema is not None else []
-    return " and ".join(needs)
 
 
 def wrong_with(sender: Agent, text: str) -> str:

@@ -6,12 +6,13 @@ step.
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -19,24 +20,42 @@ from msgspec.structs import replace
 from rails.approval.policy.places import may_have_policy
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.errors import FAULT
-from rails.core.events.changes import ChangePlanned
-from rails.core.events.session import ErrorEvent, WorkflowEnd
-from rails.core.events.turn import FeedbackSent
+from rails.core.conversation import Message, ModelAnswer, NativeCall
+from rails.core.errors import FAULT, LogBusyError, RailsError
+from rails.core.events.base import Event
+from rails.core.events.changes import ChangePlanned, CheckpointEvent, ToolExecutionResult, changes_in_words
+from rails.core.events.session import AgentEngage, ErrorEvent, WorkflowEnd
+from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
 from rails.core.text import one_line, sha256
+from rails.core.tool_request import Json, RawRequest
 from rails.core.verdict import Verdict
+from rails.edits.apply import record_written
+from rails.edits.checkpoint_commits import StepFacts
 from rails.gate.gate import Gate
 from rails.git.revisions import EMPTY_TREE
 from rails.log.files import SESSION_ID
-from rails.session.hook_log import HostCall, HostedLog
+from rails.log.writer import SessionLog
+from rails.session.job import SessionJob, log_session_start
 from rails.session.project import state_of
-from rails.session.project_changes import Changed, GitStatus, ProjectChanges, ProjectSnapshot
+from rails.session.project_changes import Changed, ProjectChanges, ProjectSnapshot
 from rails.session.turn_context import judged
 
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
+#: Tries to get the log while another process is just leaving it.
+_LOG_SECONDS: Final = 5.0
+#: How many contents that passed are remembered.
+_MOST_PASSED: Final = 1_000
 #: How many of the sentences that are said once are remembered.
 _MOST_ONCE: Final = 200
+
+
+class HostCall(msgspec.Struct, frozen=True):
+    """A tool call of the host's model."""
+
+    id: str
+    tool: str
+    input: Mapping[str, Json]
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -47,10 +66,9 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 class FoundOnDisk(msgspec.Struct, frozen=True):
-    """The verdict on changes since a snapshot; what was not judged, by path."""
+    """The verdict on changes since a snapshot; what was not judged."""
 
     verdict: Verdict | None = None
-    paths: tuple[str, ...] = ()
     unknown: Mapping[str, str] = {}
     denied: str = ""
 
@@ -61,8 +79,8 @@ class _State(msgspec.Struct):
     start: ProjectSnapshot = ProjectSnapshot()
     #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
     seen: dict[str, str | None] = {}
-    #: The contents of a file for which the gate had a verdict without findings: as it proposed it, and as it came.
-    passed: dict[str, list[str]] = {}
+    #: The last contents for which the gate had a verdict without findings: as it proposed them, and as they came.
+    passed: list[tuple[str, str | None]] = []
     stops: int = 0
     #: The digest of what the model was told last.
     told: str = ""
@@ -70,10 +88,10 @@ class _State(msgspec.Struct):
     once: list[str] = []
 
 
-class HostedSession(HostedLog):
+class HostedSession:
     """An open session of ``host``, an agent's name; close it in the end.
 
-    ``status`` is git's fresh answer. Raises RailsError when the log cannot be opened or written.
+    Raises RailsError when the log cannot be opened or written.
     """
 
     def __init__(
@@ -84,27 +102,29 @@ class HostedSession(HostedLog):
         session: str,
         *,
         model: str = "",
-        status: GitStatus | None = None,
     ) -> None:
         name = f"{host}-{session}"
         if not SESSION_ID.fullmatch(name):
             name = f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
-        super().__init__(project, name, host, model)
+        self.project = project
         self.gate = gate
-        self._folder = state_of(project) / FOLDER / self.name
+        self.host = host
+        self.name = name
+        self.model = model
+        self._task = f"what {host} was asked to do"
+        self._log: SessionLog | None = None
+        self._folder = state_of(project) / FOLDER / name
         self._disk = ProjectChanges(project, self._folder / "contents")
-        self._judged_last: tuple[str, Verdict] | None = None
         known = _read_state(self._folder / "state.json")
-        self._state = known or _State(start=self._disk.take(status))
+        self._state = known or _State(start=self._disk.take())
         if known is None:
             self._save()
 
     def propose(self, call: HostCall, changes: ChangeSet) -> Judged:
         """Judge what a call would write."""
         self._turn(call)
-        ids = (call.id,)
-        self.publish(ChangePlanned(ids, changes.files(), ()))
-        verdict = self._judged(ids, changes)
+        self.publish(ChangePlanned((call.id,), changes.files(), ()))
+        verdict = self._judged(call.id, changes, final=False)
         denied = self._denied(call.id, verdict)
         if verdict.status == "pass" and not denied:
             # What came counts, too, if it lacks formatting at most; what was fixed in it is told once it is written.
@@ -171,12 +191,18 @@ class HostedSession(HostedLog):
         waiting = [change for change in found.changes if change.after is None or not self._has_passed(change)]
         verdict = None
         if any(change.after is not None for change in waiting):
-            verdict = self._judged_once(ChangeSet(tuple(waiting)), final=call is None)
+            from rails.gate.approved_state import is_configuration
+
+            # Changed configuration is judged by the last commit's: no change excuses itself.
+            head = self._state.start.head
+            own = head not in ("", EMPTY_TREE) and any(is_configuration(str(change.path)) for change in waiting)
+            base = head if own else None
+            verdict = self._judged("", ChangeSet(tuple(waiting)), base=base, fix=False, final=call is None)
             failing = {finding.path for finding in verdict.findings} | {miss.path for miss in verdict.not_checked}
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
         unknown = {name: why for name, why in found.unknown.items() if not self._is_accounted_for(name)}
-        return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), unknown, denied)
+        return FoundOnDisk(verdict, unknown, denied)
 
     def _is_accounted_for(self, name: str) -> bool:
         if self._state.start.files.get(name) == "":
@@ -202,89 +228,116 @@ class HostedSession(HostedLog):
 
     # -- the log ---------------------------------------------------------------------------------
 
+    def engage(self, prompt: str) -> None:
+        """Log a person's prompt to the host."""
+        self._task = one_line(prompt, 1_000) or self._task
+        self.publish(AgentEngage(self.host, self._task, prompt, "", ()))
+
     def _turn(self, call: HostCall) -> None:
+        """Log one call of the host's model."""
         self._state.turns += 1
-        self.begin_turn(self._state.turns, call)
+        name = one_line(call.tool, 60)
+        native = NativeCall(call.id, call.tool, json.dumps(dict(call.input), ensure_ascii=False))
+        answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self.model)
+        self.publish(LlmCall(f"{self.host} asks for {name}", 0, self._state.turns))
+        self.publish(LlmResponse.of(f"{self.host}: {name}", answer))
+        self.publish(McpRequestFormulated(RawRequest(call.id, call.tool, dict(call.input), dialect="native")))
 
-    def _judged(
-        self,
-        ids: tuple[str, ...],
-        changes: ChangeSet,
-        *,
-        base: str | None = None,
-        fix: bool = True,
-        final: bool = False,
-    ) -> Verdict:
-        judge = partial(self.gate.judge, changes, agent=self.host, base=base, fix=fix, final=final)
-        return judged(self.publish, ids, judge)
+    def close(self) -> None:
+        """Close the log; the next event opens it."""
+        if self._log is not None:
+            self._log.close()
+        self._log = None
 
-    def _judged_once(self, changes: ChangeSet, *, final: bool) -> Verdict:
-        """Judge by the last commit's configuration: no change excuses itself."""
-        digest = f"{changes.digest()} {final}"
-        if self._judged_last is None or self._judged_last[0] != digest:
-            from rails.gate.approved_state import is_configuration
+    def publish(self, event: Event) -> None:
+        """Log an event of the host's."""
+        if self._log is None:
+            self._log = self._open()
+            if self._log.is_new:
+                job = SessionJob(self.project, ((self.host, self._task),), approve="host")
+                log_session_start(job, self._log, self.model)
+        self._log.append(event, self.host, self.model)
 
-            head = self._state.start.head
-            own = head not in ("", EMPTY_TREE) and any(is_configuration(str(change.path)) for change in changes.changes)
-            self._judged_last = digest, self._judged((), changes, base=head if own else None, fix=False, final=final)
-        return self._judged_last[1]
+    def _open(self) -> SessionLog:
+        """Wait for a process that is just leaving it."""
+        state = state_of(self.project)
+        until = time.monotonic() + _LOG_SECONDS
+        while True:
+            try:
+                if (state / "sessions" / self.name).is_dir():
+                    return SessionLog.reopen(state, self.name)
+                return SessionLog.create(state, session_id=self.name)
+            except LogBusyError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+
+    def _judged(self, call_id: str, changes: ChangeSet, **how: Any) -> Verdict:  # noqa: ANN401 - what the gate takes
+        ids = (call_id,) if call_id else ()
+        return judged(self.publish, ids, partial(self.gate.judge, changes, agent=self.host, **how))
 
     # -- what is on the disk -----------------------------------------------------------------------
 
     def _record(self, found: Changed, call: HostCall | None) -> None:
-        steps = list(filter(None, map(self._step, self._current(found))))
+        steps = list(self._steps(found))
         if not all(map(self._has_passed, steps)):
             self._turn(call or HostCall("", "something else than an edit", {}))
         for start in range(0, len(steps), limits.FILES_PER_CHANGE):
             part = ChangeSet(tuple(steps[start : start + limits.FILES_PER_CHANGE]))
-            if not self.written(part):
+            title = changes_in_words(part.files())
+            try:
+                applied = record_written(part, self.project, StepFacts(self.name, f"{self.host}: {title}"))
+            except RailsError as error:
+                self.publish(ErrorEvent("What was written is not in the history", str(error)))
                 continue
+            said = f"{title}, by {self.host}"
+            facts = {"diff": part.diff()}
+            self.publish(
+                ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), facts=facts, duration_ms=0.0)
+            )
+            paths_written = tuple(str(change.path) for change in part.changes)
+            self.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths_written))
             for change in part.changes:
                 self._state.seen[str(change.path)] = None if change.after is None else self._disk.keep(change.after)
 
-    def _current(self, found: Changed) -> list[FileChange]:
-        now = {str(change.path) for change in found.changes}
-        back = []
-        for name, digest in self._state.seen.items():
+    def _steps(self, found: Changed) -> Iterator[FileChange]:
+        """Yield what differs from the content seen last, also where a file is again as it was at the start."""
+        now = {str(change.path): change for change in found.changes}
+        seen = self._state.seen
+        for name in dict.fromkeys((*now, *seen)):
             path = paths.exact_path(name)
-            if name not in now and name not in found.unknown and isinstance(path, paths.WorkspacePath):
-                data = self._disk.now(path)
-                change = FileChange(path, data, data)
-                if change.after_sha256 != digest:
-                    back.append(change)
-        return [*found.changes, *back]
-
-    def _step(self, change: FileChange) -> FileChange | None:
-        name = str(change.path)
-        if paths.forbidden(change.path):
-            return None
-        if name not in self._state.seen:
-            return change if change.before != change.after else None
-        digest = self._state.seen[name]
-        before = self._disk.kept(digest) if digest else None
-        return None if before == change.after else FileChange(change.path, before, change.after, change.mode)
+            if name in found.unknown or not isinstance(path, paths.WorkspacePath) or paths.forbidden(path):
+                continue
+            data = None if name in now else self._disk.now(path)
+            change = now.get(name) or FileChange(path, data, data)
+            if name in seen:
+                digest = seen[name]
+                if digest == change.after_sha256:
+                    continue
+                change = replace(change, before=self._disk.kept(digest) if digest else None)
+            if change.before != change.after:
+                yield change
 
     def _without_others(self, found: Changed) -> Changed:
         files = self._folder.parent.glob("*/state.json")
         states = (_read_state(file, self._state.began) for file in files if file.parent != self._folder)
         others = {written for known in states if known for written in known.seen.items()}
-        theirs = [c for c in found.changes if (str(c.path), c.after_sha256) in others and not self._has_passed(c)]
-        if not theirs:
-            return found
-        kept = {str(c.path): None if c.after is None else self._disk.keep(c.after) for c in theirs}
-        self._state.start = replace(self._state.start, files={**self._state.start.files, **kept})
-        for name in kept:
+        mine = []
+        for change in found.changes:
+            name = str(change.path)
+            if (name, change.after_sha256) not in others or self._has_passed(change):
+                mine.append(change)
+                continue
+            self._state.start.files[name] = None if change.after is None else self._disk.keep(change.after)
             self._state.seen.pop(name, None)
-        return replace(found, changes=tuple(change for change in found.changes if str(change.path) not in kept))
+        return replace(found, changes=tuple(mine))
 
     def _passed(self, changes: Sequence[FileChange]) -> None:
-        for change in changes:
-            if digest := change.after_sha256:
-                known = [one for one in self._state.passed.get(str(change.path), ()) if one != digest]
-                self._state.passed[str(change.path)] = [*known[-7:], digest]
+        passed = [(str(change.path), change.after_sha256) for change in changes if change.after is not None]
+        self._state.passed = [*self._state.passed, *passed][-_MOST_PASSED:]
 
     def _has_passed(self, change: FileChange) -> bool:
-        return change.after_sha256 in self._state.passed.get(str(change.path), ())
+        return (str(change.path), change.after_sha256) in self._state.passed
 
     def _save(self) -> None:
         atomic_file.replace_file(self._folder / "state.json", msgspec.json.encode(self._state), durable=False)

@@ -78,16 +78,11 @@ class OpenSession(Struct, dict=True):
         except (RailsError, BrokenPipeError):
             raise
         except FAULT as error:
-            self._unseen(error)
+            fault = self.log.append(fault_event("this was shown", error))
+            self._note(fault)
+            with suppress(*FAULT):
+                self.watch(fault)
         return record
-
-    def _unseen(self, error: BaseException) -> None:
-        record = self.log.append(fault_event("this was shown", error))
-        self._note(record)
-        watch, self.watch = self.watch, lambda _: None
-        with suppress(*FAULT):
-            watch(record)
-        self.watch = watch
 
     def _note(self, record: Record) -> None:
         self.records.append(record)

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from rails.agents.template import Agent
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
 from rails.core.conversation import Message, ModelAnswer
-from rails.core.events.turn import OutputRefused
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
+from rails.core.events.record import Record
+from rails.core.events.session import AgentEngage, HumanSteered
+from rails.core.events.turn import FeedbackSent, OutputRefused, ToolRequestValidationFailed
 from rails.core.outcomes import SessionEnd
+from rails.core.verdict import Verdict
 from rails.session import feedback
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
-
-if TYPE_CHECKING:
-    from rails.session.activity import Deeds
 
 _FENCED: Final = re.compile(r"^ {0,3}(`{3,}+|~{3,}+).*?^ {0,3}\1", re.MULTILINE | re.DOTALL)
 #: A block of code, as its label says or leaves open; data and what a command printed are none.
@@ -76,34 +79,86 @@ _ASKS: Final = re.compile(r"[?？][^?？\n]{0,60}\Z")
 _SENTENCE: Final = re.compile(r"(?:[^.!?\n]|[.!?](?=[^\s.!?])){1,1000}+[.!?]*+")
 
 
-class EndJudgement(Struct, frozen=True):
-    """The outcome of an agent's part, and words for the agent while it can continue ("": none)."""
+class Deeds(Struct):
+    """A fold over records: the tools that ran (``""``: files were written), and what stood in the way.
 
-    outcome: SessionEnd
-    told: str = ""
+    At any time: ``written_by``, each agent's files; ``commanded``: a command or tests ran; ``tested``: tests passed
+    since the last change; ``last_run``: its result ("": none).
+    """
+
+    ran: set[str] = set()
+    written_by: dict[str, set[str]] = {}
+    commanded: bool = False
+    tested: bool = False
+    last_run: str = ""
+    refused: bool = False
+    hindered: bool = False
+
+    def take(self, record: Record) -> None:
+        """Take note of a record."""
+        match record.event:
+            case AgentEngage() | HumanSteered(about="follow_up"):
+                self.ran, self.refused, self.hindered = set(), False, False
+            case ToolExecutionResult(tool=name) as done:
+                if done.ran_tests or (done.ok and not name):
+                    self.tested = done.ran_tests and done.ok
+                    self.last_run = done.text if name else ""
+                if not done.ok:
+                    self.hindered |= not (name and done.ids)  # tests of a proposal were asked for by nobody
+                    return
+                self.ran.add(name)
+                self.commanded |= name in (RUN_COMMAND.name, RUN_TESTS.name)
+                written = self.written_by.setdefault(record.agent_role, set())
+                written.update(change.path for change in done.changes or ())
+            case ToolRequestValidationFailed():
+                self.refused = True
+            case ChangeRefused() | HumanDecision(answer="deny") | GateVerdict(verdict=Verdict(status="fail")):
+                self.hindered = True
+            case FeedbackSent(codes=codes):
+                self.hindered |= "internal" in codes
+
+    @property
+    def wrote(self) -> bool:
+        """Whether files were written."""
+        return "" in self.ran
+
+    def ran_something(self, registry: Registry) -> bool:
+        """Return whether a tool ran that does more than look."""
+        return any((tool := registry.get(name)) is None or tool.effect != "read" for name in self.ran)
+
+    def nothing_done(self, registry: Registry) -> bool:
+        """Return whether nothing was written, run, or even read.
+
+        Reading does not count where a change or a run was refused.
+        """
+        hindered = self.hindered or (self.refused and not self.ran)
+        return hindered and not self.ran_something(registry)
 
 
-def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: bool) -> EndJudgement:
-    """Judge an agent's last answer by its ``deeds``; ``talks``: in a conversation."""
+def judged(agent: Agent, text: str, deeds: Deeds, registry: Registry, *, talks: bool) -> tuple[SessionEnd, str]:
+    """Return the outcome of an agent's part, and words for it while it can continue ("": none), from its last answer.
+
+    The ``deeds`` decide; ``talks``: in a conversation.
+    """
     plain = _FENCED.sub("", text).strip()
     contract = agent.headings or agent.schema
     edits = any(tool.effect == "edit" for tool in registry.for_role(agent.name))
     if (edits or not contract) and (missing := next(_unshown(plain, deeds, edits=edits), "")):
-        return EndJudgement("claimed", missing)
+        return "claimed", missing
     if deeds.wrote:
-        return EndJudgement("changed")
+        return "changed", ""
     if not edits or contract or agent.gives_verdict:
-        return EndJudgement("answered")
+        return "answered", ""
     if _ASKS.search(plain):
-        return EndJudgement("asked")
+        return "asked", ""
     if talks or (plain and deeds.ran_something(registry)):
-        return EndJudgement("answered")
+        return "answered", ""
     loose = any(_CODE.match(block[0]) for block in _FENCED.finditer(text))
     if _REASON.search(plain) and not loose:
-        return EndJudgement("unchanged")
+        return "unchanged", ""
     if agent.tools is agent.shown is None and plain and not loose:  # its template names no edits as its work
-        return EndJudgement("answered")
-    return EndJudgement("gave_up", _NO_REASON)
+        return "answered", ""
+    return "gave_up", _NO_REASON
 
 
 _NO_REASON: Final = (

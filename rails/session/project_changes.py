@@ -44,7 +44,7 @@ class ProjectSnapshot(Struct, frozen=True):
     """
 
     head: str = ""
-    files: Mapping[str, str | None] = {}
+    files: dict[str, str | None] = {}
     ignores: Mapping[str, str] = {}
 
 
@@ -55,38 +55,15 @@ class Changed(Struct, frozen=True):
     unknown: Mapping[str, str] = {}
 
 
-class GitStatus:
-    """Git's status, asked at construction, read later. Raises RailsError where git cannot be asked."""
-
-    def __init__(self, project: Path) -> None:
-        has_git = any((folder / ".git").exists() for folder in (project, *project.parents))
-        self._asked = listing.DiffersNow(project, EMPTY_TREE) if has_git else None
-
-    def read(self) -> tuple[str, list[str]]:
-        """Return the last commit (the empty tree before the first, "" without git) and the differing files.
-
-        The index is not trusted. Raises RailsError.
-        """
-        head, found = self._asked.read() if self._asked else ("", [])
-        if len(found) > _MOST_FILES:
-            raise WorkspaceError(f"{len(found)} files differ from the last commit; {_MOST_FILES} can be looked at.")
-        return head, found
-
-    def close(self) -> None:
-        """End git if its status was not read."""
-        if self._asked:
-            self._asked.close()
-
-
 class ProjectChanges(Struct, frozen=True):
     """Snapshots of one project; ``store`` keeps contents by digest."""
 
     project: Path
     store: Path
 
-    def take(self, status: GitStatus | None = None) -> ProjectSnapshot:
-        """Keep the present state; ``status`` is fresh. Raises RailsError."""
-        head, dirty = (status or GitStatus(self.project)).read()
+    def take(self) -> ProjectSnapshot:
+        """Keep the present state. Raises RailsError."""
+        head, dirty = self._differing()
         kept: dict[str, str | None] = {}
         room = _ALL_BYTES
         for name in (*dirty, *self._special()) if head else self._walk():
@@ -146,12 +123,22 @@ class ProjectChanges(Struct, frozen=True):
         if not snapshot.head:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
-        found = (*snapshot.files, *GitStatus(self.project).read()[1], *self._special(), *self._moved(snapshot.head))
+        moved = listing.knows(self.project, "HEAD") and listing.changed_between(self.project, snapshot.head, "HEAD")
+        found = (*snapshot.files, *self._differing()[1], *self._special(), *(moved or ()))
         names = dict.fromkeys((*found, *self._hidden(snapshot, dict.fromkeys(found))))
         yield from (name for name in names if not name.startswith(".rails/"))
 
-    def _moved(self, head: str) -> list[str]:
-        return listing.changed_between(self.project, head, "HEAD") if listing.knows(self.project, "HEAD") else []
+    def _differing(self) -> tuple[str, list[str]]:
+        """Return the last commit (the empty tree before the first, "" without git) and the differing files.
+
+        The index is not trusted. Raises RailsError.
+        """
+        if not any((folder / ".git").exists() for folder in (self.project, *self.project.parents)):
+            return "", []
+        head, found = listing.DiffersNow(self.project, EMPTY_TREE).read()
+        if len(found) > _MOST_FILES:
+            raise WorkspaceError(f"{len(found)} files differ from the last commit; {_MOST_FILES} can be looked at.")
+        return head, found
 
     def _hidden(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> Iterator[str]:
         from rails.sandbox.layer import CACHES, TOOL_CACHES

@@ -10,14 +10,16 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from rails.approval.decision import Approver, Chooser, request_for_changes, sign_changes
+from rails.approval.decision import attended, request_for_changes, sign_changes
 from rails.core import limits
+from rails.core.builtin_tools import RUN_TESTS
 from rails.core.changes import ChangeSet
-from rails.core.errors import FAULT, Refusal, StaleError, TimeUpError, WorkspaceError
+from rails.core.errors import FAULT, CheckError, Refusal, StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -27,22 +29,20 @@ from rails.core.events.changes import (
     changes_in_words,
 )
 from rails.core.events.session import ErrorEvent
-from rails.core.text import one_line
+from rails.core.text import head_and_tail, one_line
 from rails.core.time_limit import run_within
 from rails.core.tool_request import ToolRequest
-from rails.core.verdict import Finding, Verdict
+from rails.core.verdict import Verdict
 from rails.edits.apply import Applied, apply, read_file, recover
 from rails.edits.checkpoint_commits import StepFacts
+from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
 from rails.log.masking import MARK
 from rails.session import faults, feedback
-from rails.session.ask_approval import Agreement, ask_permit, closed_files, plan_with_choices
+from rails.session.ask_approval import Agreement, ask_permit, closed_files
 from rails.session.feedback import RequestResult
 from rails.session.text_answers import never_seen, shown_instead
 from rails.session.turn_context import TurnContext, judged, ms_since
-
-if TYPE_CHECKING:
-    from rails.session.proposed_tests import ProposedTests
 
 #: What is said besides of a log that fails after a write.
 _ON_DISK: Final = (
@@ -57,6 +57,7 @@ _NOT_RECORDED: Final = (
 _SO_ALREADY: Final = ("no_change", "already_applied")
 #: How often findings of style, and failing tests, go back to the agent before a person is shown the change with them.
 _TRIES: Final = 2
+_OUTPUT_CHARS: Final = 2_500
 _WRITING: Final = "a change was written"
 
 
@@ -66,28 +67,25 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     echoes = [doubt for request in requests if (doubt := context.echo(request))]
     unseen = never_seen(context, requests)
     known = [request for request in requests if request.parameters.get("file_path") not in unseen]
-    if unseen and not known:
+    if not known:
         return shown_instead(context, ids, unseen)
-    requests, planned = plan_with_choices(context, known)
-    left_out = tuple(f"Not changed, because the agent never saw it: {path}" for path in unseen)
-    planned = replace(planned, notes=planned.notes + left_out)
+    planned = plan([context.based(edit) for edit in known], context.project, known=context.known)
+    left_out = (f"Not changed, because the agent never saw it: {path}" for path in unseen)
+    planned = replace(planned, notes=(*planned.notes, *left_out))
     if refusals := planned.refusals or tuple(_masked_writes(planned.changes)):
         if all(refusal.code in _SO_ALREADY for refusal in refusals):
             return feedback.same(ids, refusals)
         context.publish(ChangeRefused(ids, refusals, planned.edits))
-        return feedback.edit(
-            ids, refusals, planned.edits, closed_files(context, {refusal.path for refusal in refusals})
-        )
-    return carry_out_plan(context, requests, planned, echoes)
+        closed = closed_files(context, {refusal.path for refusal in refusals})
+        return feedback.edit(ids, refusals, planned.edits, closed)
+    return carry_out_plan(context, known, planned, echoes)
 
 
 def _masked_writes(changes: ChangeSet) -> Iterator[Refusal]:
     for change in changes.changes:
         before, after = ((data or b"").decode("utf-8", "replace") for data in (change.before, change.after))
         if "«secret:" in after and not set(MARK.findall(after)) <= set(MARK.findall(before)):
-            message = (
-                f"The edit would write «secret:…» into {change.path}: the mark of a value that you were not shown."
-            )
+            message = f"The edit would write «secret:…» into {change.path}, the mark of a masked value."
             hint = "Send an edit that leaves the lines with it as they are, or ask the user for the value's place."
             yield Refusal("masked", message, hint, path=str(change.path))
 
@@ -121,35 +119,83 @@ def carry_out_plan(
     overrules = by_hand and attended(context.approver)
     if verdict.status == "fail" and not overrules and (verdict.breaks or not _shows_style(context)):
         return feedback.gate(ids, verdict, closed_files(context, {finding.path for finding in verdict.blocking}))
-    tested = _tested(context, verdict.proposal)
+    shown = []
+    for finding in (verdict.blocking if overrules else verdict.style)[: limits.FINDINGS_TOLD]:
+        place = f"{finding.path}:{finding.line}"
+        shown.append(f"{finding.weight}: {place}: {finding.rule} {one_line(finding.message, 120)}")
+    notes = [*planned.notes]
+    doubts = [*echoes, *planned.doubts, *shown]
+    tested = _run_proposed_tests(context, verdict.proposal)
+    if tested:
+        notes.append(tested.summary)
     if tested and not tested.ok:
         context.sent_back["tests"] += 1
         if context.sent_back["tests"] <= _TRIES or not attended(context.approver):
             context.publish(tested.event())
             return feedback.not_done("tests_failed", ids, summary=tested.summary, output=tested.output)
+        doubts.append(f"The tests fail with this change. {tested.summary}")
     asked = request_for_changes(
         ids[0],
         context.agent.name,
         requests,
         verdict,
-        (*planned.notes, tested.summary) if tested else planned.notes,
+        notes,
         from_project=context.from_project,
-        doubts=(
-            *echoes,
-            *planned.doubts,
-            *_accepted(verdict.blocking if overrules else verdict.style),
-            *_failing(tested),
-        ),
+        doubts=doubts,
         model=context.model.name,
     )
     agreed = ask_permit(context, ids, asked, sign_changes)
     if isinstance(agreed, RequestResult):  # what was shown with the difference may be why
-        return replace(agreed, text="\n".join((agreed.text, *_accepted(verdict.style))))
+        return replace(agreed, text="\n".join((agreed.text, *shown)))
     outcome = _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
     context.wrote[:] = requests[:1]
     if tested and outcome.ok and not agreed.account:
         context.publish(tested.event())
     return outcome
+
+
+class ProposedTests(Struct, frozen=True):
+    """A test run with the change in place: its last line, and its output."""
+
+    ok: bool
+    summary: str
+    output: str
+    seconds: float
+
+    def event(self) -> ToolExecutionResult:
+        """Return the log's event: a run that nobody asked for."""
+        text = f"{self.summary}\n{self.output}"
+        return ToolExecutionResult(ids=(), ok=self.ok, text=text, tool=RUN_TESTS.name, duration_ms=self.seconds * 1000)
+
+
+def _run_proposed_tests(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
+    """Run the project's tests on a change; ``None`` where unwanted or nothing can run."""
+    contained = context.contained
+    human = contained.human
+    wanted = context.tests == "on"
+    if context.tests == "ask":
+        if contained.tests_agreed is None and human is not None and contained.finds_tests():
+            from rails.session.ask_user import UserQuestion, ask
+
+            lines = (
+                "── Run the project's tests on each change before you see it? ".ljust(78, "─"),
+                "  They run in the sandbox, without network. Failures go back to the agent twice.",
+                "  --tests on or off answers this beforehand.",
+            )
+            choices = {"y": ("yes", "run them, in this session"), "n": ("no", "leave them to me")}
+            answer = ask(human, context.publish, UserQuestion("tests", lines, choices, "no")).answer
+            contained.tests_agreed = answer == "yes"
+        wanted = contained.tests_agreed is True
+    try:
+        ran = contained.test(changes) if wanted else None
+    except CheckError:
+        return None
+    if ran is None:
+        return None
+    lines_out = [line for line in ran.out.splitlines() if line.strip()]
+    summary = one_line(lines_out[-1].strip("= "), 120) if lines_out else ran.status
+    output, _ = head_and_tail(ran.out.strip(), _OUTPUT_CHARS)
+    return ProposedTests(ran.ok, f"tests: {summary}", context.mask(output), ran.seconds)
 
 
 def propose_last_fixes(context: TurnContext) -> None:
@@ -160,19 +206,6 @@ def propose_last_fixes(context: TurnContext) -> None:
         carry_out_plan(context, context.wrote, Plan(changes, notes=notes), ())
 
 
-def _tested(context: TurnContext, changes: ChangeSet) -> ProposedTests | None:
-    if context.tests == "off":
-        return None
-    from rails.session.proposed_tests import run_proposed_tests
-
-    return run_proposed_tests(context, changes)
-
-
-def attended(approver: Approver) -> bool:
-    """Return whether a person is there to be asked."""
-    return isinstance(approver, Chooser) and approver.attended
-
-
 def _shows_style(context: TurnContext) -> bool:
     """Return whether style is shown: at once if nobody rewrites, else after two returns."""
     if not attended(context.approver):
@@ -181,19 +214,10 @@ def _shows_style(context: TurnContext) -> bool:
     return not context.model.provider or context.sent_back["style"] > _TRIES
 
 
-def _accepted(findings: Sequence[Finding]) -> tuple[str, ...]:
-    shown = findings[: limits.FINDINGS_TOLD]
-    return tuple(f"{one.weight}: {one.path}:{one.line}: {one.rule} {one_line(one.message, 120)}" for one in shown)
-
-
-def _failing(tested: ProposedTests | None) -> tuple[str, ...]:
-    return () if tested is None or tested.ok else (f"The tests fail with this change. {tested.summary}",)
-
-
 def _judged(context: TurnContext, ids: tuple[str, ...], requests: Sequence[ToolRequest], changes: ChangeSet) -> Verdict:
     """What nothing uses as yet stays: an import may come first."""
-    left = context.time_left()
     judge = partial(context.gate.judge, changes, agent=context.agent.name, author=context.author(requests), final=False)
+    left = context.time_left()
     in_time = judge if math.isinf(left) else partial(run_within, left, judge, "the gate")
     try:
         return judged(context.publish, ids, in_time)
@@ -221,14 +245,18 @@ def _write(
         notes = (*planned.notes, agreed.account) if agreed.account else planned.notes
         words = partial(_told, context, ids, applied, verdict, notes)
         with faults.happened(on_disk):
-            outcome = faults.attempted(context.publish, ids, "the result was put in words", words)
+            outcome = faults.attempted(context.publish, "the result was put in words", words, ids)
     ok = outcome.ok or bool(applied.changes)
     result = ToolExecutionResult(
         ids=ids, ok=ok, text=outcome.text, changes=applied.changes.files(), duration_ms=ms_since(started)
     )
     with faults.happened(on_disk if applied.changes else ""):
         context.publish(result)
-        _publish_step(context, applied, title)
+        if applied.step:
+            paths = tuple(str(change.path) for change in applied.changes.changes)
+            context.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths))
+        elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
+            context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))
     return outcome
 
 
@@ -249,16 +277,3 @@ def _left_by_a_fault(context: TurnContext, changes: ChangeSet) -> Applied:
         if all(read_file(context.project, change.path) == change.after for change in changes.changes):
             return Applied(changes)
     return Applied(ChangeSet())
-
-
-def _publish_step(context: TurnContext, applied: Applied, title: str) -> None:
-    if applied.step:
-        context.publish(
-            CheckpointEvent(
-                f"step {applied.step}: {title}",
-                applied.step,
-                tuple(str(change.path) for change in applied.changes.changes),
-            )
-        )
-    elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
-        context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -40,8 +40,6 @@ from rails.session.turn_context import content_of
 
 #: How an agent ended that a human may let try again, with a hint or an answer.
 AGAIN: Final = ("gave_up", "asked")
-#: Reads the SHA-256 of a project file, ``None`` where there is no file.
-HashOf = Callable[[str], "str | None"]
 
 
 class ResumeState(Struct, frozen=True):
@@ -90,17 +88,17 @@ class ResumeState(Struct, frozen=True):
 def where(project: Path, log: SessionLog) -> ResumeState:
     """Return an interrupted session's state. Raises LogError for a damaged log."""
     recover(project)
-    return resume_state(read_strict(log.path), hashes_of(project))
+    return resume_state(read_strict(log.path), project)
 
 
-def resume_state(records: Sequence[Record], hash_of: HashOf) -> ResumeState:
+def resume_state(records: Sequence[Record], project: Path) -> ResumeState:
     """Fold the records of a session. Raises UsageError without a session's start."""
     state = _folded(records)
+    done = dict(state.done)
     for begun in state.begun.values():
-        state = replace(state, done={**state.done, **_interrupted(begun, hash_of)})
-    return replace(
-        state, records=tuple(records), seconds=sum(worked(one.timestamp, other) for one, other in pairwise(records))
-    )
+        done |= _interrupted(begun, project)
+    seconds = sum(worked(one.timestamp, other) for one, other in pairwise(records))
+    return replace(state, done=done, records=tuple(records), seconds=seconds)
 
 
 def _folded(records: Sequence[Record]) -> ResumeState:
@@ -134,11 +132,27 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
         case LlmResponse() as event:
             return _answered(state, record, event)
         case FeedbackSent() as event:
-            return _replied(state, record, event)
+            if state.pending is None and not state.talking:
+                return state
+            if event.reply is None:
+                raise UsageError(
+                    f"The feedback in record {record.seq} cannot be read, so the session cannot be resumed. "
+                    "Nothing was changed."
+                )
+            answered = (state.pending.message,) if state.pending else ()
+            words = answer_words(answered[0]) if event.codes and answered else ""
+            codes = state.codes if state.talking else (*state.codes, event.codes)
+            messages = (*state.messages, *answered, event.reply)
+            return replace(state, messages=messages, pending=None, done={}, codes=codes, words=words, talking=False)
         case ExecutionStarted() as event:
             return replace(state, begun={**state.begun, event.ids: event})
         case ToolExecutionResult() as event:
-            return _done(state, event)
+            begun = {ids: one for ids, one in state.begun.items() if ids != event.ids}
+            result = RequestResult(event.ids, "result" if event.ok else "failed", event.text)
+            if event.tool:
+                result = feedback.result(event.ids, event.tool, ToolResult(event.ok, event.text), event.text)
+            done = {**state.done, **dict.fromkeys(event.ids, result)}
+            return replace(state, begun=begun, done=done, seen={**state.seen, **_saw(event)})
         case _:
             return state
 
@@ -195,28 +209,6 @@ def _answered(state: ResumeState, record: Record, event: LlmResponse) -> ResumeS
     return replace(state, pending=answer, done={}, begun={}, measured=measured)
 
 
-def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeState:
-    if state.pending is None and not state.talking:
-        return state
-    if event.reply is None:
-        raise UsageError(
-            f"The feedback in record {record.seq} cannot be read, so the session cannot be resumed. "
-            "Nothing was changed."
-        )
-    answered = (state.pending.message,) if state.pending else ()
-    words = answer_words(answered[0]) if event.codes and answered else ""
-    codes = state.codes if state.talking else (*state.codes, event.codes)
-    messages = (*state.messages, *answered, event.reply)
-    return replace(state, messages=messages, pending=None, done={}, codes=codes, words=words, talking=False)
-
-
-def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
-    begun = {ids: one for ids, one in state.begun.items() if ids != event.ids}
-    done = {**state.done, **_carried_out(event)}
-    seen = {**state.seen, **_saw(event)}
-    return replace(state, begun=begun, done=done, seen=seen)
-
-
 def answer_words(answer: Message) -> str:
     """Return an answer's words, to detect repeats."""
     return "\n".join((answer.text, *(call.arguments for call in answer.calls))).strip()
@@ -227,23 +219,17 @@ def _restarted(state: ResumeState, first_message: str, stands_for: int) -> Resum
     return replace(state, messages=(first,), pending=None, done={}, codes=(), words="")
 
 
-def _interrupted(begun: ExecutionStarted, hash_of: HashOf) -> dict[str, RequestResult]:
+def _interrupted(begun: ExecutionStarted, project: Path) -> dict[str, RequestResult]:
     """Compare a write with the disk; a command stays in doubt."""
     ids = begun.ids
-    changes = begun.changes
-    if not changes:
+    if not begun.changes:
         return dict.fromkeys(ids, feedback.not_done("in_doubt", ids, tool=begun.tool))
-    if all(hash_of(change.path) == change.after_sha256 for change in changes):
-        paths = ", ".join(change.path for change in changes)
-        return dict.fromkeys(ids, RequestResult(ids, "result", f"Written before an interruption: {paths}"))
-    return {}
-
-
-def _carried_out(event: ToolExecutionResult) -> dict[str, RequestResult]:
-    ids = event.ids
-    if event.tool:
-        return dict.fromkeys(ids, feedback.result(ids, event.tool, ToolResult(event.ok, event.text), event.text))
-    return dict.fromkeys(ids, RequestResult(ids, "result" if event.ok else "failed", event.text))
+    for change in begun.changes:
+        data = content_of(project, change.path)
+        if change.after_sha256 != (None if data is None else sha256(data)):
+            return {}
+    paths = ", ".join(change.path for change in begun.changes)
+    return dict.fromkeys(ids, RequestResult(ids, "result", f"Written before an interruption: {paths}"))
 
 
 def _saw(event: ToolExecutionResult) -> dict[str, str]:
@@ -252,13 +238,3 @@ def _saw(event: ToolExecutionResult) -> dict[str, str]:
     path = facts.get("path")
     digest = facts.get("sha256")
     return {**seen, path: digest or ""} if isinstance(path, str) and isinstance(digest, str | None) else seen
-
-
-def hashes_of(project: Path) -> HashOf:
-    """Return the reader of SHA-256s of ``project``'s files."""
-
-    def hash_of(name: str) -> str | None:
-        data = content_of(project, name)
-        return None if data is None else sha256(data)
-
-    return hash_of

@@ -18,10 +18,9 @@ from rails.core.changes import ChangeSet
 from rails.core.errors import FAULT, RailsError, UsageError
 from rails.core.events.session import AgentFinished, Handoff, HumanSteered, WorkflowEnd
 from rails.core.outcomes import is_good, outcome_for
-from rails.core.text import counted, one_line, printable, sha256
+from rails.core.text import sha256
 from rails.edits.apply import read_file
 from rails.edits.commit import net_changes
-from rails.gate.support.settings import Enforcement
 from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import UserQuestion
@@ -31,8 +30,6 @@ from rails.session.resume import ResumeState
 
 _Event = TypeVar("_Event", AgentFinished, Handoff)
 _PROSE = (".md", ".rst", ".txt")
-#: Lines of a hand-off that its question shows; the file has all of it.
-_SHOWN_LINES = 12
 
 
 class Session(SessionState):
@@ -61,25 +58,38 @@ class Session(SessionState):
         self.publish(fault)
         if ending:
             return ending
-        on = f"Nothing is lost: ai-rails run --resume {self.log.session_id}"
-        return Ending("internal_error", f"{fault.message} {fault.error} {on}")
+        return Ending("internal_error", f"{fault.message} {fault.error} {self._nothing_lost}")
+
+    @property
+    def _nothing_lost(self) -> str:
+        return f"Nothing is lost: ai-rails run --resume {self.log.session_id}"
 
     def _chain(self) -> Ending:
         """Engage the agents in order; what is logged says who is next, also where a kill came in between."""
-        ending = self._before()
+        ending = Ending("unchanged", "Nothing was left to do.")
+        if last := self._last(AgentFinished):
+            ending = Ending(outcome_for(last.outcome), last.message)
         while not self.at.stopped and self.at.finished < len(self.job.tasks):
             at = self.at
             step = at.finished
             role, task = self.job.tasks[step]
             if step and not (at.messages or at.agreed or at.again):
-                if not self._hand_over(step - 1, at.offered):
-                    return self._waiting(step)
-                continue
+                if self._hand_over(step - 1, at.offered):
+                    continue
+                file = self.handoffs.relative(handoffs.next_name(step - 1, role))
+                words = (
+                    f"The hand-off to {role} waits for you, to read or edit: {file}. With --handoff go nobody is asked."
+                )
+                return Ending("waiting", f"{words} {self._nothing_lost}", file=file)
             ending = self.engage_agent(role, task, previous_tool_output=at.handed)
             if ending.outcome in PAUSED:
                 return ending
             if ending.outcome == "rejected" and step and self.at.rejected <= self.job.max_reviews:
-                self._revise(role, step)
+                author = self._author(step)
+                why = f"{role} did not pass this work. Correct what it finds, and nothing else."
+                text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(author))
+                for _ in range(author, step):
+                    self.publish(HumanSteered("handoff", "back", role, text=text))
         if not is_good(ending.outcome):
             return ending
         if len(self.job.tasks) > 1:
@@ -88,11 +98,6 @@ class Session(SessionState):
 
     def _last(self, kind: type[_Event]) -> _Event | None:
         return next((one.event for one in reversed(self.records) if isinstance(one.event, kind)), None)
-
-    def _before(self) -> Ending:
-        if last := self._last(AgentFinished):
-            return Ending(outcome_for(last.outcome), last.message)
-        return Ending("unchanged", "Nothing was left to do.")
 
     def engage_agent(self, agent_role: str, task: str, *, previous_tool_output: str = "") -> Ending:
         """Let an agent work, or go on, until it is done, a budget is spent or it waits for a person.
@@ -118,20 +123,12 @@ class Session(SessionState):
         """Return the step before ``end`` that wrote what is reviewed: code, else tests or documents; the last such."""
         from rails.gate.weakened_tests import TEST_FILE  # needs ast, which a run without a review does without
 
-        def share(step: int) -> tuple[bool, bool, bool, int]:
-            agent = named(self.agents, self.job.tasks[step][0])
-            files = self.deeds.written_by.get(agent.name, ())
+        def share(step: int) -> tuple[bool, bool, int]:
+            files = self.deeds.written_by.get(named(self.agents, self.job.tasks[step][0]).name, ())
             code = any(not (TEST_FILE.search(path) or path.endswith(_PROSE)) for path in files)
-            return code and agent.given_tests_only, code, bool(files), step
+            return code, bool(files), step
 
         return max(range(end), key=share)
-
-    def _revise(self, reviewer: str, step: int) -> None:
-        author = self._author(step)
-        why = f"{reviewer} did not pass this work. Correct what it finds, and nothing else."
-        text = handoffs.sent_back(why, "The review", self._result(), self._handed_to(author))
-        for _ in range(author, step):
-            self.publish(HumanSteered("handoff", "back", reviewer, text=text))
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
@@ -147,9 +144,11 @@ class Session(SessionState):
         receiver = self.job.tasks[step + 1][0]
         files = self.handoffs
         if not offered or not files.has(offered):
-            given = handoffs.given_name(bool(self.job.handed))
+            given = "00_planning_doc.md" if self.job.handed else "00_task.md"
             if step == 0 and not files.has(given):
-                files.write(given, self._given())
+                role, task = self.job.tasks[0]
+                rest = f"\n{self.job.handed.rstrip()}\n" if self.job.handed else ""
+                files.write(given, f"# Given to {role}\n\n{task}\n{rest}")
             self._write_result(step, sender, result)
             text = handoffs.text_for(sender, receiver, result, self._difference())
             if named(self.agents, receiver).gives_verdict:
@@ -160,11 +159,14 @@ class Session(SessionState):
 
     def _write_result(self, step: int, sender: Agent, result: str) -> str:
         text = result if sender.schema is None else json_of(result)
-        return self.handoffs.write(handoffs.output_name(step, sender), text)
+        ending = "md" if sender.schema is None else "json"
+        return self.handoffs.write(f"{2 * step + 1:02}_{sender.name}_output.{ending}", text)
 
     def _publish_handoff(self, sender: Agent, receiver: str, file: str) -> None:
         text = self.handoffs.read(file)
-        self.publish(Handoff(sender.name, receiver, file, handoffs.contract_of(sender), sha256(text.encode())))
+        needs = [f"the headings {', '.join(sender.headings)}"] if sender.headings else []
+        needs += ["JSON that satisfies its schema"] if sender.schema is not None else []
+        self.publish(Handoff(sender.name, receiver, file, " and ".join(needs), sha256(text.encode())))
 
     def _handed_to(self, step: int) -> str:
         if not step:
@@ -202,7 +204,15 @@ class Session(SessionState):
                     f"{files.relative(file)} is not a result of {sender.name}, so it was not handed on:\n{wrong}\n"
                     f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
                 )
-            self._told(sender, receiver, file, wrong, mode)
+            told = alert(
+                self.records[-1],
+                "WARNING",
+                "Quality Issue",
+                description=f"What {receiver} is handed is not a result of {sender.name}.",
+                evidence=wrong,
+                recommendation=f"Read {files.relative(file)}.",
+            )
+            self.publish(replace(told, agent=receiver, rule="input", mode=mode))
             text = f"{text}\n[{wrong}]\n"
             if mode == "retry":
                 answer, by = "back", "its contract"
@@ -213,45 +223,10 @@ class Session(SessionState):
         self.publish(HumanSteered("handoff", answer, by, edited=edited, file=file, text=text))
         return True
 
-    def _told(self, sender: Agent, receiver: str, file: str, wrong: str, mode: Enforcement) -> None:
-        made = alert(
-            self.records[-1],
-            "WARNING",
-            "Quality Issue",
-            description=f"What {receiver} is handed is not a result of {sender.name}.",
-            evidence=wrong,
-            recommendation=f"Read {self.handoffs.relative(file)}.",
-        )
-        self.publish(replace(made, agent=receiver, rule="input", mode=mode))
-
     def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
-        files = self.handoffs
-        lines = [line for line in files.read(file).splitlines() if line.strip()]
-        shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
-        more = [f"  │ … {counted(len(lines) - _SHOWN_LINES, 'more line')}"] if len(lines) > _SHOWN_LINES else []
-        contract = handoffs.contract_of(sender)
         head = f"── Hand over from {sender.name} to {receiver}? ".ljust(78, "─")
-        facts = [f"  {files.relative(file)}", *([f"  It has {one_line(contract, 200)}."] if contract else [])]
         choices = {
-            "g": ("go", f"hand over the file as it is; {receiver} continues"),
-            "e": ("edit", "edit the file first"),
+            "g": ("go", f"hand over the file, as you may have edited it; {receiver} continues"),
             "s": ("stop", "stop here; ai-rails run --resume continues"),
         }
-
-        def check() -> str:
-            # What does not block is told after the answer.
-            blocks = self.modes.peek("input", receiver, "", "blocking") == "blocking"
-            return handoffs.wrong_with(sender, files.read(file)) if blocks else ""
-
-        return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file, check)
-
-    def _waiting(self, step: int) -> Ending:
-        role = self.job.tasks[step][0]
-        file = self.handoffs.relative(handoffs.next_name(step - 1, role))
-        words = f"The hand-off to {role} waits for you, to read or edit: {file}. With --handoff go nobody is asked."
-        return Ending("waiting", f"{words} Nothing is lost: ai-rails run --resume {self.log.session_id}", file=file)
-
-    def _given(self) -> str:
-        role, task = self.job.tasks[0]
-        rest = f"\n{self.job.handed.rstrip()}\n" if self.job.handed else ""
-        return f"# Given to {role}\n\n{task}\n{rest}"
+        return UserQuestion("handoff", (head, f"  {self.handoffs.relative(file)}"), choices, "stop")

@@ -19,7 +19,6 @@ from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS, RUNS_TESTS
 from rails.core.changes import ChangeSet
 from rails.core.errors import CheckError, RailsError
 from rails.core.events.base import Event
-from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.session import SandboxFound
 from rails.core.restrictions import Restrictions
 from rails.core.text import head_and_tail
@@ -75,7 +74,7 @@ class ContainedRuns(Struct):
         """Return whether the sandbox has the tool's program."""
         transport = definition.transport if definition else None
         own = isinstance(transport, Command | Mcp) and transport.contained
-        return own or bool(definition and definition.tool_name in _TOOLS)
+        return own or (definition is not None and definition.tool_name in _TOOLS)
 
     def notes(self, definition: Definition | None) -> tuple[str, ...]:
         """Return a card's sandbox lines."""
@@ -84,25 +83,23 @@ class ContainedRuns(Struct):
         from rails.sandbox.places import told_on_card
         from rails.sandbox.values import NONE
 
-        tests = self._tests_in_words() if definition.tool_name == RUN_TESTS.name else ()
+        notes = []
+        if definition.tool_name == RUN_TESTS.name:
+            argv = self._tests_argv()
+            notes = [
+                f"It runs {self._shown(argv)}, with the arguments." if argv else "It runs nothing: no tests are known."
+            ]
         if self.label.level == NONE:
-            return (*tests, f"{self.label}.")
-        hosts = getattr(definition.transport, "network", ())
-        reach = (f"It may reach {', '.join(hosts)}.",) if hosts else ()
-        return (
-            *tests,
-            *reach,
-            f"{self.label}. {told_on_card(self.project, self.label.level)}".strip(),
-            "What it changes is shown and asked about afterwards.",
-        )
+            return (*notes, f"{self.label}.")
+        if hosts := getattr(definition.transport, "network", ()):
+            notes.append(f"It may reach {', '.join(hosts)}.")
+        label = f"{self.label}. {told_on_card(self.project, self.label.level)}".strip()
+        return (*notes, label, "What it changes is shown and asked about afterwards.")
 
-    def _tests_in_words(self) -> tuple[str, ...]:
+    def _tests_argv(self) -> Sequence[str]:
         from rails.tools.project_tests import command_for_tests
 
-        argv = command_for_tests(self.project)
-        return (
-            f"It runs {self._shown(argv)}, with the arguments." if argv else "It runs nothing: no tests are known.",
-        )
+        return command_for_tests(self.project)
 
     def _shown(self, argv: Sequence[str]) -> str:
         program = Path(argv[0])
@@ -140,27 +137,22 @@ class ContainedRuns(Struct):
 
         A person's has our standard input unless that is a terminal.
         """
-        from rails.sandbox.values import SandboxLimits, SandboxView
-
         self._count += 1
-        layer = self._opened()
-        result = self._run(
-            argv,
-            SandboxView(self.project, layer, folder=folder),
-            limits=SandboxLimits(seconds=min(seconds, self.time_left())),
-            together=not persons,
-            keep=layer.output / f"{self._count}.txt",
-            inherited=persons and not os.isatty(0),
-        )
+        keep = self._opened().output / f"{self._count}.txt"
+        inherited = persons and not os.isatty(0)
+        result = self._run(argv, seconds, {"folder": folder}, together=not persons, keep=keep, inherited=inherited)
         if result.timed_out:
             self.settle()
         return result
 
-    def _run(self, *given: Any, **more: Any) -> Result:  # noqa: ANN401 - what the sandbox takes
+    def _run(self, argv: Sequence[str], seconds: float, view: Mapping[str, Any], **more: Any) -> Result:  # noqa: ANN401
         from rails.sandbox.run import run
+        from rails.sandbox.values import SandboxLimits, SandboxView
 
+        shown = SandboxView(self.project, self._opened(), **view)
+        bounds = SandboxLimits(seconds=min(seconds, self.time_left()))
         try:
-            return run(*given, label=self.label, **more)
+            return run(argv, shown, limits=bounds, label=self.label, **more)
         except BaseException:  # a person's stop, too: what it changed is not the next command's
             self.settle()
             raise
@@ -168,19 +160,18 @@ class ContainedRuns(Struct):
     def finds_tests(self) -> bool:
         """Return whether tests can run contained."""
         from rails.sandbox.values import NONE
-        from rails.tools.project_tests import command_for_tests
 
-        return bool(command_for_tests(self.project)) and self.label.level != NONE
+        return bool(self._tests_argv()) and self.label.level != NONE
 
     def test(self, changes: ChangeSet) -> Result | None:
         """Run the tests with ``changes`` in their own layer; ``None`` without any. Raises CheckError."""
         from rails.sandbox.run import layer_for, run
         from rails.sandbox.values import SandboxLimits, SandboxView
-        from rails.tools.project_tests import command_for_tests, found_none
+        from rails.tools.project_tests import found_none
 
         if not self.finds_tests():
             return None
-        argv = command_for_tests(self.project)
+        argv = self._tests_argv()
         bounds = SandboxLimits(seconds=min(_SECONDS, self.time_left()))
         with layer_for(self.project, self.label, restrictions=Restrictions.of(self.project)) as layer:
             layer.put({str(change.path): change.after for change in changes.changes})
@@ -190,10 +181,8 @@ class ContainedRuns(Struct):
 
     def contain(self, call: ContainedCall) -> Result:
         """Run a definition's command in the layer. Raises RailsError."""
-        from rails.sandbox.values import SandboxLimits, SandboxView
-
-        view = SandboxView(self.project, self._opened(), environment=call.environment)
-        return self._run(call.argv, view, call.network, SandboxLimits(seconds=call.seconds), stdin=call.stdin)
+        view = {"environment": call.environment}
+        return self._run(call.argv, call.seconds, view, network=call.network, stdin=call.stdin)
 
     def settle(self) -> None:
         """Forget decided proposals."""
@@ -227,9 +216,7 @@ class ContainedRuns(Struct):
         return self._answer(RUN_COMMAND.name, argv, parameters)
 
     def _tests(self, parameters: Parameters, _project: Path) -> ToolResult:
-        from rails.tools.project_tests import command_for_tests
-
-        argv = command_for_tests(self.project)
+        argv = self._tests_argv()
         if not argv:
             return ToolResult(False, _NO_TESTS)
         more = [str(word) for word in _list(parameters.get("arguments"))]
@@ -246,12 +233,7 @@ class ContainedRuns(Struct):
         return ToolResult(
             result.ok,
             "\n".join(self._words(tool, argv, result)),
-            facts={
-                "exit_code": result.exit_code,
-                "timed_out": result.timed_out,
-                "sandbox": str(self.label),
-                "tests": bool(RUNS_TESTS.search(shlex.join(argv))),
-            },
+            facts={"exit_code": result.exit_code, "tests": bool(RUNS_TESTS.search(shlex.join(argv)))},
             changes=result.changes,
         )
 
@@ -266,17 +248,6 @@ class ContainedRuns(Struct):
         if result.timed_out:
             lines.append("What it had changed by then was dropped.")
         return lines
-
-
-def ran_contained(ids: tuple[str, ...], argv: Sequence[str], result: Result) -> ToolExecutionResult:
-    """Return the event of a person's command."""
-    text = "\n".join(
-        (f"{' '.join(argv)}: {result.status}", head_and_tail(result.out + result.err, limits.RESULT_CHARS)[0])
-    )
-    facts: dict[str, Json] = {"exit_code": result.exit_code, "timed_out": result.timed_out}
-    return ToolExecutionResult(
-        ids=ids, ok=result.ok, text=text, tool=RUN_COMMAND.name, facts=facts, duration_ms=result.seconds * 1000
-    )
 
 
 def _list(value: Json | None) -> list[Json]:

@@ -63,7 +63,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     ids = (request.id,)
     tool = request.tool_name
     try:
-        result = attempted(context.publish, ids, f"{tool} ran", run)
+        result = attempted(context.publish, f"{tool} ran", run, ids)
     except KeyboardInterrupt:
         dropped = " What it had changed by then was dropped." if context.contained.holds(definition) else ""
         said = f"{tool}: stopped by the person while it ran.{dropped}"

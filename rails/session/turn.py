@@ -15,18 +15,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from rails.core.conversation import Message, ModelAnswer, TextPart
+from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
 from rails.core.events.turn import LlmCall, LlmResponse
 from rails.core.tool_request import ToolRequest
 from rails.parsing.values import ParsedAnswer
 from rails.session import feedback
-from rails.session.answer_reader import AnswerReader, native_ids
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
 from rails.session.outcome import lacking_in
 from rails.session.proposal import propose_change, propose_last_fixes
 from rails.session.text_answers import wishes_granted, with_deletions
-from rails.session.tool_calls import validate_all
+from rails.session.tool_calls import AnswerReader, native_ids, validate_all
 from rails.session.turn_context import TurnContext, ms_since, whole_answer
 
 _ORDER: Final = ("read", "edit", "run")
@@ -46,11 +45,6 @@ class Turn(Struct, frozen=True):
     def settled(self) -> bool:
         """Return whether all is done, or was already."""
         return self.complete or {outcome.kind for outcome in self.outcomes} == {"same"}
-
-    @property
-    def aborted(self) -> bool:
-        """Return whether the human ended the session."""
-        return any(outcome.kind == "aborted" for outcome in self.outcomes)
 
 
 def take_turn(context: TurnContext, number: int, messages: Sequence[Message], tokens: int = 0, window: int = 0) -> Turn:
@@ -94,15 +88,14 @@ def carry_out(
     native = native_ids(answer, found)
     if isinstance(found, RequestResult):
         return Turn(answer, (found,), _reply(context, answer, (found,), native))
-    checked = attempted(context.publish, (), "your requests were checked", lambda: validate_all(context, answer, found))
+    checked = attempted(context.publish, "your requests were checked", lambda: validate_all(context, answer, found))
     if isinstance(checked, RequestResult):
         return Turn(answer, (checked,), _reply(context, answer, (checked,), native))
-    outcomes = (*checked.outcomes, *_carried_out(context, checked.requests, checked.outcomes, done or {}))
-    outcomes, complete = wishes_granted(context, found.prose, checked.requests, outcomes)
+    requests, refused = checked
+    outcomes = (*refused, *_carried_out(context, requests, refused, done or {}))
+    outcomes, complete = wishes_granted(context, found.prose, requests, outcomes)
     if not outcomes and answer.stop_reason not in feedback.CUT:
-        lacking = attempted(
-            context.publish, (), "your answer was checked", lambda: lacking_in(context, answer, messages)
-        )
+        lacking = attempted(context.publish, "your answer was checked", lambda: lacking_in(context, answer, messages))
         if lacking is None:
             _last_fixes(context)
             return Turn(answer, (), None)
@@ -115,7 +108,7 @@ def carry_out(
 
 
 def _last_fixes(context: TurnContext) -> None:
-    attempted(context.publish, (), "what is unused was taken out", lambda: propose_last_fixes(context))
+    attempted(context.publish, "what is unused was taken out", lambda: propose_last_fixes(context))
 
 
 def _carried_out(
@@ -138,21 +131,22 @@ def _carried_out(
             outcomes.append(feedback.not_done("skipped", ids, why=_UNIT if edits is unit else _EARLIER))
         else:
             names = ", ".join(dict.fromkeys(one.tool_name for one in unit))
-            step = partial(_change_or_run, context, unit)
-            outcomes.append(attempted(context.publish, ids, f"{names} was executed", step))
+            step = partial(propose_change, context, unit) if edits is unit else partial(_run, context, request)
+            outcomes.append(attempted(context.publish, f"{names} was executed", step, ids))
     return outcomes
 
 
-def _change_or_run(context: TurnContext, unit: Sequence[ToolRequest]) -> RequestResult:
-    if unit[0].effect == "edit":
-        return propose_change(context, unit)
+def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     from rails.session.tool_runs import carry_out_tool  # which an answer of edits does without
 
-    return carry_out_tool(context, unit[0])
+    return carry_out_tool(context, request)
 
 
 def _reply(
     context: TurnContext, answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapping[str, str]
 ) -> Message:
-    reply = attempted(context.publish, (), "the reply was put together", lambda: compose(answer, outcomes, native))
-    return reply if isinstance(reply, Message) else feedback.after_fault(reply, native)
+    reply = attempted(context.publish, "the reply was put together", lambda: compose(answer, outcomes, native))
+    if isinstance(reply, Message):
+        return reply
+    results = [NativeResult(call_id, reply.text, is_error=True) for call_id in native.values()]  # each call needs one
+    return Message("user", (*results, TextPart(f"{feedback.HEADER}\n{reply.text}")))

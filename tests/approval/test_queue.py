@@ -18,8 +18,6 @@ from rails.approval.options import user_question
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.queue import IN_PAGE, IN_REVIEW, ApprovalQueue
 from rails.approval.terminal.approver import TerminalApprover
-from rails.core.candidates import CandidatePlace, PlaceChoice
-from rails.core.changes import ChangeSet
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events.approval import AskedOption
 from rails.core.events.record import Record
@@ -451,17 +449,6 @@ def YES(request):
     return PageAnswer("approve", request.digest).to_json()
 
 
-class Board(Here):
-    """A terminal that answers places; ``None`` while somebody answers elsewhere."""
-
-    attended = True
-
-    def choose(self, offer):
-        self.asked.append(offer)
-        self.wait()
-        return "at the terminal"
-
-
 def words_question():
     return user_question("words", ("Which?",), (AskedOption("one", "first"), AskedOption("deny", "none")))
 
@@ -528,33 +515,12 @@ def test_a_page_that_was_first_wins_over_what_is_picked_at_the_terminal():
     assert not alone.box.place(1, {}), "a page that comes now is too late"
 
 
-def offer_of(make):
-    places = tuple(
-        CandidatePlace(handle, line, line + 1, 0.8, ChangeSet((make.change(after=after),)))
-        for handle, line, after in (("h1", 3, b"a = 3\n"), ("h2", 9, b"a = 9\n"))
-    )
-    return PlaceChoice("t1.1", 0, "src/app.py", "It is not in the file.", places)
-
-
-def test_a_place_is_chosen_at_the_terminal_or_in_the_page_whoever_is_first(make):
-    offer = offer_of(make)
-    desk = Desk(here=(here := Board()))
-    assert desk.queue.choose(offer) == "at the terminal"
-    assert here.asked == [offer]
-    assert closing(desk) == ("answered: at the terminal", "answered", 1)
-    for choice, found in (("h2", "h2"), ("fly", "at the terminal")):
-        desk = Desk(here=Board())
-        desk.on_open = lambda record, desk=desk, choice=choice: desk.box.place(record.seq, chosen(choice)(record))
-        assert desk.queue.choose(offer) == found
-    away = Board()
+def test_somebody_is_there_at_the_terminal_or_at_the_page():
+    away = Here()
     away.attended = False
-    desk = Desk(here=away, page_waits=False)
-    assert (desk.queue.choose(offer), away.asked, desk.records) == ("", [], [])
-    desk = Desk(here=away)
-    desk.on_open = lambda record: desk.box.place(record.seq, chosen("h1")(record))
-    assert (desk.queue.choose(offer), away.asked) == ("h1", [])
-    assert ApprovalQueue(page_waits=True).choose(offer) == ""
-    assert (Desk(here=Board(), page_waits=False).queue.attended, Desk(here=away, page_waits=False).queue.attended) == (
+    here = Here()
+    here.attended = True
+    assert (Desk(here=here, page_waits=False).queue.attended, Desk(here=away, page_waits=False).queue.attended) == (
         True,
         False,
     )

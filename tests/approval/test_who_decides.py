@@ -67,22 +67,14 @@ def test_a_rule_that_asks_says_so_and_what_it_says_stands_before_the_other_risks
 
 
 def test_somebody_is_there_only_if_the_human_says_so(make):
-    class Chooses(Human):
-        attended = True
-
-        def choose(self, offer):
-            return f"chose {offer}"
-
-    human = Chooses()
+    human = Human()
+    human.attended = True
     approver = PolicyApprover(rules(""), human)
-    assert (approver.attended, approver.choose("x")) == (True, "chose x")
+    assert approver.attended
     human.attended = False
     assert not approver.attended
     for nobody in (None, Human()):
-        assert (PolicyApprover(rules(""), nobody).attended, PolicyApprover(rules(""), nobody).choose("x")) == (
-            False,
-            "",
-        )
+        assert not PolicyApprover(rules(""), nobody).attended
 
 
 def test_whether_a_human_could_answer_is_a_condition_in_every_way_of_asking(make):

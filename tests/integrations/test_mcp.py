@@ -238,7 +238,7 @@ def test_the_gate_judges_files_and_what_is_new_since_a_revision(project):
   [
     "undo",
     {},
-    "Nothing that was changed here"
+    "There is nothing to undo in session"
   ]
 ]"""),
 )

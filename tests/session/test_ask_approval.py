@@ -9,7 +9,6 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
-from rails.edits.plan_result import Plan
 from rails.session import ask_approval
 from rails.session.feedback import RequestResult
 from tests.rows import walked
@@ -224,8 +223,7 @@ def test_a_permit_for_something_else_is_stale_whoever_signed_it(kind):
     value = ChangeSet((other,)) if kind == "changes" else replace(asked.tool_request, parameters=other)
     sign = sign_changes if kind == "changes" else sign_tool
     told = ask_approval.ask_permit(context, ("t1.r1",), asked, lambda *given: replace(sign(*given), value=value))
-    words = {"changes": "would be written; nothing was written.", "tool": "would be run; it was not run."}
-    message = f"What was approved is not what {words[kind]}"
+    message = "What was approved is not what would be done; nothing was done."
     assert told == ask_approval.feedback.not_done("stale", ("t1.r1",), message=message)
 
 
@@ -250,39 +248,3 @@ def test_keys_are_shown_to_an_agent_only_where_a_rule_book_says_so():
     assert ask_approval.may_show_secrets(asked_by(Human()), "read_file", "a.txt") is False
     for tool, path, shown in (("read_file", "a.txt", True), ("read_file", "b", False), ("grep", "a.txt", False)):
         assert ask_approval.may_show_secrets(asked_by(Rules()), tool, path) is shown
-
-
-def test_places_are_offered_until_one_is_not_taken_and_ten_times_at_most(monkeypatch):
-    places = (SimpleNamespace(handle="h1", first_line=1, last_line=2, likeness=0.8),)
-    offer = SimpleNamespace(places=places, path="a.py", request_id="t1.r1", message="not there")
-    bad = Plan(ChangeSet(), refusals=("no",))
-    monkeypatch.setattr("rails.edits.offer_places.with_choice", lambda edits, offered, handle: [*edits, handle])
-    for offers, takes, asked in (([offer], 99, 10), ([offer], 3, 4), ([offer], 0, 1), ([], 99, 0)):
-        monkeypatch.setattr("rails.edits.offer_places.place_choices", lambda *_, offers=offers: offers)
-        monkeypatch.setattr(ask_approval, "_plan", lambda *_: bad)
-        context = asked_by(human := Human())
-        context.project = None
-        human.attended = True
-        answers = ["h1"] * takes
-        offered = []
-        human.choose = lambda one, answers=answers, offered=offered: (
-            offered.append(one),
-            answers.pop() if answers else "",
-        )[1]
-        edits, planned = ask_approval.plan_with_choices(context, [])
-        assert len(offered) == asked
-        assert edits == ["h1"] * min(takes, asked)
-        assert planned is bad
-        told = [(one.id, one.path, one.refusal, one.handle, one.first_line, one.last_line) for one in context.said]
-        assert told == [("t1.r1", "a.py", "not there", "h1", 1, 2)] * min(takes, asked)
-
-
-def test_a_plan_knows_what_the_agent_has_read_and_upon_which_text_each_edit_stands(monkeypatch):
-    planned = []
-    monkeypatch.setattr(ask_approval, "plan", lambda *given, **more: planned.append((given, more)) or Plan(ChangeSet()))
-    context = asked_by(Human())
-    context.project = "here"
-    context.known = {"a.py": "read"}
-    context.based = lambda edit: f"{edit}, based"
-    ask_approval.plan_with_choices(context, ["one", "two"])
-    assert planned == [((["one, based", "two, based"], "here"), {"known": {"a.py": "read"}})]

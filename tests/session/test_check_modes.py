@@ -29,14 +29,22 @@ def users(tmp_path, monkeypatch):
     return lambda text: (tmp_path / "gate.toml").write_text(text, "utf-8")
 
 
-def spoil(question):
-    if question.edits.read_text("utf-8").count("Say two.") > 1:
-        question.edits.write_text("# Title\n\nonly this\n", "utf-8")
+def spoils(project):
+    """Return a person who shortens a plan before it is handed over."""
+
+    def spoil(question):
+        file = project / question.lines[1].strip()
+        if file.read_text("utf-8").count("Say two.") > 1:
+            file.write_text("# Title\n\nonly this\n", "utf-8")
+
+    return spoil
 
 
 def test_c12_13_an_input_that_lacks_something_goes_back_to_its_agent_and_is_then_the_humans(work, users):
     users(mode("input", "retry", 'agent = "coder"\nattempts = 1'))
-    done = work(PLAN, PLAN + "\n", "Nothing to do.", **TWO, human=ScriptedHuman(["go", "go"], before=once(spoil)))
+    done = work(
+        PLAN, PLAN + "\n", "Nothing to do.", **TWO, human=ScriptedHuman(["go", "go"], before=once(spoils(work.project)))
+    )
     assert is_good(done.ending.outcome)
     again = done.model.asked[1].messages[0].text
     assert "Human/System Feedback: Your result was not handed on to coder" in again
@@ -49,7 +57,7 @@ def test_c12_13_an_input_that_lacks_something_goes_back_to_its_agent_and_is_then
         ("planning", "done"), ("coder", "done"),
     ]  # fmt: skip
     with pytest.raises(UsageError, match="was not handed on"):
-        work(PLAN, PLAN, "never asked", **TWO, human=ScriptedHuman(["go", "go"], before=spoil))
+        work(PLAN, PLAN, "never asked", **TWO, human=ScriptedHuman(["go", "go"], before=spoils(work.project)))
 
 
 def once(act):
@@ -59,7 +67,7 @@ def once(act):
 
 def test_c12_13_an_advisory_input_is_handed_on_and_told_to_all(work, users):
     users(mode("input", "advisory", 'agent = "coder"'))
-    done = work(PLAN, "Nothing to do.", **TWO, human=ScriptedHuman(["go"], before=spoil))
+    done = work(PLAN, "Nothing to do.", **TWO, human=ScriptedHuman(["go"], before=spoils(work.project)))
     assert is_good(done.ending.outcome)
     assert "has no heading 'Open Questions'" in done.model.asked[1].messages[0].text
     assert done.events("OVERSEER_ALERT")[0]["mode"] == "advisory"
@@ -76,7 +84,7 @@ def test_c12_13_a_session_killed_on_the_way_back_goes_on_there(work, users):
             raise Killed
 
     with pytest.raises(Killed):
-        work(PLAN, **TWO, human=ScriptedHuman(["go"], before=spoil), watch=kill)
+        work(PLAN, **TWO, human=ScriptedHuman(["go"], before=spoils(work.project)), watch=kill)
     done = work.resume(PLAN, "Nothing to do.", **TWO, human=ScriptedHuman(["go"]))
     assert is_good(done.ending.outcome)
     assert "was not handed on to coder" in done.model.asked[0].messages[0].text

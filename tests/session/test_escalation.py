@@ -10,7 +10,7 @@ from rails.core.conversation import NativeCall
 from rails.core.errors import ModelError
 from rails.core.events.record import Record, event_of
 from rails.core.outcomes import is_good
-from rails.session.escalation import Tried, answer_text, page
+from rails.session.escalation import Tried, page
 from rails.testing import ScriptedHuman, ScriptedModel
 
 
@@ -189,4 +189,4 @@ def test_what_is_saved_is_masked_as_the_log_is(started):
 
 
 def test_an_answer_without_text_or_calls_is_an_empty_line():
-    assert answer_text(event_of("LLM_RESPONSE", "", {})) == "\n"
+    assert Tried(last=event_of("LLM_RESPONSE", "", {})).answer == "\n"

@@ -50,8 +50,8 @@ RUN = request("note", line="x")
 
 # What is broken, and the answer whose way leads there.
 STAGES = [
-    ("rails.session.answer_reader.AnswerParser.feed", EDIT),
-    ("rails.session.answer_reader.AnswerParser.flush", EDIT),
+    ("rails.session.tool_calls.AnswerParser.feed", EDIT),
+    ("rails.session.tool_calls.AnswerParser.flush", EDIT),
     ("rails.session.turn.validate_all", EDIT),
     ("rails.session.tool_calls._judge", EDIT),
     ("rails.tools.validate.validate", EDIT),
@@ -64,8 +64,7 @@ STAGES = [
     ("rails.tools.runners.http.run_http_tool", request("call", line="x")),
     ("rails.tools.runners.mcp.run_mcp_tool", request("ask", line="x")),
     ("rails.session.turn_context.TurnContext.echo", EDIT),
-    ("rails.session.ask_approval.plan", EDIT),
-    ("rails.session.proposal.plan_with_choices", EDIT),
+    ("rails.session.proposal.plan", EDIT),
     ("rails.approval.decision.change_risks", EDIT),
     ("rails.session.proposal.ask_permit", EDIT),
     ("rails.session.ask_approval.still_valid", EDIT),
@@ -80,7 +79,6 @@ STAGES = [
     ("rails.gate.gate.Gate.judge", PYTHON),
     ("rails.gate.gate.change_summaries", PYTHON),
     ("rails.session.monitor.Monitor.look", EDIT),
-    ("rails.session.agent_loop._codes", EDIT),
     ("rails.session.budget.SessionBudget.use", EDIT),
 ]
 

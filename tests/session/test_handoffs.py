@@ -60,7 +60,8 @@ def test_a_human_may_stop_and_the_session_waits(work):
 
 def test_what_a_human_edits_is_what_the_next_agent_gets(work):
     def edit(question):
-        question.edits.write_text(question.edits.read_text("utf-8").replace("two", "three"), "utf-8")
+        file = work.project / question.lines[1].strip()
+        file.write_text(file.read_text("utf-8").replace("two", "three"), "utf-8")
 
     done = work(PLAN, "Nothing to do.", **TWO, handoffs="ask", human=ScriptedHuman(["go"], before=edit))
     assert "Say `three`" in done.model.asked[1].messages[0].text
@@ -80,22 +81,19 @@ def test_an_edit_while_the_session_waits_counts_too(work):
 
 def test_a_result_that_lost_its_contract_by_editing_is_not_handed_on(work):
     def spoil(question):
-        question.edits.write_text("# Title\n\nonly this\n", "utf-8")
-        assert "has no heading 'Open Questions'" in question.check()
+        (work.project / question.lines[1].strip()).write_text("# Title\n\nonly this\n", "utf-8")
 
     with pytest.raises(UsageError, match="has no heading 'Problem Statement'"):
         work(PLAN, "never asked", **TWO, handoffs="ask", human=ScriptedHuman(["go"], before=spoil))
 
 
-def test_the_question_shows_the_file_its_contract_and_its_beginning(work):
+def test_the_question_names_the_file(work):
     human = ScriptedHuman(["go"])
     work(PLAN, "Nothing to do.", **TWO, handoffs="ask", human=human)
     (question,) = human.asked
     shown = "\n".join(question.lines)
     assert question.otherwise == "stop"
     assert "02_for_coder.md" in shown
-    assert "the headings Title, Problem Statement" in shown
-    assert "Say `two`" in shown
 
 
 def test_an_agent_that_comes_twice_in_a_chain_goes_on_behind_its_own_answers(work):

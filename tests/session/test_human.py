@@ -6,7 +6,7 @@ import os
 from rails.session.ask_user import AtTerminal, Unattended, UserQuestion
 from tests.rows import walked
 
-CHOICES = {"g": ("go", "go on"), "e": ("edit", "edit it"), "f": ("feedback", "tell it"), "s": ("stop", "stop")}
+CHOICES = {"g": ("go", "go on"), "f": ("feedback", "tell it"), "s": ("stop", "stop")}
 
 
 def question(**more):
@@ -53,32 +53,6 @@ def test_the_question_and_its_choices_are_shown():
     _, shown = answer("g\n")
     assert "A question?" in shown
     assert "[g] go on" in shown
-
-
-def test_edit_opens_the_editor_on_the_file_and_asks_again(tmp_path, monkeypatch):
-    file = tmp_path / "02_for_coder.md"
-    file.write_text("one", "utf-8")
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.setenv("EDITOR", "sed -i s/one/two/")
-    said, shown = answer("e\ng\n", edits=file)
-    assert said.answer == "go"
-    assert file.read_text("utf-8") == "two"
-    assert "read again" in shown
-
-
-def test_without_an_editor_it_says_where_the_file_is(tmp_path, monkeypatch):
-    for name in ("VISUAL", "EDITOR"):
-        monkeypatch.delenv(name, raising=False)
-    _, shown = answer("e\ns\n", edits=tmp_path / "02_for_coder.md")
-    assert "No editor is set" in shown
-    assert "02_for_coder.md" in shown
-
-
-def test_what_is_wrong_is_told_and_only_the_careful_answer_passes():
-    wrong = ["a heading is missing"]
-    said, shown = answer("g\ns\n", check=lambda: wrong[0])
-    assert said.answer == "stop"
-    assert "a heading is missing" in shown
 
 
 def test_a_pipe_is_not_a_person():

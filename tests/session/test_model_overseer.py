@@ -68,7 +68,7 @@ def test_c14_15_what_is_no_verdict_stops_the_run_where_nobody_is_asked(work, ans
 
 
 def test_c14_15_an_overseer_that_does_not_end_is_no_verdict(work, monkeypatch):
-    monkeypatch.setattr("rails.session.model_overseer._SECONDS", 0)
+    monkeypatch.setattr("rails.session.monitor._SECONDS", 0)
     done = work(LOOK, "Done.", overseer=ScriptedModel([verdict()]), human=ScriptedHuman())
     assert done.ending.outcome == "gave_up"
 

@@ -9,7 +9,7 @@ from rails.core.builtin_tools import RUNS_TESTS
 from rails.core.conversation import Message, ModelAnswer, TextPart
 from rails.core.errors import ModelError
 from rails.core.events.changes import ToolExecutionResult
-from rails.session.activity import Deeds
+from rails.session.outcome import Deeds
 from rails.testing import ScriptedHuman, ScriptedModel
 
 from .test_turn import request, write

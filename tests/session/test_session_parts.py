@@ -1,5 +1,7 @@
 """Budgets, the sentences for people, and the fold that says where a session stands."""
 
+from pathlib import Path
+
 import pytest
 
 from rails.config.prices import PRICES_NAME, Price, load_price_file, price_of
@@ -79,13 +81,13 @@ ANSWER = ("LLM_RESPONSE", {"role": "assistant", "content": [{"type": "text", "te
 
 def test_a_log_without_a_start_cannot_be_resumed():
     with pytest.raises(UsageError):
-        resume_state([], lambda _: None)
+        resume_state([], Path("/nowhere"))
 
 
 def test_feedback_that_was_sent_is_part_of_the_conversation_native_results_included():
     reply = message_to_json(Message("user", (NativeResult("c1", "R", is_error=True), TextPart("T"))))
     sent = ("FEEDBACK_SENT", {"text": "R T", "reply": reply, "codes": ["gate"]})
-    state = resume_state(records(START, ENGAGE, ANSWER, sent), lambda _: None)
+    state = resume_state(records(START, ENGAGE, ANSWER, sent), Path("/nowhere"))
     assert [message.role for message in state.messages] == ["user", "assistant", "user"]
     assert NativeResult("c1", "R", is_error=True) in state.messages[2].parts
     assert state.codes == (("gate",),)
@@ -95,7 +97,7 @@ def test_feedback_that_was_sent_is_part_of_the_conversation_native_results_inclu
 def test_feedback_that_cannot_be_read_stops_a_resume_and_names_its_record(reply):
     facts = {"text": "R T", "codes": ["gate"]} | ({} if reply is None else {"reply": reply})
     with pytest.raises(UsageError, match=r"feedback in record 4 cannot be read.*Nothing was changed"):
-        resume_state(records(START, ENGAGE, ANSWER, ("FEEDBACK_SENT", facts)), lambda _: None)
+        resume_state(records(START, ENGAGE, ANSWER, ("FEEDBACK_SENT", facts)), Path("/nowhere"))
 
 
 def test_the_first_bound_that_is_reached_is_named():
@@ -134,7 +136,7 @@ def test_usage_and_worked_time_are_read_from_the_log_and_a_pause_is_not_work():
         at(5, 50, "SESSION_RESUMED", {}),
         at(6, 51, "LLM_RESPONSE", answer, "strong"),
     ]
-    assert resume_state(log, lambda _: None).seconds == 4 * 60
+    assert resume_state(log, Path("/nowhere")).seconds == 4 * 60
     totals = SessionBudget(max_tokens=20)
     for record in log:
         totals.take(record)
@@ -176,27 +178,27 @@ def test_prices_are_read_from_the_users_own_file(tmp_path, text, said):
 
 def test_an_agent_that_gave_up_is_not_over_and_is_not_engaged_by_itself():
     gave_up = ("AGENT_FINISHED", {"outcome": "gave_up"})
-    state = resume_state(records(START, ENGAGE, ANSWER, gave_up), lambda _: None)
+    state = resume_state(records(START, ENGAGE, ANSWER, gave_up), Path("/nowhere"))
     assert (state.finished, state.stopped, state.ended) == (0, "gave_up", False)
     again = ("SESSION_RESUMED", {"advice": "look again"})
-    state = resume_state(records(START, ENGAGE, ANSWER, gave_up, ("WORKFLOW_END", {}), again), lambda _: None)
+    state = resume_state(records(START, ENGAGE, ANSWER, gave_up, ("WORKFLOW_END", {}), again), Path("/nowhere"))
     assert (state.stopped, state.again, state.advice) == ("", True, "look again")
 
 
 def test_a_conversation_that_was_begun_afresh_is_the_one_that_goes_on():
     sent = ("FEEDBACK_SENT", {"reply": {"role": "user", "content": "no"}, "codes": ["gate"]})
     page = ("ESCALATION", {"rung": "squash", "first_message": "the page", "stands_for": 1})
-    state = resume_state(records(START, ENGAGE, ANSWER, sent, ANSWER, page), lambda _: None)
+    state = resume_state(records(START, ENGAGE, ANSWER, sent, ANSWER, page), Path("/nowhere"))
     assert [(message.text, message.stands_for) for message in state.messages] == [("the page", 1)]
     assert (state.pending, state.codes, state.rung, state.taken) == (None, (), "squash", 2)
     human = ("ESCALATION", {"rung": "human", "files": []})
-    assert resume_state(records(START, ENGAGE, ANSWER, human), lambda _: None).messages[0].text == "the task"
+    assert resume_state(records(START, ENGAGE, ANSWER, human), Path("/nowhere")).messages[0].text == "the task"
 
 
 def test_the_words_of_the_last_failure_are_kept_so_that_the_same_one_is_recognised():
     reply = message_to_json(Message("user", (NativeResult("c1", "R", is_error=True), TextPart("T"))))
     sent = ("FEEDBACK_SENT", {"reply": reply, "codes": ["gate"]})
-    state = resume_state(records(START, ENGAGE, ANSWER, sent), lambda _: None)
+    state = resume_state(records(START, ENGAGE, ANSWER, sent), Path("/nowhere"))
     assert state.words == "an answer"
     fine = ("FEEDBACK_SENT", {"reply": reply, "codes": []})
-    assert resume_state(records(START, ENGAGE, ANSWER, fine), lambda _: None).words == ""
+    assert resume_state(records(START, ENGAGE, ANSWER, fine), Path("/nowhere")).words == ""

@@ -48,7 +48,7 @@ def key_error():
 # Where it is thrown (module and name), what, and the answer whose way leads there.
 THROWN = [
     ("rails.session.turn_context.TurnContext.publish", MemoryError, EDIT),
-    ("rails.session.answer_reader.AnswerParser.feed", RecursionError, EDIT),
+    ("rails.session.tool_calls.AnswerParser.feed", RecursionError, EDIT),
     ("rails.session.turn.feedback.without_secrets", unicode_error, EDIT),
     ("rails.session.proposal.apply", FULL, EDIT),
     ("rails.session.proposal.ask_permit", BROKEN, EDIT),
@@ -112,12 +112,12 @@ NONSENSE = [None, 42, "text", b"bytes", (), {"a": 1}, object(), iter(())]
 RETURNED = [
     ("rails.gate.gate.Gate.judge", PYTHON),
     ("rails.gate.kinds.python.run_check", PYTHON),
-    ("rails.session.proposal.plan_with_choices", EDIT),
+    ("rails.session.proposal.plan", EDIT),
     ("rails.session.turn.validate_all", EDIT),
     ("rails.tools.runners.files.run_builtin_tool", EDIT),
     ("rails.session.monitor.Monitor.look", EDIT),
     ("rails.session.proposal.apply", EDIT),
-    ("rails.session.answer_reader.AnswerParser.flush", EDIT),
+    ("rails.session.tool_calls.AnswerParser.flush", EDIT),
 ]
 
 

@@ -32,8 +32,8 @@ def test_whole_requests_of_an_answer_that_broke_off_are_held_back(work, stop, pa
     assert not (work.project / "b.txt").exists()
     assert done.events("TOOL_EXECUTION_RESULT") == []
     assert done.events("APPROVAL_REQUESTED") == []
-    assert f"ended with '{stop}'" in done.told[0]
-    assert "Send them again" in done.told[0]
+    assert f"stopped with '{stop}'" in done.told[0]
+    assert "Send it again" in done.told[0]
     assert done.ending.outcome == "gave_up"
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Decision, chooser
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Decision, attended
 from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
 from rails.approval.policy.places import POLICY_NAME, PROJECT_NAME
@@ -30,7 +30,6 @@ from rails.approval.policy.rules import (
     items_of,
 )
 from rails.core.app_dirs import config_folder
-from rails.core.candidates import PlaceChoice
 from rails.core.errors import UsageError
 
 
@@ -133,13 +132,7 @@ class PolicyApprover(Struct, frozen=True):
     @property
     def attended(self) -> bool:
         """Whether there is a human."""
-        human = chooser(self.fallback)
-        return human is not None and human.attended
-
-    def choose(self, offer: PlaceChoice) -> str:
-        """Let the human choose a place; no rule does."""
-        human = chooser(self.fallback)
-        return human.choose(offer) if human else ""
+        return attended(self.fallback)
 
 
 def load_policy(project: Path | None = None, *, folder: Path | None = None) -> Policy:

@@ -22,7 +22,6 @@ from rails.approval.edit import (
     parameters_in_editor,
     without_hunks,
 )
-from rails.approval.options import place_question
 from rails.approval.policy.grants import (
     MINUTES,
     USES,
@@ -34,36 +33,11 @@ from rails.approval.policy.grants import (
 from rails.approval.policy.rules import PolicyRule
 from rails.approval.question import as_drawn
 from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer, Pasted, key_line
-from rails.approval.terminal.screen import draw_request
-from rails.core.candidates import PlaceChoice
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath
 from rails.core.text import counted, one_line
 from rails.render.blocks import show
 from rails.render.terminal import wrap
-
-#: Nobody has to sit and wait: after this long the agent is asked to correct itself, as without a human.
-WAIT_S: Final = 60.0
-
-
-def choose_place(console: Console, offer: PlaceChoice) -> str:
-    """Return the chosen handle, or "" after any error."""
-    words = [f"take {number}" for number in range(1, len(offer.places) + 1)]
-    try:
-        console.put("\n".join(draw_request(place_question(offer), console.look()).lines) + "\n")
-        console.arm()
-        console.put(f'Type "{words[0]}" to take place 1; Enter: the agent corrects it itself (in {WAIT_S:g} s): ')
-        typed = console.line(WAIT_S).casefold()
-    except Elsewhere:
-        console.put("\n")
-        return ""
-    except (NoAnswer, OSError, ValueError):
-        typed = ""
-    if typed in words:
-        return offer.places[words.index(typed)].handle
-    console.put("\nNo place is taken: the agent corrects it itself.\n")
-    return ""
-
 
 #: Lines of a piece that are shown when the human chooses among pieces.
 _LINES: Final = 6
@@ -187,12 +161,6 @@ class TerminalApprover:
     def attended(self) -> bool:
         """Whether input is a terminal."""
         return self._console.attended
-
-    def choose(self, offer: PlaceChoice) -> str:
-        """Show the places of a refused edit; return the chosen handle, or ""."""
-        if not self.attended:
-            return ""
-        return choose_place(self._console, offer)
 
 
 _Answered = tuple[Choice, str, str, ApprovalRequest]

@@ -54,7 +54,7 @@ class ChangeRefused(Event, frozen=True, tag="CHANGE_REFUSED"):
 
 
 class PlaceChosen(Event, frozen=True, tag="PLACE_CHOSEN"):
-    """A human placed a refused edit: name, lines, likeness (0 to 1)."""
+    """A human placed a refused edit, in an earlier version: name, lines, likeness (0 to 1)."""
 
     id: str
     path: str

@@ -28,8 +28,8 @@ class ContextReduced(EventWithWords, frozen=True, tag="CONTEXT_REDUCED"):
     """The conversation was cut to fit ``window``: from ``before`` tokens to ``after``.
 
     Messages before ``results_before`` lose results (superseded ones all do), before ``thoughts_before`` thoughts; the
-    last loses what exceeds ``newest_chars`` in results, the newest answer what exceeds ``answer_chars`` in parts (0:
-    nothing); ``page``, which cost ``usage``, replaces those before ``kept_from``.
+    newest answer and its results lose what exceeds ``newest_chars`` in parts (0: nothing; earlier versions wrote
+    ``answer_chars``, too); ``page``, which cost ``usage``, replaces those before ``kept_from``.
     """
 
     before: int

@@ -25,8 +25,7 @@ from rails.integrations.hooks.contract import (
     not_judged,
     reason_of,
 )
-from rails.session.hook_log import HostCall
-from rails.session.hook_session import FoundOnDisk, HostedSession, Judged
+from rails.session.hook_session import FoundOnDisk, HostCall, HostedSession, Judged
 
 #: How often in a row the end of an answer is held up for findings that stay.
 STOPS: Final = 3
