@@ -23,9 +23,10 @@ from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.blocks import CLOSED_BEFORE, BlockSpan
+from rails.parsing.call_formats import marked_forms
 from rails.parsing.call_formats.json_calls import Call, NotACall, calls_of_response, fits_call, read_value
 from rails.parsing.call_formats.line_calls import translate
-from rails.parsing.call_formats.reader import FormReader, NotInForm
+from rails.parsing.call_formats.reader import NotInForm
 from rails.parsing.call_formats.xml_calls import XmlCall, read_call
 from rails.parsing.head import Head, head_of
 from rails.parsing.text_values import coerced
@@ -182,10 +183,10 @@ def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> lis
     return [_outcome(read_value(value, tools), frame)]
 
 
-def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[BlockResult]:
+def form_calls(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
     """Judge the calls of a dialect's container, or refuse it."""
     try:
-        calls = read(block.body)
+        calls = marked_forms.read(block.dialect, block.body)
     except NotInForm as fault:
         message = f"The call in the form '{block.dialect}' cannot be read: {fault}."
         at = block.offset + min(fault.offset, len(block.body))

@@ -23,9 +23,8 @@ from rails.json_schema import quick_check
 from rails.parsing import classify, uncertain_blocks
 from rails.parsing.bare_calls import bare_calls
 from rails.parsing.blocks import Blocks, BlockSpan, find_blocks
-from rails.parsing.call_formats import line_calls, registry
+from rails.parsing.call_formats import line_calls, marked_forms, registry
 from rails.parsing.call_formats.native import judge_native
-from rails.parsing.call_formats.reader import FormReader
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
 from rails.parsing.head import head_of
 from rails.parsing.uncertain_blocks import Doubts
@@ -137,9 +136,9 @@ class _Answer:
 
     def _judged(self, span: BlockSpan, lead: str) -> Sequence[BlockResult]:
         whole = self.whole or span.closed
-        form = registry.reader_of(span.label, self._dialects) if self._dialects else None
-        if form is not None and span.kind == "quote" and whole:  # a stop sequence may have taken the last closing mark
-            return uncertain_blocks.led(span, lead) or self._in_form(span, *form)
+        dialect = registry.dialect_of(span.label, self._dialects) if span.kind == "quote" else ""
+        if dialect and whole:  # a stop sequence may have taken the last closing mark
+            return uncertain_blocks.led(span, lead) or self._in_form(span, dialect)
         if span.kind == "quote":
             self._thought = span.end if span.container == "thought" else self._thought
             return uncertain_blocks.judge_quote(span, self._tools)
@@ -160,13 +159,13 @@ class _Answer:
             return ""
         return "raw" if repairs & uncertain_blocks.RAW_LINES else "read"
 
-    def _in_form(self, span: BlockSpan, dialect: str, read: FormReader) -> Sequence[BlockResult]:
+    def _in_form(self, span: BlockSpan, dialect: str) -> Sequence[BlockResult]:
         fence = span.container is None
         body = span.body.rstrip().rstrip("`~") if fence else span.raw
         start = span.body_start if fence else span.start
         first = self._place_of(start)
         block = JsonBlock(body, span.raw, span.start, span.end, start, True, True, dialect, first=first)
-        return classify.form_calls(block, read, self._tools)
+        return classify.form_calls(block, self._tools)
 
     def _unless_around(self, outcome: RawRequest | Refusal, span: BlockSpan) -> RawRequest | Refusal | None:
         """Return the outcome, a refusal, or None, if a later closing mark puts it in a container."""
@@ -190,12 +189,11 @@ class _Answer:
             self._take(outcome)
 
     def read_bare(self) -> None:
-        reader = registry.read_bare(self._text[self._thought :]) if "llama" in self._dialects else None
-        if reader is not None:
-            text, start = self._text[self._thought :], self._thought
+        text, start = self._text[self._thought :], self._thought
+        if "llama" in self._dialects and marked_forms.is_bare(text):
             place = self._place_of(start)
             block = JsonBlock(text, text, start, len(self._text), start, True, True, "llama", first=place)
-            self._take_at(start, len(self._text), classify.form_calls(block, reader, self._tools))
+            self._take_at(start, len(self._text), classify.form_calls(block, self._tools))
             return
         hidden = [one for one in self._blocks.items if isinstance(one, BlockSpan)]
         for start, end, requests in list(bare_calls(self._text, self._tools)):
