@@ -103,16 +103,12 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
 def _unclosed_call(span: BlockSpan, call: XmlCall) -> Refusal:
     message = f"Unclosed tool tag at end of input: <{call.element}> is opened and never closed."
     hint = "Send the whole call again; shorten it if it was cut off."
-    if call.stranger:
-        known = ", ".join(sorted(call.names))
-        message += f" <{call.stranger}> is not a parameter of '{one_line(call.tool, 60)}' (known: {known})."
-        hint = "Send the whole call again, with known parameters only."
     at = span.start
-    if call.beside >= 0 and call.closer in span.raw[call.beside :]:
+    if call.beside >= 0:
         at += call.beside
-        found = one_line(span.raw[call.beside :].partition("\n")[0], 60)
-        message = f"The call of '{one_line(call.tool, 60)}' has text behind the closing tag of a value: {found!r}."
-        hint = f"Send the whole call again, with nothing but parameters between <{call.element}> and its end."
+        found, known = one_line(span.raw[call.beside :].partition("\n")[0], 60), ", ".join(sorted(call.names))
+        message += f" Behind the closing tag of a value stands {found!r}, which is no parameter (known: {known})."
+        hint = f"Send the whole call again, with nothing but parameters in <{call.element}>."
     return Refusal("unterminated", message, hint, at, span.end)
 
 

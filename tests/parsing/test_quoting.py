@@ -339,7 +339,7 @@ REFUSALS = {
     ),
     "another thing in an array of calls": (
         '[7, {"tool": "run_code", "code": 1}]',
-        ("frame", 0, None, "Line 1 of the answer: item 1 of the array: the JSON value is an integer, not an object."),
+        ("frame", 0, None, "Line 1 of the answer: item 1 of the array: the JSON value is not an object (got integer)."),
     ),
 }
 

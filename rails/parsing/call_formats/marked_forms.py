@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, read_prefix
-from rails.parsing.call_formats.reader import NAME, FormCall, NotInForm
+from rails.parsing.call_formats.reader import NAME, FormCall, NotInForm, named_in
 
 _BAR: Final = r"[|｜]"
 
@@ -190,11 +190,10 @@ def _named(value: Json, offset: int, repairs: tuple[Repair, ...]) -> Iterator[Fo
         item = inner if isinstance(inner, dict) else one
         if not isinstance(item, dict):
             raise NotInForm("a call must be an object", offset)
-        name = next((item[key] for key in ("name", "tool_name", "tool", "function") if key in item), None)
-        keys = [key for key in ("arguments", "parameters", "args", "input") if key in item]
-        if not isinstance(name, str) or len(keys) > 1:
+        named = named_in(item)
+        if not named.name or len(named.keys) > 1:
             raise NotInForm("a call must have a name and arguments", offset)
-        yield FormCall(_bare_name(name), _object(item[keys[0]] if keys else {}, offset), repairs)
+        yield FormCall(_bare_name(named.name), _object(item[named.keys[0]] if named.keys else {}, offset), repairs)
 
 
 def _bare_name(name: str) -> str:

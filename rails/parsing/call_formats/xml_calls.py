@@ -24,7 +24,7 @@ from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.entities import entities
-from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_container
+from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container
 from rails.json_schema import quick_check
 from rails.json_schema.allowed import allowed_types, type_name
 from rails.parsing.call_formats.json_calls import Call
@@ -39,26 +39,27 @@ _OPENER: Final = lazy(
     rf"(?:\"([^\"<>\n]{{1,100}})\"|'([^'<>\n]{{1,100}})'|([\w.-]{{1,100}})){_ATTRIBUTE}|([A-Za-z_][\w.-]{{0,99}}))"
     r"[ \t]*(/(?=>[ \t]*+(?:</action>)?\s*+\Z))?>"
 )
-ELEMENT: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})>")
+_NAME: Final = r"[A-Za-z_][\w.-]{0,99}"
+_ELEMENT: Final = lazy(rf"<({_NAME})(?:>|([ \t]*/>))")
 _SPACE: Final = lazy(r"\s*")
-_EMPTY: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
 #: Text up to the next tag or the end of its line.
-_JUNK: Final = lazy(r"[^<\n]*\n?")
+_JUNK: Final = lazy(r"[^\n][^<\n]*\n?")
 
 
 class XmlValue(NamedTuple):
-    """One parameter: its name, and its raw text's span in the block."""
+    """One parameter: its name, its raw text's span in the block, and up to where that is surely its text."""
 
     name: str
     start: int
     end: int
+    sure: int
 
 
 class XmlCall(Struct):
     """An XML call as far as it goes; offsets from its start.
 
     ``end`` is behind its closing tag, -1 without one. ``prose``: only a mention. ``junk``: text between values;
-    ``stranger``: the first element behind a closing tag that is no parameter; ``beside``: where text is there.
+    ``beside``: what follows the first closing tag of a value that does not end.
     """
 
     tool: str
@@ -68,7 +69,6 @@ class XmlCall(Struct):
     end: int = -1
     prose: bool = False
     junk: str = ""
-    stranger: str = ""
     beside: int = -1
 
     @property
@@ -76,9 +76,10 @@ class XmlCall(Struct):
         """Return the call's closing tag."""
         return f"</{self.element}>"
 
-    def takes(self, name: str) -> bool:
-        """Return whether the tool may have a parameter of this name."""
-        return name in self.names or not self.names
+    def ending(self, name: str) -> re.Pattern[str]:
+        """Return what ends a parameter's text: its closing tag before another parameter or the call's end."""
+        known = "|".join(map(re.escape, (*self.names, "explanation"))) if self.names else _NAME
+        return re.compile(rf"</{re.escape(name)}>(?=\s*(?:{re.escape(self.closer)}|<(?:{known})(?:>|[ \t]*/>)))")
 
 
 def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
@@ -97,12 +98,19 @@ def call_at(text: str, start: int, opened: tuple[str, str, int], tools: ToolSche
     tool, element, used = opened
     call, pos = XmlCall(tool, element, quick_check.properties(tools.get(tool, {}))), start + used
     if text.startswith("/>", pos - 2):
-        call.end = pos - start
-    while call.end < 0 and not call.prose:
-        pos = _behind_space(text, pos)
-        if pos == len(text):
+        call.end = used
+    while call.end < 0 and not call.prose and (pos := _behind_space(text, pos)) < len(text):
+        if text.startswith(call.closer, pos):
+            call.end = pos + len(call.closer) - start
             break
-        pos = _part(call, text, pos, start)
+        part = _ELEMENT.match(text, pos)
+        if part is not None and (not part[2] or part[1] in call.names or not call.names):
+            pos = _value(call, part, start)
+            continue
+        call.prose = call.element != "tool" and not call.values
+        stop = _JUNK.match(text, pos).end()  # type: ignore[union-attr]
+        call.junk = call.junk or text[pos:stop].strip()
+        pos = stop
     return call
 
 
@@ -110,37 +118,22 @@ def _behind_space(text: str, pos: int) -> int:
     return _SPACE.match(text, pos).end()  # type: ignore[union-attr]
 
 
-def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
-    if text.startswith(call.closer, pos):
-        call.end = pos + len(call.closer) - start
-        return pos
-    if element := ELEMENT.match(text, pos):
-        return _value(call, element[1], text, element.end(), start)
-    empty = _EMPTY.match(text, pos)
-    if empty and call.takes(empty[1]):
-        call.values.append(XmlValue(empty[1], empty.end() - start, empty.end() - start))
-        return empty.end()
-    call.prose = call.element != "tool"
-    stop = _JUNK.match(text, pos + 1).end()  # type: ignore[union-attr]
-    call.junk = call.junk or text[pos:stop].strip()
-    return stop
-
-
-def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
-    json_end = _json_end(call.names.get(name), text, begin)
-    pos = max(begin, json_end)
-    while (found := text.find(f"</{name}>", pos)) >= 0:
-        pos = _behind_space(text, found + len(name) + 3)
-        element = ELEMENT.match(text, pos)
-        following = element or _EMPTY.match(text, pos)
-        known = following is not None and (call.takes(following[1]) or following[1] == "explanation")
-        goes_on = (element and json_end >= 0) or (known and following and following[1] != name)
-        if text.startswith(call.closer, pos) or goes_on:
-            call.values.append(XmlValue(name, begin - start, found - start))
-            return pos
-        call.stranger = call.stranger or (element[1] if element and not known else "")
-        call.beside = pos - start if call.beside < 0 and not element and pos < len(text) else call.beside
-    return len(text)
+def _value(call: XmlCall, part: re.Match[str], start: int) -> int:
+    """Add the value that ``part`` opens, or is. Return where the next one begins."""
+    text, name, begin = part.string, part[1], part.end()
+    sure = max(begin, -1 if part[2] else _json_end(call.names.get(name), text, begin))
+    closer = f"</{name}>"
+    ending = call.ending(name) if sure == begin else re.compile(re.escape(closer))
+    found = part if part[2] else ending.search(text, sure)
+    if found is None:
+        shut = text.find(closer, begin)
+        beside = _behind_space(text, shut + len(closer)) if shut >= 0 else len(text)
+        if _ELEMENT.match(text, beside) or call.closer in text[beside:]:
+            call.beside = beside - start
+        return len(text)
+    end = begin if part[2] else found.start()
+    call.values.append(XmlValue(name, begin - start, end - start, sure - start))
+    return found.end()
 
 
 def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
@@ -174,13 +167,12 @@ def read_call(call: XmlCall, raw: str) -> Call | JsonFault:
         return JsonFault("frame", message, raw.index(call.junk))
     parameters: dict[str, Json] = {}
     notes: list[Repair] = []
-    for name, start, end in call.values:
+    for name, start, end, sure in call.values:
         if name in parameters:
             return JsonFault("duplicate_key", f"the parameter '{name}' occurs twice", start)
-        if _ends_again(name, raw[start:end], call, raw[end:]):
-            return JsonFault(
-                "ambiguous", f"the value of '{name}' holds its own closing tag, so its end is uncertain", start
-            )
+        if len(call.ending(name).findall(raw, sure)) > 1:
+            words = f"the value of '{name}' holds its own closing tag, so its end is uncertain"
+            return JsonFault("ambiguous", words, start)
         read = _read_value(raw[start:end], name, call.names.get(name))
         if isinstance(read, JsonFault):
             return JsonFault(read.code, f"parameter '{name}': {read.message}", start + read.offset)
@@ -207,20 +199,10 @@ def _read_value(text: str, name: str, schema: quick_check.SchemaValue) -> Parsed
         is_line = len(lines) == 1 and "\n" in text and _is_one_line(name, schema)
         return ParsedJson(lines[0] if is_line else without_line_ends(text), notes)
     read = _structure(text, schema, types) if types & {"array", "object"} else ParsedJson(text.strip())
-    return read if isinstance(read, JsonFault) else _coerced(read, schema, notes)
-
-
-def _coerced(read: ParsedJson, schema: quick_check.SchemaValue, notes: tuple[Repair, ...] = ()) -> ParsedJson:
+    if isinstance(read, JsonFault):
+        return read
     done = coerced(read.value, schema)
     return ParsedJson(done.value, (*notes, *read.repairs, *done.repairs))
-
-
-def _ends_again(name: str, text: str, call: XmlCall, behind: str) -> bool:
-    names = "|".join(f"<{re.escape(one)}>" for one in call.names) or ELEMENT.pattern
-    ending = re.compile(rf"</{re.escape(name)}>\s*(?:{re.escape(call.closer)}|{names})")
-    if ending.search(text) and not isinstance(parse_strict(text), ParsedJson):
-        return True
-    return len(ending.findall(behind)) > 1
 
 
 def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]) -> ParsedJson | JsonFault:
@@ -241,7 +223,7 @@ def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]
 def _items(body: str, schema: quick_check.SchemaValue) -> list[Json] | JsonFault:
     items = schema.get("items") if isinstance(schema, Mapping) else None
     properties = quick_check.properties(items)
-    first = ELEMENT.match(body)
+    first = _ELEMENT.match(body)
     if first is None or first[1] in properties:
         return JsonFault("schema", "expected a list of elements, one for each item")
     found = _elements(body, {first[1]})
@@ -261,8 +243,7 @@ def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | Jso
     if isinstance(found, JsonFault):
         return found
     fields: dict[str, Json] = {name: entities(without_line_ends(inner)) for name, inner in found}
-    twice = next((name for name, _ in found if sum(other == name for other, _ in found) > 1), "")
-    return JsonFault("duplicate_key", f"<{twice}> occurs twice") if twice else fields
+    return fields if len(fields) == len(found) else JsonFault("duplicate_key", "an element occurs twice")
 
 
 def _elements(body: str, names: Set[str]) -> list[tuple[str, str]] | JsonFault:
