@@ -85,7 +85,8 @@ class BlockSpan(Struct):
 
     ``closed``: its end was seen; ``ambiguous``: two possible ends; ``cut_short``: another JSON fence opened before its
     end; ``stray``: a second closing tag follows. ``container``: its kind, if no fence; ``label``: its name, the words
-    behind a fence, or a marker's tool.
+    behind a fence, or a marker's tool. ``whole``: closed, or the answer was not cut off, as far as is known;
+    ``first``: line and column of the body in the answer.
     """
 
     kind: BlockKind
@@ -102,11 +103,29 @@ class BlockSpan(Struct):
     cut_short: bool = False
     dialect: str = ""
     container: ContainerKind | None = None
+    dialects: Set[str] = frozenset()
+    whole: bool = True
+    first: tuple[int, int] = (1, 1)
+
+    @property
+    def call(self) -> str:
+        """Return the block without its line end."""
+        return self.raw.rstrip("\r\n") if self.closed else self.raw
+
+    @property
+    def stop(self) -> int:
+        """Return where ``call`` ends."""
+        return self.start + len(self.call)
 
     @property
     def body(self) -> str:
         """Return the text inside the fences or tags."""
         return self.raw[self.body_start - self.start : self.body_end - self.start]
+
+
+def text_block(body: str, start: int = 0) -> BlockSpan:
+    """Return a text as a block of JSON without a fence."""
+    return BlockSpan("json", start, start + len(body), body, start, start + len(body), closed=True)
 
 
 class Blocks(Struct):
@@ -182,7 +201,7 @@ class _Finder:
         return before if len(before) < _BEFORE else before.partition("\n")[2]
 
     def _span(self, kind: BlockKind, start: int, inside: tuple[int, int], end: int, *, closed: bool) -> BlockSpan:
-        return BlockSpan(kind, start, end, self._text[start:end], *inside, closed)
+        return BlockSpan(kind, start, end, self._text[start:end], *inside, closed, dialects=self._dialects)
 
     # -- does something begin here? ------------------------------------------------------------------
 

@@ -53,38 +53,14 @@ HINT: Final = "Correct the JSON and send the whole block again."
 FORM_HINT: Final = "Send the whole call again, as your format has it, or in a fence that begins with ```json."
 
 
-class JsonBlock(NamedTuple):
-    """The inside of a JSON fence. ``start``/``end`` span the whole block, ``body`` starts at ``offset``.
-
-    ``first``: line and column of that start in the answer.
-    """
-
-    body: str
-    raw: str
-    start: int
-    end: int
-    offset: int
-    closed: bool
-    whole: bool  # closed, or the answer was not cut off, as far as is known
-    dialect: str = ""  # of an opt-in marker, which says that this is a call
-    tool: str = ""  # named by the marker
-    dialects: frozenset[str] = frozenset()
-    cut_short: bool = False  # another block opens where this one should be closed
-    first: tuple[int, int] = (1, 1)
-
-    def explain(self, fault: JsonFault) -> str:
-        """Return what is wrong, with the place in the answer."""
-        return explain_json_fault(self.body, fault, self.first, OF_ANSWER)
-
-
-def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
+def xml_call(span: BlockSpan, tools: ToolSchemas) -> BlockResult:
     """Judge an XML call."""
     call = span.xml
     assert call is not None, "an XML block is a call"
     if not span.closed:
         return _unclosed_call(span, call)
     fault = JsonFault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
-    read = fault if span.stray else read_call(call, raw)
+    read = fault if span.stray else read_call(call, span.call)
     if isinstance(read, JsonFault):
         at = span.start + read.offset
         hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
@@ -92,9 +68,9 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
             hint = "Send the call as JSON, in a fence that begins with ```json; no tag ends a value there."
         message = f"The call of '{one_line(call.tool, 60)}' cannot be read: {read.message}."
         return Refusal(read.code, message, hint, at, span.end)
-    end = span.start + len(raw)
+    place = span.start, span.stop
     request = RawRequest(
-        "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
+        "", read.tool, read.parameters, read.explanation, read.dialect, *place, read.repairs, span.call
     )
     repaired = any(not note.name.startswith("text_to_") for note in read.repairs)
     return _unfit(request, tools.get(read.tool), "XML") if repaired and not fits_call(read, tools) else request
@@ -112,7 +88,7 @@ def _unclosed_call(span: BlockSpan, call: XmlCall) -> Refusal:
     return Refusal("unterminated", message, hint, at, span.end)
 
 
-def judge_block(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+def judge_block(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     """Judge a JSON block."""
     parsed = parse_strict(block.body)
     if isinstance(parsed, ParsedJson):
@@ -122,12 +98,12 @@ def judge_block(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
             return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools)
         return _from_value(parsed, block, tools)
     if not block.body.strip():
-        return [Ignored(block.start, block.end, "the block is empty")]
+        return [Ignored(block.start, block.stop, "the block is empty")]
     several = _several(block, tools) if parsed.message.startswith("Extra data") else None
     return several or _from_broken(parsed, block, tools)
 
 
-def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
+def _several(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult] | None:
     """Read JSON values one after another as that many calls; all or none."""
     values: list[Json] = []
     pos, body = 0, block.body
@@ -142,28 +118,28 @@ def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
     return _from_value(ParsedJson(values), block, tools)
 
 
-def _cut(block: JsonBlock, value: Json, tools: ToolSchemas) -> list[BlockResult]:
+def _cut(block: BlockSpan, value: Json, tools: ToolSchemas) -> list[BlockResult]:
     values = value if isinstance(value, list) else [value]
     if all(isinstance(read_value(item, tools), NotACall) for item in values):
-        return [Ignored(block.start, block.end, "the JSON holds no call")]
+        return [Ignored(block.start, block.stop, "the JSON holds no call")]
     return [_unterminated(block)]
 
 
-def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
+def _unterminated(block: BlockSpan, why: str = "") -> Refusal:
     what = "another one begins" if block.cut_short else "the answer ends"
     message = f"The JSON block is not terminated: {what} before its closing fence{why}."
     hint, at = "Send the whole block again; shorten it if it was cut off.", block.start
     if fence := CLOSED_BEFORE.search(block.body):
         message = f"The closing fence of the JSON block does not count: behind it is {fence[1][:60]!r}."
         hint, at = "Send the whole block again, and nothing else on the line of its closing fence.", fence.start()
-        at += block.offset
-    return Refusal("unterminated", message, hint, at, block.end)
+        at += block.body_start
+    return Refusal("unterminated", message, hint, at, block.stop)
 
 
-def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+def _from_value(parsed: ParsedJson, block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     value, dialect = parsed.value, ""
     if block.dialects:
-        value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
+        value, dialect = translate(value, block.dialect, block.dialects, tools, block.label)
     frame = _Frame(parsed, block, tools, dialect)
     response = calls_of_response(value, tools)
     if isinstance(response, JsonFault):
@@ -174,26 +150,26 @@ def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> lis
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
         if not any(isinstance(read, Call | JsonFault) for read in reads):
-            return [Ignored(block.start, block.end, "the JSON array holds no calls")]
+            return [Ignored(block.start, block.stop, "the JSON array holds no calls")]
         return [_outcome(read, frame, number) for number, read in enumerate(reads, 1)]
     return [_outcome(read_value(value, tools), frame)]
 
 
-def form_calls(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+def form_calls(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     """Judge the calls of a dialect's container, or refuse it."""
     try:
         calls = marked_forms.read(block.dialect, block.body)
     except NotInForm as fault:
         message = f"The call in the form '{block.dialect}' cannot be read: {fault}."
-        at = block.offset + min(fault.offset, len(block.body))
-        return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.end))]
+        at = block.body_start + min(fault.offset, len(block.body))
+        return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.stop))]
     frame = _Frame(ParsedJson(None), block, tools, block.dialect)
     return [_outcome(Call(one.tool, one.arguments, "", block.dialect, one.repairs), frame) for one in calls]
 
 
 class _Frame(NamedTuple):
     parsed: ParsedJson
-    block: JsonBlock
+    block: BlockSpan
     tools: ToolSchemas
     dialect: str = ""
 
@@ -203,17 +179,17 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) 
     if isinstance(read, NotACall):
         if where:
             message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
-            return Refusal("frame", message, hint, block.start, block.end)
-        return Ignored(block.start, block.end, read.reason)
+            return Refusal("frame", message, hint, block.start, block.stop)
+        return Ignored(block.start, block.stop, read.reason)
     if isinstance(read, JsonFault):
         hint = "Send the call in the documented form."
-        return Refusal("frame", f"{where}{read.message}.", hint, block.start, block.end)
-    notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
+        return Refusal("frame", f"{where}{read.message}.", hint, block.start, block.stop)
+    notes = (*(_moved(note, block.body_start) for note in frame.parsed.repairs), *read.repairs)
     done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
     parameters = cast("dict[str, Json]", done.value)
-    place, dialect = (block.start, block.end), frame.dialect or read.dialect
+    place, dialect = (block.start, block.stop), frame.dialect or read.dialect
     repairs = (*notes, *done.repairs)
-    request = RawRequest("", read.tool, parameters, read.explanation, dialect, *place, repairs, block.raw)
+    request = RawRequest("", read.tool, parameters, read.explanation, dialect, *place, repairs, block.call)
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request, frame.tools.get(read.tool))
     return request
@@ -243,7 +219,7 @@ def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:
     return f": it has no {one_line(others[0], 60)!r}" if others else ""
 
 
-def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+def _from_broken(fault: JsonFault, block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     head = head_of(block.body)
 
     def known() -> frozenset[str]:
@@ -269,23 +245,27 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list
         if settled.code == "ambiguous" and repaired.code == "inner_quotes":
             repaired = JsonFault("ambiguous", repaired.message, repaired.offset)
     if not block.dialect and not is_call(block.body, head, tools):
-        return [Ignored(block.start, block.end, BROKEN)]
+        return [Ignored(block.start, block.stop, BROKEN)]
     if not block.closed:
-        return [_unterminated(block, f" ({block.explain(fault)})")]
+        return [_unterminated(block, f" ({_explained(fault, block)})")]
     return [_refused(fault, repaired, block, head, tools)]
 
 
-def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head, tools: ToolSchemas) -> Refusal:
+def _explained(fault: JsonFault, block: BlockSpan) -> str:
+    return explain_json_fault(block.body, fault, block.first, OF_ANSWER)
+
+
+def _refused(fault: JsonFault, repaired: JsonFault, block: BlockSpan, head: Head, tools: ToolSchemas) -> Refusal:
     from rails.parsing.remedies import cause_of, fault_in_words, remedy
 
     repaired = cause_of(block.body, repaired)
-    told = f"Tool call JSON is malformed: {block.explain(fault)}."
+    told = f"Tool call JSON is malformed: {_explained(fault, block)}."
     reason = fault_in_words(block.body, repaired, block.first)
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
-    at = block.offset + fault.offset
+    at = block.body_start + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
     hint = remedy(repaired, head, tools)
-    return Refusal(code, told + second, hint, at, min(at + 1, block.end))
+    return Refusal(code, told + second, hint, at, min(at + 1, block.stop))
 
 
 def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
