@@ -325,20 +325,16 @@ class _Finder:
         return len(self._text), False
 
     def _json(self, pos: int, body: int, mark: str) -> BlockSpan:
-        found = self._json_ends(body, mark)
-        first = next(found, None)
-        chosen, ambiguous = first, False
-        if first is not None and not isinstance(parse_strict(self._text[body : first[0]]), ParsedJson):
-            others = list(islice(found, _TRIES - 1))
-            chosen, ambiguous = self._end_that_reads(body, [first, *others]) if others else (first, False)
+        chosen, ambiguous = self._end_that_reads(body, list(islice(self._json_ends(body, mark), _TRIES)))
         body_end, end, cut = chosen or (len(self._text), len(self._text), False)
         block = self._span("json", pos, (body, body_end), end, closed=chosen is not None and not cut)
         block.cut_short, block.ambiguous = cut, ambiguous
         return block
 
-    def _end_that_reads(self, body: int, ends: Sequence[_End]) -> tuple[_End, bool]:
+    def _end_that_reads(self, body: int, ends: Sequence[_End]) -> tuple[_End | None, bool]:
+        """Return where a body ends (None: nowhere), and whether it may as well end elsewhere."""
         taken: _End | None = None
-        for one in ends:
+        for one in ends if len(ends) > 1 else ():
             text = self._text[body : one[0]]
             if taken is None and isinstance(parse_strict(text), ParsedJson):
                 return one, False
@@ -352,7 +348,7 @@ class _Finder:
                 taken = one
                 if how == "read":
                     break
-        return taken or ends[0], False
+        return taken or next(iter(ends), None), False
 
     def _json_ends(self, pos: int, mark: str) -> Iterator[_End]:
         for found in _JSON_END.finditer(self._text, pos):
