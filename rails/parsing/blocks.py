@@ -214,8 +214,8 @@ class _Finder:
             return self._region(code, pos)
         if fence:
             return self._fence(pos, stop, fence)
-        if self._dialects and (marked := line_calls.marker(line, self._text[self._prose : pos], self._dialects)):
-            return self._marked(pos, marked)
+        if marked := line_calls.marker(self._text, pos, self._dialects):
+            return self._marked(pos, *marked)
         if (patch := quoted.find_patch(line)) is not None:
             return self._region(patch, pos)
         if call is not None and (block := self._xml(pos, call)) is not None:
@@ -362,13 +362,12 @@ class _Finder:
             elif _JSON_INFO.match(found["info"]) and self._text[pos : found.start()].strip():
                 yield found.start(), found.start(), True
 
-    def _marked(self, pos: int, found: line_calls.Marker) -> BlockSpan:
-        body = pos + found.used
-        value = read_prefix(self._text, _SPACE.match(self._text, body).end())  # type: ignore[union-attr]
+    def _marked(self, pos: int, dialect: str, mark: re.Match[str]) -> BlockSpan:
+        value = read_prefix(self._text, _SPACE.match(self._text, mark.end()).end())  # type: ignore[union-attr]
         if isinstance(value, tuple):
             end = self._text.find("\n", value[1]) + 1 or len(self._text)
         else:
-            end = _PARAGRAPH.search(self._text, body).end()  # type: ignore[union-attr]
-        block = self._span("json", pos, (body, end), end, closed=True)
-        block.dialect, block.label = found.dialect, found.tool
+            end = _PARAGRAPH.search(self._text, mark.end()).end()  # type: ignore[union-attr]
+        block = self._span("json", pos, (mark.end(), end), end, closed=True)
+        block.dialect, block.label = dialect, mark[1] or ""
         return block

@@ -12,14 +12,16 @@ A block can give both calls and refusals. A truncated text is never completed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
+
+from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
-from rails.core.tool_request import Json, RawRequest, Repair
+from rails.core.tool_request import Json, RawRequest
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.blocks import CLOSED_BEFORE, BlockSpan
@@ -50,6 +52,7 @@ BROKEN: Final = "broken JSON without a tool key"
 #: Behind a place in a message: where its lines and columns are counted.
 OF_ANSWER: Final = " of the answer"
 HINT: Final = "Correct the JSON and send the whole block again."
+_FRAME_HINT: Final = "Send the call in the documented form; put only calls into an array of calls."
 FORM_HINT: Final = "Send the whole call again, as your format has it, or in a fence that begins with ```json."
 
 
@@ -68,12 +71,7 @@ def xml_call(span: BlockSpan, tools: ToolSchemas) -> BlockResult:
             hint = "Send the call as JSON, in a fence that begins with ```json; no tag ends a value there."
         message = f"The call of '{one_line(call.tool, 60)}' cannot be read: {read.message}."
         return Refusal(read.code, message, hint, at, span.end)
-    place = span.start, span.stop
-    request = RawRequest(
-        "", read.tool, read.parameters, read.explanation, read.dialect, *place, read.repairs, span.call
-    )
-    repaired = any(not note.name.startswith("text_to_") for note in read.repairs)
-    return _unfit(request, tools.get(read.tool), "XML") if repaired and not fits_call(read, tools) else request
+    return _request(read, span, tools, "XML")
 
 
 def _unclosed_call(span: BlockSpan, call: XmlCall) -> Refusal:
@@ -140,19 +138,23 @@ def _from_value(parsed: ParsedJson, block: BlockSpan, tools: ToolSchemas) -> lis
     value, dialect = parsed.value, ""
     if block.dialects:
         value, dialect = translate(value, block.dialect, block.dialects, tools, block.label)
-    frame = _Frame(parsed, block, tools, dialect)
-    response = calls_of_response(value, tools)
-    if isinstance(response, JsonFault):
-        return [_outcome(response, frame)]
-    if response is not None:
-        calls = ((number, read_value(one, tools)) for number, one in enumerate(response, 1))
-        return [_outcome(read, frame, number) for number, read in calls if not isinstance(read, NotACall)]
-    if isinstance(value, list):
-        reads = [read_value(item, tools) for item in value]
-        if not any(isinstance(read, Call | JsonFault) for read in reads):
-            return [Ignored(block.start, block.stop, "the JSON array holds no calls")]
-        return [_outcome(read, frame, number) for number, read in enumerate(reads, 1)]
-    return [_outcome(read_value(value, tools), frame)]
+    notes = tuple(replace(note, offset=note.offset + block.body_start) for note in parsed.repairs)
+
+    def read(item: Json) -> Call | NotACall | JsonFault:
+        call = read_value(item, tools)
+        known = isinstance(call, Call)
+        return call._replace(dialect=dialect or call.dialect, repairs=(*notes, *call.repairs)) if known else call
+
+    items = calls_of_response(value, tools)
+    if isinstance(items, JsonFault):
+        return [_outcome(items, block, tools)]
+    if items is None and not isinstance(value, list):
+        return [_outcome(read(value), block, tools)]
+    reads = [(number, read(one)) for number, one in enumerate(items or value, 1)]
+    if all(isinstance(one, NotACall) for _, one in reads):
+        return [Ignored(block.start, block.stop, "the JSON array holds no calls")]
+    kept = [(number, one) for number, one in reads if not (items and isinstance(one, NotACall))]
+    return [_outcome(one, block, tools, number) for number, one in kept]
 
 
 def form_calls(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
@@ -163,43 +165,30 @@ def form_calls(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
         message = f"The call in the form '{block.dialect}' cannot be read: {fault}."
         at = block.body_start + min(fault.offset, len(block.body))
         return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.stop))]
-    frame = _Frame(ParsedJson(None), block, tools, block.dialect)
-    return [_outcome(Call(one.tool, one.arguments, "", block.dialect, one.repairs), frame) for one in calls]
+    return [_request(Call(one.tool, one.arguments, "", block.dialect, one.repairs), block, tools) for one in calls]
 
 
-class _Frame(NamedTuple):
-    parsed: ParsedJson
-    block: BlockSpan
-    tools: ToolSchemas
-    dialect: str = ""
-
-
-def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) -> BlockResult:
-    block, where = frame.block, f"item {number} of the array: " if number else ""
-    if isinstance(read, NotACall):
-        if where:
-            message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
-            return Refusal("frame", message, hint, block.start, block.stop)
+def _outcome(read: Call | NotACall | JsonFault, block: BlockSpan, tools: ToolSchemas, number: int = 0) -> BlockResult:
+    if isinstance(read, Call):
+        return _request(read, block, tools)
+    if isinstance(read, NotACall) and not number:
         return Ignored(block.start, block.stop, read.reason)
-    if isinstance(read, JsonFault):
-        hint = "Send the call in the documented form."
-        return Refusal("frame", f"{where}{read.message}.", hint, block.start, block.stop)
-    notes = (*(_moved(note, block.body_start) for note in frame.parsed.repairs), *read.repairs)
-    done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
-    parameters = cast("dict[str, Json]", done.value)
-    place, dialect = (block.start, block.stop), frame.dialect or read.dialect
-    repairs = (*notes, *done.repairs)
-    request = RawRequest("", read.tool, parameters, read.explanation, dialect, *place, repairs, block.call)
-    if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
-        return _unfit(request, frame.tools.get(read.tool))
-    return request
+    where = f"item {number} of the array: " if number else ""
+    reason = read.message if isinstance(read, JsonFault) else read.reason
+    return Refusal("frame", f"{where}{reason}.", _FRAME_HINT, block.start, block.stop)
 
 
-def _moved(note: Repair, by: int) -> Repair:
-    return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
+def _request(read: Call, block: BlockSpan, tools: ToolSchemas, what: str = "JSON") -> RawRequest | Refusal:
+    done = coerced(dict(read.parameters), tools.get(read.tool, {}))
+    call = read._replace(parameters=cast("dict[str, Json]", done.value), repairs=(*read.repairs, *done.repairs))
+    tool, parameters, explanation, dialect, repairs = call
+    place = block.start, block.stop
+    request = RawRequest("", tool, parameters, explanation, dialect, *place, repairs, block.call)
+    broken = any(not note.name.startswith("text_to_") for note in read.repairs)
+    return _unfit(request, tools.get(tool), what) if broken and not fits_call(call, tools) else request
 
 
-def _unfit(request: RawRequest, schema: Mapping[str, Json] | None, what: str = "JSON") -> Refusal:
+def _unfit(request: RawRequest, schema: Mapping[str, Json] | None, what: str) -> Refusal:
     names = ", ".join(dict.fromkeys(note.name for note in request.repairs))
     message = (
         f"The {what} is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}"

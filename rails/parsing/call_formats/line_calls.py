@@ -9,10 +9,9 @@ name, cohere, gemini, json   one object with a name and arguments under any of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from typing import Final
-
-from msgspec import Struct
 
 from rails.core.errors import UsageError
 from rails.core.lazy_pattern import lazy
@@ -40,19 +39,10 @@ _WRAPPERS: Final = frozenset(
 NAMES: Final = frozenset({"mistral", "react", "name", "cohere", "gemini"})
 _IN_FENCES: Final = ("name", "cohere", "gemini", "json")
 
-_OPENERS: Final = (
-    ("mistral", lazy(rf"[ \t]*\[TOOL_CALLS\][ \t]*(?:{NAME}(?:\[CALL_ID\][\w-]{{1,80}})?\[ARGS\][ \t]*)?")),
-    ("react", lazy(r"[ \t]*Action Input:[ \t]*")),
-)
-_ACTION: Final = lazy(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]*\r?\n\Z")
-
-
-class Marker(Struct, frozen=True):
-    """The beginning of a marked value: its dialect and tool."""
-
-    dialect: str
-    used: int
-    tool: str = ""
+_MARKERS: Final = {
+    "mistral": lazy(rf"[ \t]*\[TOOL_CALLS\][ \t]*(?:{NAME}(?:\[CALL_ID\][\w-]{{1,80}})?\[ARGS\][ \t]*)?"),
+    "react": lazy(rf"[ \t]*Action:[ \t]*{NAME}[ \t]*\r?\n[ \t]*Action Input:[ \t]*"),
+}
 
 
 def check_dialects(dialects: Set[str]) -> frozenset[str]:
@@ -64,17 +54,12 @@ def check_dialects(dialects: Set[str]) -> frozenset[str]:
     return frozenset(dialects)
 
 
-def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
-    """Return this line's marked value; ``before`` is the prose above."""
-    for name, opener in _OPENERS:
-        found = opener.match(line) if name in dialects else None
-        if found is None:
-            continue
-        if name == "mistral":
-            return Marker(name, found.end(), tool=found[1] or "")
-        action = _ACTION.search(before)
-        if action:
-            return Marker(name, found.end(), tool=action[1])
+def marker(text: str, pos: int, dialects: Set[str]) -> tuple[str, re.Match[str]] | None:
+    """Return the dialect of a marked value that begins at ``pos``, and its mark; group 1 is its tool."""
+    for name, pattern in _MARKERS.items():
+        found = pattern.match(text, pos) if name in dialects else None
+        if found is not None:
+            return name, found
     return None
 
 

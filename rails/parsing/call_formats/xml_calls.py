@@ -28,7 +28,7 @@ from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container
 from rails.json_schema import quick_check
 from rails.json_schema.allowed import allowed_types, type_name
 from rails.parsing.call_formats.json_calls import Call
-from rails.parsing.text_values import coerced, json_text
+from rails.parsing.text_values import json_text
 from rails.parsing.values import ToolSchemas
 
 _ATTRIBUTE: Final = (
@@ -199,10 +199,7 @@ def _read_value(text: str, name: str, schema: quick_check.SchemaValue) -> Parsed
         is_line = len(lines) == 1 and "\n" in text and _is_one_line(name, schema)
         return ParsedJson(lines[0] if is_line else without_line_ends(text), notes)
     read = _structure(text, schema, types) if types & {"array", "object"} else ParsedJson(text.strip())
-    if isinstance(read, JsonFault):
-        return read
-    done = coerced(read.value, schema)
-    return ParsedJson(done.value, (*notes, *read.repairs, *done.repairs))
+    return read if isinstance(read, JsonFault) else ParsedJson(read.value, (*notes, *read.repairs))
 
 
 def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]) -> ParsedJson | JsonFault:
