@@ -165,7 +165,7 @@ def form_calls(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
         message = f"The call in the form '{block.dialect}' cannot be read: {fault}."
         at = block.body_start + min(fault.offset, len(block.body))
         return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.stop))]
-    return [_request(Call(one.tool, one.arguments, "", block.dialect, one.repairs), block, tools) for one in calls]
+    return [_request(one._replace(dialect=block.dialect), block, tools) for one in calls]
 
 
 def _outcome(read: Call | NotACall | JsonFault, block: BlockSpan, tools: ToolSchemas, number: int = 0) -> BlockResult:

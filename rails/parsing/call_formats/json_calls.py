@@ -53,8 +53,8 @@ class Call(NamedTuple):
 
     tool: str
     parameters: Mapping[str, Json]
-    explanation: str
-    dialect: str
+    explanation: str = ""
+    dialect: str = ""
     repairs: tuple[Repair, ...] = ()
 
 
@@ -79,7 +79,8 @@ def _fault(message: str) -> JsonFault:
     return JsonFault("frame", message)
 
 
-def _call(tool: str, arguments: Json, key: str, dialect: str, explanation: str = "") -> Call | JsonFault:
+def call_of(tool: str, arguments: Json, key: str, dialect: str = "", explanation: str = "") -> Call | JsonFault:
+    """Return a call whose arguments, an object or its text, stood under ``key``."""
     note: tuple[Repair, ...] = ()
     if isinstance(arguments, str):
         arguments, note = _unquoted(arguments)
@@ -97,7 +98,7 @@ def _framed(value: dict[str, Json], name: Json, key: str, dialect: str) -> Call 
     if others:
         return _fault(f"'{others[0]}' stands beside '{key}'; put all parameters into '{key}'")
     said = next((words for word in _WORDS if isinstance(words := value.get(word), str)), "")
-    return _call(name, value.get(key, {}), key, dialect, said)
+    return call_of(name, value.get(key, {}), key, dialect, said)
 
 
 def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonFault:
@@ -239,4 +240,4 @@ def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFaul
         return None
     if isinstance(arguments, dict) and is_schema(arguments):
         return None
-    return _call(name, arguments, key, dialect)
+    return call_of(name, arguments, key, dialect)

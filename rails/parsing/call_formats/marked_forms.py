@@ -13,13 +13,14 @@ One mark may stand around all calls, as ``<tool_call>`` does. JSON may stand in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, read_prefix
-from rails.parsing.call_formats.reader import NAME, FormCall, NotInForm, named_in
+from rails.parsing.call_formats.json_calls import Call, call_of
+from rails.parsing.call_formats.reader import NAME, NotInForm, named_in
 
 _BAR: Final = r"[|｜]"
 
@@ -94,7 +95,7 @@ def is_bare(text: str) -> bool:
     return _BARE.match(text) is not None
 
 
-def read(dialect: str, text: str) -> Sequence[FormCall]:
+def read(dialect: str, text: str) -> Sequence[Call]:
     """Return all calls of a container's text, in order. Raises NotInForm."""
     forms = (_FORMS[dialect], *_COMMON) if dialect in _FORMS else _COMMON
     opening = _OPENING.match(text)
@@ -169,8 +170,8 @@ class _Cursor:
         return texts
 
 
-def _calls(cursor: _Cursor, form: WireForm) -> Sequence[FormCall]:
-    calls = list[FormCall]()
+def _calls(cursor: _Cursor, form: WireForm) -> Sequence[Call]:
+    calls = list[Call]()
     while not (calls and cursor.skip(_CLOSING)):
         start, found = cursor.pos, cursor.take(form.call, form.shown)
         if form.texts is None or cursor.text.startswith("{", cursor.pos):
@@ -183,28 +184,17 @@ def _calls(cursor: _Cursor, form: WireForm) -> Sequence[FormCall]:
     return calls
 
 
-def _named(value: Json, offset: int, repairs: tuple[Repair, ...]) -> Iterator[FormCall]:
+def _named(value: Json, offset: int, repairs: tuple[Repair, ...]) -> Iterator[Call]:
     """Yield the calls of an object with name and arguments, or of a list."""
     for one in value if isinstance(value, list) else [value]:
         inner = one.get("function") if isinstance(one, dict) else None
         item = inner if isinstance(inner, dict) else one
-        if not isinstance(item, dict):
-            raise NotInForm("a call must be an object", offset)
-        named = named_in(item)
-        if not named.name or len(named.keys) > 1:
-            raise NotInForm("a call must have a name and arguments", offset)
-        yield FormCall(_bare_name(named.name), _object(item[named.keys[0]] if named.keys else {}, offset), repairs)
-
-
-def _bare_name(name: str) -> str:
-    return re.sub(r"^(?:functions|tools|default_api|api)\.", "", name)
-
-
-def _object(value: Json, offset: int) -> Mapping[str, Json]:
-    """Return arguments that must be an object, or an object's text."""
-    if isinstance(value, str):
-        found = read_prefix(value, 0)
-        value = found[0] if isinstance(found, tuple) and not value[found[1] :].strip() else value
-    if not isinstance(value, dict):
-        raise NotInForm("the arguments must be an object", offset)
-    return value
+        named = named_in(item) if isinstance(item, dict) else None
+        if named is None or not named.name or len(named.keys) > 1:
+            raise NotInForm("a call must be an object with a name and arguments", offset)
+        key = next(iter(named.keys), "arguments")
+        name = re.sub(r"^(?:functions|tools|default_api|api)\.", "", named.name)
+        call = call_of(name, item.get(key, {}), key)
+        if isinstance(call, JsonFault):
+            raise NotInForm(call.message, offset)
+        yield call._replace(repairs=(*repairs, *call.repairs))

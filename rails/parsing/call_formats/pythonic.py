@@ -11,14 +11,15 @@ from collections.abc import Iterator, Sequence
 
 from rails.core.tool_request import Json
 from rails.data_formats.python_code import parse_tree
-from rails.parsing.call_formats.reader import FormCall, NotInForm
+from rails.parsing.call_formats.json_calls import Call
+from rails.parsing.call_formats.reader import NotInForm
 
 #: Longer texts are not read.
 _CHARS = 400_000
 _SHOWN = 60
 
 
-def read(text: str) -> Sequence[FormCall]:
+def read(text: str) -> Sequence[Call]:
     """Return the calls of a list or several lines."""
     if len(text) > _CHARS:
         raise NotInForm("the calls are too long", 0)
@@ -37,7 +38,7 @@ def _expressions(node: ast.stmt) -> Iterator[ast.AST]:
     yield from value.elts if isinstance(value, ast.List) else [value]
 
 
-def _call(node: ast.AST) -> FormCall:
+def _call(node: ast.AST) -> Call:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print" and node.args:
         node = node.args[0]
     if not isinstance(node, ast.Call) or node.args or not isinstance(node.func, ast.Name | ast.Attribute):
@@ -46,7 +47,7 @@ def _call(node: ast.AST) -> FormCall:
     arguments = {one.arg: _literal(one.value) for one in node.keywords if one.arg}
     if len(arguments) != len(node.keywords):
         raise ValueError(f"an argument of {name} has no name, or comes twice")
-    return FormCall(name, arguments)
+    return Call(name, arguments)
 
 
 def _literal(node: ast.expr) -> Json:

@@ -6,17 +6,9 @@ import re
 from collections.abc import Mapping, Set
 from typing import Final, NamedTuple
 
-from rails.core.tool_request import Json, Repair
+from rails.core.tool_request import Json
 
 NAME: Final = r"([A-Za-z_][\w.-]{0,99})"
-
-
-class FormCall(NamedTuple):
-    """A call in another model's form, not validated: tool, arguments, and their repairs."""
-
-    tool: str
-    arguments: Mapping[str, Json]
-    repairs: tuple[Repair, ...] = ()
 
 
 class NotInForm(Exception):
