@@ -36,8 +36,8 @@ _ATTRIBUTE: Final = (
 )
 _OPENER: Final = lazy(
     rf"[ \t\ufeff]*(?:<action>[ \t]*)?<(?:tool{_ATTRIBUTE}[ \t]+name[ \t]*=[ \t]*"
-    rf"(?:\"([^\"<>\n]{{1,100}})\"|'([^'<>\n]{{1,100}})'|([\w.-]{{1,100}})){_ATTRIBUTE}|([A-Za-z_][\w.-]{{0,99}}))"
-    r"[ \t]*(/(?=>[ \t]*+(?:</action>)?\s*+\Z))?>"
+    rf"(?P<mark>[\"']?)(?P<tool>[^\"'<>\s/](?:[^\"'<>\n]{{0,98}}[^\"'<>\s/])?)(?P=mark){_ATTRIBUTE}"
+    r"|(?P<element>[A-Za-z_][\w.-]{0,99}))[ \t]*(/(?=>[ \t]*+(?:</action>)?\s*+\Z))?>"
 )
 _NAME: Final = r"[A-Za-z_][\w.-]{0,99}"
 _ELEMENT: Final = lazy(rf"<({_NAME})(?:>|([ \t]*/>))")
@@ -87,10 +87,10 @@ def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
     found = _OPENER.match(line)
     if not found:
         return None
-    named = found[1] or found[2] or found[3]
-    if named:
-        return named, "tool", found.end()
-    return (found[4], found[4], found.end()) if found[4] in tools else None
+    tool, element = found["tool"], found["element"]
+    if tool:
+        return tool, "tool", found.end()
+    return (element, element, found.end()) if element in tools else None
 
 
 def call_at(text: str, start: int, opened: tuple[str, str, int], tools: ToolSchemas) -> XmlCall:
@@ -144,17 +144,17 @@ def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
     return -1 if value is None else value[1]
 
 
-def without_line_ends(raw: str) -> str:
-    """Return a value without its first line end and then the last one."""
-    for first in ("\r\n", "\n"):
-        if raw.startswith(first):
-            body = raw[len(first) :]
-            # The last line end goes together with the closing tag's indentation.
-            head, newline, tail = body.rpartition("\n")
-            if newline and not tail.strip(" \t"):
-                return head.removesuffix("\r")
-            return body
-    return raw
+_FRAMED: Final = lazy(r"\r?\n(.*?)(?:\r?\n[ \t]*)?", re.S)
+
+
+def _without_line_ends(raw: str) -> str:
+    """Return a value without its first line end and then the last one, with the closing tag's indentation."""
+    framed = _FRAMED.fullmatch(raw)
+    return framed[1] if framed else raw
+
+
+class _Unread(Exception):
+    """A value cannot be read, for a JsonFault."""
 
 
 _CDATA: Final = lazy(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
@@ -173,9 +173,11 @@ def read_call(call: XmlCall, raw: str) -> Call | JsonFault:
         if len(call.ending(name).findall(raw, sure)) > 1:
             words = f"the value of '{name}' holds its own closing tag, so its end is uncertain"
             return JsonFault("ambiguous", words, start)
-        read = _read_value(raw[start:end], name, call.names.get(name))
-        if isinstance(read, JsonFault):
-            return JsonFault(read.code, f"parameter '{name}': {read.message}", start + read.offset)
+        try:
+            read = _read_value(raw[start:end], name, call.names.get(name))
+        except _Unread as error:
+            fault: JsonFault = error.args[0]
+            return JsonFault(fault.code, f"parameter '{name}': {fault.message}", start + fault.offset)
         parameters[name] = read.value
         notes += read.repairs
     explanation = ""
@@ -189,70 +191,62 @@ def _is_one_line(name: str, schema: quick_check.SchemaValue) -> bool:
     return name in PATH_KEYS or "enum" in kind or "const" in kind or kind.get("format") in ("path", "file-path", "uri")
 
 
-def _read_value(text: str, name: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFault:
+def _read_value(text: str, name: str, schema: quick_check.SchemaValue) -> ParsedJson:
     cdata, notes = _CDATA.fullmatch(text), tuple[Repair, ...]()
     if cdata and "]]>" not in cdata[1]:
         text, notes = cdata[1], (Repair("cdata", -1, "<![CDATA[", "", 0.95),)
     types = allowed_types(schema)
-    if "string" in types:
-        lines = text.strip().splitlines()
-        is_line = len(lines) == 1 and "\n" in text and _is_one_line(name, schema)
-        return ParsedJson(lines[0] if is_line else without_line_ends(text), notes)
-    read = _structure(text, schema, types) if types & {"array", "object"} else ParsedJson(text.strip())
-    return read if isinstance(read, JsonFault) else ParsedJson(read.value, (*notes, *read.repairs))
-
-
-def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]) -> ParsedJson | JsonFault:
     body = text.strip()
+    if "string" in types:
+        is_line = "\n" in text and len(body.splitlines()) == 1 and _is_one_line(name, schema)
+        return ParsedJson(body if is_line else _without_line_ends(text), notes)
+    if not types & {"array", "object"}:
+        return ParsedJson(body, notes)
     if body.startswith("<"):
-        read = _items(body, schema) if "array" in types else _fields(body, schema)
-        return read if isinstance(read, JsonFault) else ParsedJson(read)
+        return ParsedJson(_items(body, schema) if "array" in types else _fields(body, schema), notes)
     parsed = json_text(text, schema)
     if isinstance(parsed, JsonFault):
-        return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", parsed.offset)
+        raise _Unread(JsonFault("syntax", f"it is not valid JSON: {parsed.message}", parsed.offset))
     kind = type_name(parsed.value)
-    if kind in types:
-        return parsed
-    listed = "; send a list, even for one" if "array" in types else ""
-    return JsonFault("schema", f"expected {' or '.join(sorted(types))}, got {kind}{listed}")
+    if kind not in types:
+        listed = "; send a list, even for one" if "array" in types else ""
+        raise _Unread(JsonFault("schema", f"expected {' or '.join(sorted(types))}, got {kind}{listed}"))
+    return ParsedJson(parsed.value, (*notes, *parsed.repairs))
 
 
-def _items(body: str, schema: quick_check.SchemaValue) -> list[Json] | JsonFault:
+def _items(body: str, schema: quick_check.SchemaValue) -> list[Json]:
     items = schema.get("items") if isinstance(schema, Mapping) else None
     properties = quick_check.properties(items)
     first = _ELEMENT.match(body)
     if first is None or first[1] in properties:
-        return JsonFault("schema", "expected a list of elements, one for each item")
+        raise _Unread(JsonFault("schema", "expected a list of elements, one for each item"))
     found = _elements(body, {first[1]})
-    if isinstance(found, JsonFault):
-        return found
-    values: list[Json] = []
-    for _, inner in found:
-        read = _fields(inner, items) if properties else entities(without_line_ends(inner))
-        if isinstance(read, JsonFault):
-            return read
-        values.append(read)
-    return values
+    return [_fields(inner, items) if properties else _decoded(inner) for _, inner in found]
 
 
-def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | JsonFault:
+def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json]:
     found = _elements(body.strip(), quick_check.properties(schema).keys())
-    if isinstance(found, JsonFault):
-        return found
-    fields: dict[str, Json] = {name: entities(without_line_ends(inner)) for name, inner in found}
-    return fields if len(fields) == len(found) else JsonFault("duplicate_key", "an element occurs twice")
+    fields: dict[str, Json] = {name: _decoded(inner) for name, inner in found}
+    if len(fields) < len(found):
+        raise _Unread(JsonFault("duplicate_key", "an element occurs twice"))
+    return fields
 
 
-def _elements(body: str, names: Set[str]) -> list[tuple[str, str]] | JsonFault:
+def _decoded(inner: str) -> str:
+    return entities(_without_line_ends(inner))
+
+
+def _elements(body: str, names: Set[str]) -> list[tuple[str, str]]:
     """Return name and text of each element; it ends at its closing tag before another one or the end."""
-    others = "|".join(re.escape(name) for name in sorted(names))
+    others = "|".join(map(re.escape, sorted(names))) or "(?!)"
     element = re.compile(rf"<({others})>(.*?)</\1>\s*(?=<(?:{others})>|\Z)", re.S)
     found: list[tuple[str, str]] = []
     pos = 0
     while pos < len(body):
-        one = element.match(body, pos) if others else None
+        one = element.match(body, pos)
         if one is None:
-            return JsonFault("syntax", "expected one element for each of: " + ", ".join(sorted(names)), pos)
+            words = ", ".join(sorted(names))
+            raise _Unread(JsonFault("syntax", f"expected one element for each of: {words}", pos))
         found.append((one[1], one[2]))
         pos = one.end()
     return found
