@@ -68,6 +68,9 @@ _ALL_TRIES: Final = 400
 #: How often an element may turn out to have no end, and how many containers are told apart on one line.
 _OPEN_ENDED: Final = 8
 _PIECES: Final = 100
+_LINE: Final = lazy(r"[^\n]*\n|[^\n]+")
+#: Blanks up to the end of a line.
+_REST: Final = lazy(r"[^\S\n]*(?:\n|\Z)")
 _SPACE: Final = lazy(r"\s*")
 _PARAGRAPH: Final = lazy(r"\n(?=[ \t]*\r?\n)|\Z")
 _OPENED: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z_][\w.:-]{0,60})")
@@ -207,8 +210,8 @@ class _Finder:
 
     def _opener(self, pos: int, stop: int) -> BlockSpan | None:
         line = self._text[pos:stop]
-        fence = FENCE.match(line) if "```" in line or "~~~" in line else None
-        call = xml_calls.opener(line, self._tools) if "<" in line else None
+        fence = FENCE.match(line)
+        call = xml_calls.opener(line, self._tools)
         code = quoted.find_indented(line, self._paragraphs(pos)) if line[0] in " \t" and line.strip() else None
         if code is not None and (call or self._dialects or (fence and _JSON_INFO.match(fence[2]))):
             return self._region(code, pos)
@@ -248,7 +251,7 @@ class _Finder:
         if end == start:
             return None
         self._blocks.strays.opened(container, start)
-        end, closed = (end, True) if end >= 0 else (len(self._text), container.lines is not None)
+        closed, end = end >= 0, end if end >= 0 else len(self._text)
         block = self._span("quote", start, (body, end), end, closed=closed)
         block.label, block.container = container.label, container.kind
         return block
@@ -260,17 +263,10 @@ class _Finder:
 
     def _region_end(self, container: Container, start: int, pos: int) -> int:
         if container.lines is not None:
-            pos = start
-            while pos < len(self._text):
-                stop = self._text.find("\n", pos) + 1 or len(self._text)
-                if not container.lines.match(self._text, pos, stop):
-                    return pos
-                pos = stop
-            return -1
-        if container.closing is None:
-            return -1
+            lines = _LINE.finditer(self._text, start)
+            return next((one.start() for one in lines if not container.lines.match(one[0])), len(self._text))
         depth = 1
-        for found in container.closing.finditer(self._text, pos):
+        for found in container.closing.finditer(self._text, pos) if container.closing else ():
             if found.re.groups and not found[1]:
                 depth += container.nests and not found[0].endswith("/>")
                 continue
@@ -283,10 +279,10 @@ class _Finder:
         call = xml_calls.call_at(self._text, pos, opened, self._tools)
         if call.prose:
             return None
-        end = pos + call.end if call.end >= 0 else len(self._text)
-        line_end = self._text.find("\n", end) + 1 or len(self._text)
-        end = line_end if call.end >= 0 and not self._text[end:line_end].strip() else end
-        block = self._span("xml", pos, (pos + opened[2], end), end, closed=call.end >= 0)
+        closed, end = call.end >= 0, pos + call.end if call.end >= 0 else len(self._text)
+        rest = _REST.match(self._text, end)
+        end = rest.end() if rest else end
+        block = self._span("xml", pos, (pos + opened[2], end), end, closed=closed)
         block.label, block.xml = opened[0], call
         return block
 
