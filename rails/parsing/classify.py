@@ -16,7 +16,6 @@ from typing import Final, cast
 
 from msgspec.structs import replace
 
-from rails.core import limits
 from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
@@ -43,6 +42,7 @@ _TOOL_KEY: Final = lazy(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\
 _PROVIDER_CALL: Final = lazy(
     r"""["'“”]name["'“”]\s*:\s*["'“”]([\w.-]{1,100})["'“”]\s*+,?\s*+["'“”](?:arguments|parameters|input)["'“”]\s*:"""
 )
+_BETWEEN: Final = lazy(r"[\s,]*")
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
@@ -102,18 +102,16 @@ def judge_block(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
 
 
 def _several(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult] | None:
-    """Read JSON values one after another as that many calls; all or none."""
+    """Read objects one after another as that many calls; all or none."""
     values: list[Json] = []
     pos, body = 0, block.body
-    while (pos := len(body) - len(body[pos:].lstrip(" \t\r\n," if pos else None))) < len(body):
+    while (pos := _BETWEEN.match(body, pos).end()) < len(body):  # type: ignore[union-attr]
         found = read_prefix(body, pos)
-        if found is None or isinstance(found, JsonFault) or len(values) > limits.REQUESTS_PER_ANSWER:
+        if not isinstance(found, tuple) or not isinstance(found[0], dict):
             return None
         values.append(found[0])
         pos = found[1]
-    if not block.whole or not all(isinstance(value, dict) for value in values):
-        return None
-    return _from_value(ParsedJson(values), block, tools)
+    return _from_value(ParsedJson(values), block, tools) if block.whole else None
 
 
 def _cut(block: BlockSpan, value: Json, tools: ToolSchemas) -> list[BlockResult]:

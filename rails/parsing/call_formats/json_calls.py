@@ -194,8 +194,8 @@ def calls_of_response(value: Json, tools: ToolSchemas) -> list[dict[str, Json]] 
     if type(value) is not dict or "tool" in value:
         return None
     choices = value.get("choices")
-    first = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
-    choice: Mapping[str, Json] = first if isinstance(first, dict) else {}
+    choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
+    choice = choice if isinstance(choice, dict) else {}
     inner = choice.get("message")
     message = inner if isinstance(inner, dict) else value
     for key in ("tool_calls", "content", "output"):
