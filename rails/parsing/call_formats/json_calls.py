@@ -81,12 +81,17 @@ def _fault(message: str) -> JsonFault:
 
 def call_of(tool: str, arguments: Json, key: str, dialect: str = "", explanation: str = "") -> Call | JsonFault:
     """Return a call whose arguments, an object or its text, stood under ``key``."""
-    note: tuple[Repair, ...] = ()
+    parsed: ParsedJson | JsonFault = ParsedJson(arguments)
     if isinstance(arguments, str):
-        arguments, note = _unquoted(arguments)
-    if not isinstance(arguments, dict):
+        parsed = parse_strict(arguments)
+        if isinstance(parsed, JsonFault) and arguments.lstrip()[:1] == "{":
+            from rails.parsing.repairs import repair
+
+            parsed = repair(arguments)
+    if isinstance(parsed, JsonFault) or not isinstance(parsed.value, dict):
         return _fault(f"Tool call '{key}' must be an object/dict, got {type_name(arguments)}")
-    return Call(tool, arguments, explanation, dialect, note)
+    note = (Repair("double_encoded", -1, arguments[:80], "object", 0.95),) if isinstance(arguments, str) else ()
+    return Call(tool, parsed.value, explanation, dialect, (*note, *parsed.repairs))
 
 
 def _framed(value: dict[str, Json], name: Json, key: str, dialect: str) -> Call | JsonFault:
@@ -163,17 +168,6 @@ def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
 def is_schema(value: Mapping[str, Json]) -> bool:
     """Return whether an object describes parameters instead of giving them."""
     return isinstance(value.get("properties"), dict) and value.get("type", "object") in ("object", "OBJECT")
-
-
-def _unquoted(text: str) -> tuple[Json, tuple[Repair, ...]]:
-    parsed = parse_strict(text)
-    if isinstance(parsed, JsonFault):
-        from rails.parsing.repairs import repair
-
-        parsed = repair(text) if text.lstrip()[:1] == "{" else parsed
-    if isinstance(parsed, ParsedJson) and isinstance(parsed.value, dict):
-        return parsed.value, (Repair("double_encoded", -1, text[:80], "object", 0.95), *parsed.repairs)
-    return text, ()
 
 
 def fits_call(call: Call, tools: ToolSchemas) -> bool:
