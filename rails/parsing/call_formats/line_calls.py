@@ -37,7 +37,7 @@ _WRAPPERS: Final = frozenset(
 )
 #: The dialects that are read here.
 NAMES: Final = frozenset({"mistral", "react", "name", "cohere", "gemini"})
-_IN_FENCES: Final = ("name", "cohere", "gemini", "json")
+_IN_FENCES: Final = ("json", "name", "cohere", "gemini")
 
 _MARKERS: Final = {
     "mistral": lazy(rf"[ \t]*\[TOOL_CALLS\][ \t]*(?:{NAME}(?:\[CALL_ID\][\w-]{{1,80}})?\[ARGS\][ \t]*)?"),
