@@ -197,10 +197,6 @@ def test_a_call_that_is_cut_or_unreadable_is_refused_at_its_place_in_its_words()
     (refusal,) = parse("Now:\n<edit><path>a</path>", tools).refusals
     assert (refusal.code, refusal.message, refusal.hint) == ("unterminated", cut, again)
     assert (refusal.start, refusal.end) == (5, 25)
-    (refusal,) = parse("Now:\n<edit><path>a</path><odd>b</odd>", tools).refusals
-    odd = "Behind the closing tag of a value stands '<odd>b</odd>', which is no parameter (known: n, path)."
-    assert refusal.message.endswith(f"Unclosed tool tag at end of input: <edit> is opened and never closed. {odd}")
-    assert refusal.hint == "Send the whole call again, with nothing but parameters in <edit>."
     (refusal,) = parse("<edit><path>a</path></edit> b</edit>", tools).refusals
     assert refusal.code == "ambiguous"
     assert refusal.message.startswith(
