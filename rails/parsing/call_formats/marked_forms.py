@@ -86,7 +86,7 @@ _OPENING: Final = lazy(r"\s*<[^<>\n=]{1,40}>\s*")
 _LAST: Final = lazy(r"<[^<>\n]{1,40}>\s*\Z")
 _CLOSING: Final = lazy(rf"(?:{_LAST.pattern})?\Z")
 _SPACE: Final = lazy(r"\s*")
-_BETWEEN: Final = lazy(r";?")
+_BETWEEN: Final = lazy(r"\s*;?\s*")
 _BARE: Final = lazy(r"\s*(?:\{\s*\"(?:name|type|function)\"|\[\s*(?:\{\s*\"(?:name|type)\"|[A-Za-z_]\w*\())")
 
 
@@ -99,89 +99,78 @@ def read(dialect: str, text: str) -> Sequence[Call]:
     """Return all calls of a container's text, in order. Raises NotInForm."""
     forms = (_FORMS[dialect], *_COMMON) if dialect in _FORMS else _COMMON
     opening = _OPENING.match(text)
-    places = {0, opening.end() if opening else 0}
+    inside = opening.end() if opening else _behind_space(text, 0)
     for form in forms:
-        for place in sorted(places):
-            cursor = _Cursor(text, place)
-            if form.call.match(text, cursor.pos):
-                return _calls(cursor, form)
+        for place in (_behind_space(text, 0), inside):
+            if form.call.match(text, place):
+                return _calls(text, place, form)
     if dialect in ("llama", "gemini"):
         from rails.parsing.call_formats import pythonic
 
-        return pythonic.read(_CLOSING.sub("", text[max(places) :]))
-    raise NotInForm(f"expecting {forms[0].shown}", max(places))
+        return pythonic.read(_CLOSING.sub("", text[inside:]))
+    raise NotInForm(f"expecting {forms[0].shown}", inside)
 
 
-class _Cursor:
-    """A text and a position behind blanks."""
-
-    def __init__(self, text: str, pos: int) -> None:
-        self.text = text
-        self.move(pos)
-
-    def move(self, pos: int) -> None:
-        self.pos = _SPACE.match(self.text, pos).end()  # type: ignore[union-attr]
-
-    def skip(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        found = pattern.match(self.text, self.pos)
-        if found:
-            self.move(found.end())
-        return found
-
-    def take(self, pattern: re.Pattern[str], wanted: str) -> re.Match[str]:
-        found = self.skip(pattern)
-        if found is None:
-            raise NotInForm(f"expecting {wanted}", self.pos)
-        return found
-
-    def json(self, end: re.Pattern[str]) -> tuple[Json, tuple[Repair, ...]]:
-        """Take one JSON value: strict, or damaged up to the only ``end``."""
-        found = read_prefix(self.text, self.pos)
-        if found is not None and not isinstance(found, JsonFault):
-            self.move(found[1])
-            return found[0], ()
-        ends = [one.start() for one in end.finditer(self.text, self.pos)]
-        if len(ends) > 1:
-            raise NotInForm("the arguments are not JSON, and could end in several places", self.pos)
-        from rails.parsing.repairs import repair
-
-        stop = ends[0] if ends else len(self.text)
-        repaired = repair(self.text[self.pos : stop])
-        if not isinstance(repaired, ParsedJson):
-            raise NotInForm(f"the arguments are not JSON: {repaired.message}", self.pos + repaired.offset)
-        self.move(stop)
-        return repaired.value, repaired.repairs
-
-    def texts(self, before: re.Pattern[str], behind: re.Pattern[str], end: re.Pattern[str]) -> dict[str, Json]:
-        """Take named texts. One that holds its own tags is refused: it could end in several places."""
-        texts: dict[str, Json] = {}
-        while not self.skip(end):
-            found = before.match(self.text, self.pos)
-            if found is None:
-                raise NotInForm("expecting a parameter", self.pos)
-            name, stop = found[2], behind.search(self.text, found.end())
-            text = self.text[found.end() : stop.start()] if stop else ""
-            if stop is None or name in texts or before.search(text):
-                raise NotInForm(f"the parameter '{name[:60]}' does not end, or comes twice", self.pos)
-            if found[1] and text.startswith("\n"):
-                text = text[1:].removesuffix("\n")
-            texts[name] = text
-            self.move(stop.end())
-        return texts
+def _behind_space(text: str, pos: int) -> int:
+    return _SPACE.match(text, pos).end()  # type: ignore[union-attr]
 
 
-def _calls(cursor: _Cursor, form: WireForm) -> Sequence[Call]:
+def _taken(pattern: re.Pattern[str], text: str, pos: int, wanted: str) -> re.Match[str]:
+    found = pattern.match(text, pos)
+    if found is None:
+        raise NotInForm(f"expecting {wanted}", pos)
+    return found
+
+
+def _calls(text: str, pos: int, form: WireForm) -> Sequence[Call]:
     calls = list[Call]()
-    while not (calls and cursor.skip(_CLOSING)):
-        start, found = cursor.pos, cursor.take(form.call, form.shown)
-        if form.texts is None or cursor.text.startswith("{", cursor.pos):
-            value, repairs = cursor.json(form.end if form.end.pattern else _LAST)
-            cursor.take(form.end, "the end of the call")
+    while not (calls and _CLOSING.match(text, pos)):
+        start, repairs = pos, tuple[Repair, ...]()
+        value: Json
+        found = _taken(form.call, text, pos, form.shown)
+        pos = _behind_space(text, found.end())
+        if form.texts is None or text.startswith("{", pos):
+            value, repairs, pos = _json(text, pos, form.end if form.end.pattern else _LAST)
         else:
-            value, repairs = cursor.texts(*form.texts, form.end), ()
-        calls += _named(value if not found.lastindex else {"name": found[1], "arguments": value}, start, repairs)
-        cursor.skip(_BETWEEN)
+            value, pos = _texts(text, pos, *form.texts, form.end)
+        pos = _BETWEEN.match(text, _taken(form.end, text, pos, "the end of the call").end()).end()  # type: ignore[union-attr]
+        calls += _named({"name": found[1], "arguments": value} if found.lastindex else value, start, repairs)
     return calls
+
+
+def _json(text: str, pos: int, end: re.Pattern[str]) -> tuple[Json, tuple[Repair, ...], int]:
+    """Return one JSON value, strict, or damaged up to the only ``end``, and where it ends."""
+    found = read_prefix(text, pos)
+    if isinstance(found, tuple):
+        return found[0], (), _behind_space(text, found[1])
+    ends = [one.start() for one in end.finditer(text, pos)]
+    if len(ends) > 1:
+        raise NotInForm("the arguments are not JSON, and could end in several places", pos)
+    from rails.parsing.repairs import repair
+
+    stop = ends[0] if ends else len(text)
+    repaired = repair(text[pos:stop])
+    if not isinstance(repaired, ParsedJson):
+        raise NotInForm(f"the arguments are not JSON: {repaired.message}", pos + repaired.offset)
+    return repaired.value, repaired.repairs, stop
+
+
+def _texts(
+    text: str, pos: int, before: re.Pattern[str], behind: re.Pattern[str], end: re.Pattern[str]
+) -> tuple[dict[str, Json], int]:
+    """Return named texts and where they end. One that holds its own tags is refused: it could end in several places."""
+    texts: dict[str, Json] = {}
+    while not end.match(text, pos):
+        found = _taken(before, text, pos, "a parameter")
+        name, stop = found[2], behind.search(text, found.end())
+        inside = text[found.end() : stop.start()] if stop else ""
+        if stop is None or name in texts or before.search(inside):
+            raise NotInForm(f"the parameter '{name[:60]}' does not end, or comes twice", pos)
+        if found[1] and inside.startswith("\n"):
+            inside = inside[1:].removesuffix("\n")
+        texts[name] = inside
+        pos = _behind_space(text, stop.end())
+    return texts, pos
 
 
 def _named(value: Json, offset: int, repairs: tuple[Repair, ...]) -> Iterator[Call]:
