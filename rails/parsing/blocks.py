@@ -306,18 +306,15 @@ class _Finder:
 
     def _quote_end(self, pos: int, mark: str) -> tuple[int, bool]:
         """Return where a foreign fence ends, and whether it does; inner fences count."""
-        nested = list[int]()
+        nested = [len(mark)]
         for line in _FENCE_LINE.finditer(self._text, pos):
-            if line[1][0] != mark[0]:
-                continue
-            bare = _BARE.match(self._text, line.start())
-            if not bare:
-                if len(line[1]) <= len(mark) and "`" not in line[2] and len(nested) < 1_000:
-                    nested.append(len(line[1]))
-            elif len(bare[1]) >= (nested[-1] if nested else len(mark)):
+            bare = _BARE.match(self._text, line.start()) if line[1][0] == mark[0] else None
+            if bare and len(bare[1]) >= nested[-1]:
+                nested.pop()
                 if not nested:
                     return line.end(), True
-                nested.pop()
+            elif not bare and mark.startswith(line[1]) and "`" not in line[2] and len(nested) <= 1_000:
+                nested.append(len(line[1]))
         return len(self._text), False
 
     def _json(self, pos: int, body: int, mark: str) -> BlockSpan:

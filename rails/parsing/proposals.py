@@ -106,21 +106,21 @@ def _beside(text: str, tools: ToolSchemas, read: Sequence[RawRequest], exists: E
     for block in _blocks(text, tools, exists):
         named = [one.parameters.get("file_path") for one in block.outcomes if isinstance(one, Proposed)]
         if block.outcomes and paths.isdisjoint(named):
-            line, _ = line_column(text, block.start)
-            message = f"Line {line}, {block.form}: it is beside a tool request, so it was not taken."
-            yield Refusal("unread", message, _BESIDE, block.start, block.end)
+            yield _refusal(text, block, "it is beside a tool request, so it was not taken", _BESIDE, code="unread")
+
+
+def _refusal(text: str, block: _Block, message: str, hint: str, *, line: int = 0, code: str = "patch") -> Refusal:
+    place = f"Line {line_column(text, block.start)[0] + line}, {block.form}"
+    return Refusal(code, f"{place}: {message}.", hint, block.start, block.end)
 
 
 def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> RawRequest | Refusal:
-    line, _ = line_column(text, block.start)
     if isinstance(outcome, NotRead):
-        place = f"Line {line + block.first + outcome.line}, {block.form}"
-        message = f"{place}: {outcome.message}. Nothing of the answer was taken."
-        return Refusal("patch", message, outcome.hint, block.start, block.end)
+        message = f"{outcome.message}. Nothing of the answer was taken"
+        return _refusal(text, block, message, outcome.hint, line=block.first + outcome.line)
     if outcome.tool not in tools:
-        message = f"Line {line}, {block.form}: there is no tool {outcome.tool!r} here, which it needs."
-        hint = f"Your tools: {own_names(tools, outcome.tool)}."
-        return Refusal("patch", message, hint, block.start, block.end)
+        message = f"there is no tool {outcome.tool!r} here, which it needs"
+        return _refusal(text, block, message, f"Your tools: {own_names(tools, outcome.tool)}.")
     told = block.form, block.start, block.end, (), block.raw, outcome.below
     return RawRequest("", outcome.tool, outcome.parameters, "", *told)
 
