@@ -20,7 +20,7 @@ from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
 from rails.core.text import one_line
-from rails.core.tool_request import Json, RawRequest
+from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.blocks import CLOSED_BEFORE, BlockSpan
@@ -133,26 +133,21 @@ def _unterminated(block: BlockSpan, why: str = "") -> Refusal:
 
 
 def _from_value(parsed: ParsedJson, block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
-    value, dialect = parsed.value, ""
+    value = parsed.value
     if block.dialects:
         value, dialect = translate(value, block.dialect, block.dialects, tools, block.label)
+        block.dialect = block.dialect or dialect
     notes = tuple(replace(note, offset=note.offset + block.body_start) for note in parsed.repairs)
-
-    def read(item: Json) -> Call | NotACall | JsonFault:
-        call = read_value(item, tools)
-        known = isinstance(call, Call)
-        return call._replace(dialect=dialect or call.dialect, repairs=(*notes, *call.repairs)) if known else call
-
     items = calls_of_response(value, tools)
     if isinstance(items, JsonFault):
         return [_outcome(items, block, tools)]
     if items is None and not isinstance(value, list):
-        return [_outcome(read(value), block, tools)]
-    reads = [(number, read(one)) for number, one in enumerate(items or value, 1)]
+        return [_outcome(read_value(value, tools), block, tools, notes)]
+    reads = [(number, read_value(one, tools)) for number, one in enumerate(items or value, 1)]
     if all(isinstance(one, NotACall) for _, one in reads):
         return [Ignored(block.start, block.stop, "the JSON array holds no calls")]
     kept = [(number, one) for number, one in reads if not (items and isinstance(one, NotACall))]
-    return [_outcome(one, block, tools, number) for number, one in kept]
+    return [_outcome(one, block, tools, notes, number) for number, one in kept]
 
 
 def form_calls(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
@@ -163,12 +158,18 @@ def form_calls(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
         message = f"The call in the form '{block.dialect}' cannot be read: {fault}."
         at = block.body_start + min(fault.offset, len(block.body))
         return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.stop))]
-    return [_request(one._replace(dialect=block.dialect), block, tools) for one in calls]
+    return [_request(one, block, tools) for one in calls]
 
 
-def _outcome(read: Call | NotACall | JsonFault, block: BlockSpan, tools: ToolSchemas, number: int = 0) -> BlockResult:
+def _outcome(
+    read: Call | NotACall | JsonFault,
+    block: BlockSpan,
+    tools: ToolSchemas,
+    notes: tuple[Repair, ...] = (),
+    number: int = 0,
+) -> BlockResult:
     if isinstance(read, Call):
-        return _request(read, block, tools)
+        return _request(read._replace(repairs=(*notes, *read.repairs)), block, tools)
     if isinstance(read, NotACall) and not number:
         return Ignored(block.start, block.stop, read.reason)
     where = f"item {number} of the array: " if number else ""
@@ -180,8 +181,8 @@ def _request(read: Call, block: BlockSpan, tools: ToolSchemas, what: str = "JSON
     done = coerced(dict(read.parameters), tools.get(read.tool, {}))
     call = read._replace(parameters=cast("dict[str, Json]", done.value), repairs=(*read.repairs, *done.repairs))
     tool, parameters, explanation, dialect, repairs = call
-    place = block.start, block.stop
-    request = RawRequest("", tool, parameters, explanation, dialect, *place, repairs, block.call)
+    place = block.dialect or dialect, block.start, block.stop
+    request = RawRequest("", tool, parameters, explanation, *place, repairs, block.call)
     broken = any(not note.name.startswith("text_to_") for note in read.repairs)
     return _unfit(request, tools.get(tool), what) if broken and not fits_call(call, tools) else request
 
