@@ -11,7 +11,7 @@ A block can give both calls and refusals. A truncated text is never completed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from msgspec.structs import replace
@@ -141,9 +141,10 @@ def _from_value(parsed: ParsedJson, block: BlockSpan, tools: ToolSchemas) -> lis
     items = calls_of_response(value, tools)
     if isinstance(items, JsonFault):
         return [_outcome(items, block, tools)]
-    if items is None and not isinstance(value, list):
+    listed: Sequence[Json] | None = items or (value if isinstance(value, list) else None)
+    if listed is None:
         return [_outcome(read_value(value, tools), block, tools, notes)]
-    reads = [(number, read_value(one, tools)) for number, one in enumerate(items or value, 1)]
+    reads = [(number, read_value(one, tools)) for number, one in enumerate(listed, 1)]
     if all(isinstance(one, NotACall) for _, one in reads):
         return [Ignored(block.start, block.stop, "the JSON array holds no calls")]
     kept = [(number, one) for number, one in reads if not (items and isinstance(one, NotACall))]

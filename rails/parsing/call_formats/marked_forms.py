@@ -178,12 +178,13 @@ def _named(value: Json, offset: int, repairs: tuple[Repair, ...]) -> Iterator[Ca
     for one in value if isinstance(value, list) else [value]:
         inner = one.get("function") if isinstance(one, dict) else None
         item = inner if isinstance(inner, dict) else one
-        named = named_in(item) if isinstance(item, dict) else None
-        if named is None or not named.name or len(named.keys) > 1:
+        fields = item if isinstance(item, dict) else {}
+        named = named_in(fields)
+        if not named.name or len(named.keys) > 1:
             raise NotInForm("a call must be an object with a name and arguments", offset)
         key = next(iter(named.keys), "arguments")
         name = re.sub(r"^(?:functions|tools|default_api|api)\.", "", named.name)
-        call = call_of(name, item.get(key, {}), key)
+        call = call_of(name, fields.get(key, {}), key)
         if isinstance(call, JsonFault):
             raise NotInForm(call.message, offset)
         yield call._replace(repairs=(*repairs, *call.repairs))
