@@ -15,7 +15,7 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import read_container
 from rails.parsing import classify
-from rails.parsing.classify import JsonBlock
+from rails.parsing.blocks import text_block
 from rails.parsing.values import ToolSchemas
 
 #: The first key of a call, of a message that holds calls, or of a whole response.
@@ -48,7 +48,6 @@ def bare_calls(text: str, tools: ToolSchemas) -> Iterator[tuple[int, int, list[R
 
 def _read(text: str, start: int, end: int, tools: ToolSchemas) -> list[RawRequest]:
     body = text[start:end]
-    block = JsonBlock(body, body, start, end, start, closed=True, whole=True)
-    outcomes = classify.judge_block(block, tools)
+    outcomes = classify.judge_block(text_block(body, start), tools)
     requests = [one for one in outcomes if isinstance(one, RawRequest) and one.dialect in _FORMS]
     return requests if len(requests) == len(outcomes) else []

@@ -68,6 +68,9 @@ _ALL_TRIES: Final = 400
 #: How often an element may turn out to have no end, and how many containers are told apart on one line.
 _OPEN_ENDED: Final = 8
 _PIECES: Final = 100
+_LINE: Final = lazy(r"[^\n]*\n|[^\n]+")
+#: Blanks up to the end of a line.
+_REST: Final = lazy(r"[^\S\n]*(?:\n|\Z)")
 _SPACE: Final = lazy(r"\s*")
 _PARAGRAPH: Final = lazy(r"\n(?=[ \t]*\r?\n)|\Z")
 _OPENED: Final = lazy(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?<([A-Za-z_][\w.:-]{0,60})")
@@ -85,7 +88,8 @@ class BlockSpan(Struct):
 
     ``closed``: its end was seen; ``ambiguous``: two possible ends; ``cut_short``: another JSON fence opened before its
     end; ``stray``: a second closing tag follows. ``container``: its kind, if no fence; ``label``: its name, the words
-    behind a fence, or a marker's tool.
+    behind a fence, or a marker's tool. ``whole``: closed, or the answer was not cut off, as far as is known;
+    ``first``: line and column of the body in the answer.
     """
 
     kind: BlockKind
@@ -102,11 +106,29 @@ class BlockSpan(Struct):
     cut_short: bool = False
     dialect: str = ""
     container: ContainerKind | None = None
+    dialects: Set[str] = frozenset()
+    whole: bool = True
+    first: tuple[int, int] = (1, 1)
+
+    @property
+    def call(self) -> str:
+        """Return the block without its line end."""
+        return self.raw.rstrip("\r\n") if self.closed else self.raw
+
+    @property
+    def stop(self) -> int:
+        """Return where ``call`` ends."""
+        return self.start + len(self.call)
 
     @property
     def body(self) -> str:
         """Return the text inside the fences or tags."""
         return self.raw[self.body_start - self.start : self.body_end - self.start]
+
+
+def text_block(body: str, start: int = 0) -> BlockSpan:
+    """Return a text as a block of JSON without a fence."""
+    return BlockSpan("json", start, start + len(body), body, start, start + len(body), closed=True)
 
 
 class Blocks(Struct):
@@ -182,21 +204,21 @@ class _Finder:
         return before if len(before) < _BEFORE else before.partition("\n")[2]
 
     def _span(self, kind: BlockKind, start: int, inside: tuple[int, int], end: int, *, closed: bool) -> BlockSpan:
-        return BlockSpan(kind, start, end, self._text[start:end], *inside, closed)
+        return BlockSpan(kind, start, end, self._text[start:end], *inside, closed, dialects=self._dialects)
 
     # -- does something begin here? ------------------------------------------------------------------
 
     def _opener(self, pos: int, stop: int) -> BlockSpan | None:
         line = self._text[pos:stop]
-        fence = FENCE.match(line) if "```" in line or "~~~" in line else None
-        call = xml_calls.opener(line, self._tools) if "<" in line else None
+        fence = FENCE.match(line)
+        call = xml_calls.opener(line, self._tools)
         code = quoted.find_indented(line, self._paragraphs(pos)) if line[0] in " \t" and line.strip() else None
         if code is not None and (call or self._dialects or (fence and _JSON_INFO.match(fence[2]))):
             return self._region(code, pos)
         if fence:
             return self._fence(pos, stop, fence)
-        if self._dialects and (marked := line_calls.marker(line, self._text[self._prose : pos], self._dialects)):
-            return self._marked(pos, marked)
+        if marked := line_calls.marker(self._text, pos, self._dialects):
+            return self._marked(pos, *marked)
         if (patch := quoted.find_patch(line)) is not None:
             return self._region(patch, pos)
         if call is not None and (block := self._xml(pos, call)) is not None:
@@ -229,7 +251,7 @@ class _Finder:
         if end == start:
             return None
         self._blocks.strays.opened(container, start)
-        end, closed = (end, True) if end >= 0 else (len(self._text), container.lines is not None)
+        closed, end = end >= 0, end if end >= 0 else len(self._text)
         block = self._span("quote", start, (body, end), end, closed=closed)
         block.label, block.container = container.label, container.kind
         return block
@@ -241,17 +263,10 @@ class _Finder:
 
     def _region_end(self, container: Container, start: int, pos: int) -> int:
         if container.lines is not None:
-            pos = start
-            while pos < len(self._text):
-                stop = self._text.find("\n", pos) + 1 or len(self._text)
-                if not container.lines.match(self._text, pos, stop):
-                    return pos
-                pos = stop
-            return -1
-        if container.closing is None:
-            return -1
+            lines = _LINE.finditer(self._text, start)
+            return next((one.start() for one in lines if not container.lines.match(one[0])), len(self._text))
         depth = 1
-        for found in container.closing.finditer(self._text, pos):
+        for found in container.closing.finditer(self._text, pos) if container.closing else ():
             if found.re.groups and not found[1]:
                 depth += container.nests and not found[0].endswith("/>")
                 continue
@@ -264,10 +279,10 @@ class _Finder:
         call = xml_calls.call_at(self._text, pos, opened, self._tools)
         if call.prose:
             return None
-        end = pos + call.end if call.end >= 0 else len(self._text)
-        line_end = self._text.find("\n", end) + 1 or len(self._text)
-        end = line_end if call.end >= 0 and not self._text[end:line_end].strip() else end
-        block = self._span("xml", pos, (pos + opened[2], end), end, closed=call.end >= 0)
+        closed, end = call.end >= 0, pos + call.end if call.end >= 0 else len(self._text)
+        rest = _REST.match(self._text, end)
+        end = rest.end() if rest else end
+        block = self._span("xml", pos, (pos + opened[2], end), end, closed=closed)
         block.label, block.xml = opened[0], call
         return block
 
@@ -291,35 +306,28 @@ class _Finder:
 
     def _quote_end(self, pos: int, mark: str) -> tuple[int, bool]:
         """Return where a foreign fence ends, and whether it does; inner fences count."""
-        nested = list[int]()
+        nested = [len(mark)]
         for line in _FENCE_LINE.finditer(self._text, pos):
-            if line[1][0] != mark[0]:
-                continue
-            bare = _BARE.match(self._text, line.start())
-            if not bare:
-                if len(line[1]) <= len(mark) and "`" not in line[2] and len(nested) < 1_000:
-                    nested.append(len(line[1]))
-            elif len(bare[1]) >= (nested[-1] if nested else len(mark)):
+            bare = _BARE.match(self._text, line.start()) if line[1][0] == mark[0] else None
+            if bare and len(bare[1]) >= nested[-1]:
+                nested.pop()
                 if not nested:
                     return line.end(), True
-                nested.pop()
+            elif not bare and mark.startswith(line[1]) and "`" not in line[2] and len(nested) <= 1_000:
+                nested.append(len(line[1]))
         return len(self._text), False
 
     def _json(self, pos: int, body: int, mark: str) -> BlockSpan:
-        found = self._json_ends(body, mark)
-        first = next(found, None)
-        chosen, ambiguous = first, False
-        if first is not None and not isinstance(parse_strict(self._text[body : first[0]]), ParsedJson):
-            others = list(islice(found, _TRIES - 1))
-            chosen, ambiguous = self._end_that_reads(body, [first, *others]) if others else (first, False)
+        chosen, ambiguous = self._end_that_reads(body, list(islice(self._json_ends(body, mark), _TRIES)))
         body_end, end, cut = chosen or (len(self._text), len(self._text), False)
         block = self._span("json", pos, (body, body_end), end, closed=chosen is not None and not cut)
         block.cut_short, block.ambiguous = cut, ambiguous
         return block
 
-    def _end_that_reads(self, body: int, ends: Sequence[_End]) -> tuple[_End, bool]:
+    def _end_that_reads(self, body: int, ends: Sequence[_End]) -> tuple[_End | None, bool]:
+        """Return where a body ends (None: nowhere), and whether it may as well end elsewhere."""
         taken: _End | None = None
-        for one in ends:
+        for one in ends if len(ends) > 1 else ():
             text = self._text[body : one[0]]
             if taken is None and isinstance(parse_strict(text), ParsedJson):
                 return one, False
@@ -333,7 +341,7 @@ class _Finder:
                 taken = one
                 if how == "read":
                     break
-        return taken or ends[0], False
+        return taken or next(iter(ends), None), False
 
     def _json_ends(self, pos: int, mark: str) -> Iterator[_End]:
         for found in _JSON_END.finditer(self._text, pos):
@@ -347,13 +355,12 @@ class _Finder:
             elif _JSON_INFO.match(found["info"]) and self._text[pos : found.start()].strip():
                 yield found.start(), found.start(), True
 
-    def _marked(self, pos: int, found: line_calls.Marker) -> BlockSpan:
-        body = pos + found.used
-        value = read_prefix(self._text, _SPACE.match(self._text, body).end())  # type: ignore[union-attr]
+    def _marked(self, pos: int, dialect: str, mark: re.Match[str]) -> BlockSpan:
+        value = read_prefix(self._text, _SPACE.match(self._text, mark.end()).end())  # type: ignore[union-attr]
         if isinstance(value, tuple):
             end = self._text.find("\n", value[1]) + 1 or len(self._text)
         else:
-            end = _PARAGRAPH.search(self._text, body).end()  # type: ignore[union-attr]
-        block = self._span("json", pos, (body, end), end, closed=True)
-        block.dialect, block.label = found.dialect, found.tool
+            end = _PARAGRAPH.search(self._text, mark.end()).end()  # type: ignore[union-attr]
+        block = self._span("json", pos, (mark.end(), end), end, closed=True)
+        block.dialect, block.label = dialect, mark[1] or ""
         return block

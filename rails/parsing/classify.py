@@ -11,10 +11,11 @@ A block can give both calls and refusals. A truncated text is never completed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
 
-from rails.core import limits
+from msgspec.structs import replace
+
 from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.lazy_pattern import lazy
@@ -23,9 +24,10 @@ from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.blocks import CLOSED_BEFORE, BlockSpan
+from rails.parsing.call_formats import marked_forms
 from rails.parsing.call_formats.json_calls import Call, NotACall, calls_of_response, fits_call, read_value
 from rails.parsing.call_formats.line_calls import translate
-from rails.parsing.call_formats.reader import FormReader, NotInForm
+from rails.parsing.call_formats.reader import NotInForm
 from rails.parsing.call_formats.xml_calls import XmlCall, read_call
 from rails.parsing.head import Head, head_of
 from rails.parsing.text_values import coerced
@@ -40,6 +42,7 @@ _TOOL_KEY: Final = lazy(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\
 _PROVIDER_CALL: Final = lazy(
     r"""["'“”]name["'“”]\s*:\s*["'“”]([\w.-]{1,100})["'“”]\s*+,?\s*+["'“”](?:arguments|parameters|input)["'“”]\s*:"""
 )
+_BETWEEN: Final = lazy(r"[\s,]*")
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
@@ -49,41 +52,18 @@ BROKEN: Final = "broken JSON without a tool key"
 #: Behind a place in a message: where its lines and columns are counted.
 OF_ANSWER: Final = " of the answer"
 HINT: Final = "Correct the JSON and send the whole block again."
+_FRAME_HINT: Final = "Send the call in the documented form; put only calls into an array of calls."
 FORM_HINT: Final = "Send the whole call again, as your format has it, or in a fence that begins with ```json."
 
 
-class JsonBlock(NamedTuple):
-    """The inside of a JSON fence. ``start``/``end`` span the whole block, ``body`` starts at ``offset``.
-
-    ``first``: line and column of that start in the answer.
-    """
-
-    body: str
-    raw: str
-    start: int
-    end: int
-    offset: int
-    closed: bool
-    whole: bool  # closed, or the answer was not cut off, as far as is known
-    dialect: str = ""  # of an opt-in marker, which says that this is a call
-    tool: str = ""  # named by the marker
-    dialects: frozenset[str] = frozenset()
-    cut_short: bool = False  # another block opens where this one should be closed
-    first: tuple[int, int] = (1, 1)
-
-    def explain(self, fault: JsonFault) -> str:
-        """Return what is wrong, with the place in the answer."""
-        return explain_json_fault(self.body, fault, self.first, OF_ANSWER)
-
-
-def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
+def xml_call(span: BlockSpan, tools: ToolSchemas) -> BlockResult:
     """Judge an XML call."""
     call = span.xml
     assert call is not None, "an XML block is a call"
     if not span.closed:
         return _unclosed_call(span, call)
     fault = JsonFault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
-    read = fault if span.stray else read_call(call, raw)
+    read = fault if span.stray else read_call(call, span.call)
     if isinstance(read, JsonFault):
         at = span.start + read.offset
         hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
@@ -91,31 +71,22 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
             hint = "Send the call as JSON, in a fence that begins with ```json; no tag ends a value there."
         message = f"The call of '{one_line(call.tool, 60)}' cannot be read: {read.message}."
         return Refusal(read.code, message, hint, at, span.end)
-    end = span.start + len(raw)
-    request = RawRequest(
-        "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
-    )
-    repaired = any(not note.name.startswith("text_to_") for note in read.repairs)
-    return _unfit(request, tools.get(read.tool), "XML") if repaired and not fits_call(read, tools) else request
+    return _request(read, span, tools, "XML")
 
 
 def _unclosed_call(span: BlockSpan, call: XmlCall) -> Refusal:
     message = f"Unclosed tool tag at end of input: <{call.element}> is opened and never closed."
     hint = "Send the whole call again; shorten it if it was cut off."
-    if call.stranger:
-        known = ", ".join(sorted(call.names))
-        message += f" <{call.stranger}> is not a parameter of '{one_line(call.tool, 60)}' (known: {known})."
-        hint = "Send the whole call again, with known parameters only."
     at = span.start
-    if call.beside >= 0 and call.closer in span.raw[call.beside :]:
+    if call.beside >= 0:
         at += call.beside
-        found = one_line(span.raw[call.beside :].partition("\n")[0], 60)
-        message = f"The call of '{one_line(call.tool, 60)}' has text behind the closing tag of a value: {found!r}."
-        hint = f"Send the whole call again, with nothing but parameters between <{call.element}> and its end."
+        found, known = one_line(span.raw[call.beside :].partition("\n")[0], 60), ", ".join(sorted(call.names))
+        message += f" Behind the closing tag of a value stands {found!r}, which is no parameter (known: {known})."
+        hint = f"Send the whole call again, with nothing but parameters in <{call.element}>."
     return Refusal("unterminated", message, hint, at, span.end)
 
 
-def judge_block(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+def judge_block(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     """Judge a JSON block."""
     parsed = parse_strict(block.body)
     if isinstance(parsed, ParsedJson):
@@ -125,108 +96,99 @@ def judge_block(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
             return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools)
         return _from_value(parsed, block, tools)
     if not block.body.strip():
-        return [Ignored(block.start, block.end, "the block is empty")]
+        return [Ignored(block.start, block.stop, "the block is empty")]
     several = _several(block, tools) if parsed.message.startswith("Extra data") else None
     return several or _from_broken(parsed, block, tools)
 
 
-def _several(block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
-    """Read JSON values one after another as that many calls; all or none."""
+def _several(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult] | None:
+    """Read objects one after another as that many calls; all or none."""
     values: list[Json] = []
     pos, body = 0, block.body
-    while (pos := len(body) - len(body[pos:].lstrip(" \t\r\n," if pos else None))) < len(body):
+    while (pos := _BETWEEN.match(body, pos).end()) < len(body):  # type: ignore[union-attr]
         found = read_prefix(body, pos)
-        if found is None or isinstance(found, JsonFault) or len(values) > limits.REQUESTS_PER_ANSWER:
+        if not isinstance(found, tuple) or not isinstance(found[0], dict):
             return None
         values.append(found[0])
         pos = found[1]
-    if not block.whole or not all(isinstance(value, dict) for value in values):
-        return None
-    return _from_value(ParsedJson(values), block, tools)
+    return _from_value(ParsedJson(values), block, tools) if block.whole else None
 
 
-def _cut(block: JsonBlock, value: Json, tools: ToolSchemas) -> list[BlockResult]:
+def _cut(block: BlockSpan, value: Json, tools: ToolSchemas) -> list[BlockResult]:
     values = value if isinstance(value, list) else [value]
     if all(isinstance(read_value(item, tools), NotACall) for item in values):
-        return [Ignored(block.start, block.end, "the JSON holds no call")]
+        return [Ignored(block.start, block.stop, "the JSON holds no call")]
     return [_unterminated(block)]
 
 
-def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
+def _unterminated(block: BlockSpan, why: str = "") -> Refusal:
     what = "another one begins" if block.cut_short else "the answer ends"
     message = f"The JSON block is not terminated: {what} before its closing fence{why}."
     hint, at = "Send the whole block again; shorten it if it was cut off.", block.start
     if fence := CLOSED_BEFORE.search(block.body):
         message = f"The closing fence of the JSON block does not count: behind it is {fence[1][:60]!r}."
         hint, at = "Send the whole block again, and nothing else on the line of its closing fence.", fence.start()
-        at += block.offset
-    return Refusal("unterminated", message, hint, at, block.end)
+        at += block.body_start
+    return Refusal("unterminated", message, hint, at, block.stop)
 
 
-def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
-    value, dialect = parsed.value, ""
+def _from_value(parsed: ParsedJson, block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
+    value = parsed.value
     if block.dialects:
-        value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
-    frame = _Frame(parsed, block, tools, dialect)
-    response = calls_of_response(value, tools)
-    if isinstance(response, JsonFault):
-        return [_outcome(response, frame)]
-    if response is not None:
-        calls = ((number, read_value(one, tools)) for number, one in enumerate(response, 1))
-        return [_outcome(read, frame, number) for number, read in calls if not isinstance(read, NotACall)]
-    if isinstance(value, list):
-        reads = [read_value(item, tools) for item in value]
-        if not any(isinstance(read, Call | JsonFault) for read in reads):
-            return [Ignored(block.start, block.end, "the JSON array holds no calls")]
-        return [_outcome(read, frame, number) for number, read in enumerate(reads, 1)]
-    return [_outcome(read_value(value, tools), frame)]
+        value, dialect = translate(value, block.dialect, block.dialects, tools, block.label)
+        block.dialect = block.dialect or dialect
+    notes = tuple(replace(note, offset=note.offset + block.body_start) for note in parsed.repairs)
+    items = calls_of_response(value, tools)
+    if isinstance(items, JsonFault):
+        return [_outcome(items, block, tools)]
+    listed: Sequence[Json] | None = items or (value if isinstance(value, list) else None)
+    if listed is None:
+        return [_outcome(read_value(value, tools), block, tools, notes)]
+    reads = [(number, read_value(one, tools)) for number, one in enumerate(listed, 1)]
+    if all(isinstance(one, NotACall) for _, one in reads):
+        return [Ignored(block.start, block.stop, "the JSON array holds no calls")]
+    kept = [(number, one) for number, one in reads if not (items and isinstance(one, NotACall))]
+    return [_outcome(one, block, tools, notes, number) for number, one in kept]
 
 
-def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[BlockResult]:
+def form_calls(block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     """Judge the calls of a dialect's container, or refuse it."""
     try:
-        calls = read(block.body)
+        calls = marked_forms.read(block.dialect, block.body)
     except NotInForm as fault:
         message = f"The call in the form '{block.dialect}' cannot be read: {fault}."
-        at = block.offset + min(fault.offset, len(block.body))
-        return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.end))]
-    frame = _Frame(ParsedJson(None), block, tools, block.dialect)
-    return [_outcome(Call(one.tool, one.arguments, "", block.dialect, one.repairs), frame) for one in calls]
+        at = block.body_start + min(fault.offset, len(block.body))
+        return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.stop))]
+    return [_request(one, block, tools) for one in calls]
 
 
-class _Frame(NamedTuple):
-    parsed: ParsedJson
-    block: JsonBlock
-    tools: ToolSchemas
-    dialect: str = ""
+def _outcome(
+    read: Call | NotACall | JsonFault,
+    block: BlockSpan,
+    tools: ToolSchemas,
+    notes: tuple[Repair, ...] = (),
+    number: int = 0,
+) -> BlockResult:
+    if isinstance(read, Call):
+        return _request(read._replace(repairs=(*notes, *read.repairs)), block, tools)
+    if isinstance(read, NotACall) and not number:
+        return Ignored(block.start, block.stop, read.reason)
+    where = f"item {number} of the array: " if number else ""
+    reason = read.message if isinstance(read, JsonFault) else read.reason
+    return Refusal("frame", f"{where}{reason}.", _FRAME_HINT, block.start, block.stop)
 
 
-def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, number: int = 0) -> BlockResult:
-    block, where = frame.block, f"item {number} of the array: " if number else ""
-    if isinstance(read, NotACall):
-        if where:
-            message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
-            return Refusal("frame", message, hint, block.start, block.end)
-        return Ignored(block.start, block.end, read.reason)
-    if isinstance(read, JsonFault):
-        hint = "Send the call in the documented form."
-        return Refusal("frame", f"{where}{read.message}.", hint, block.start, block.end)
-    notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *read.repairs)
-    done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
-    parameters = cast("dict[str, Json]", done.value)
-    place, dialect = (block.start, block.end), frame.dialect or read.dialect
-    repairs = (*notes, *done.repairs)
-    request = RawRequest("", read.tool, parameters, read.explanation, dialect, *place, repairs, block.raw)
-    if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
-        return _unfit(request, frame.tools.get(read.tool))
-    return request
+def _request(read: Call, block: BlockSpan, tools: ToolSchemas, what: str = "JSON") -> RawRequest | Refusal:
+    done = coerced(dict(read.parameters), tools.get(read.tool, {}))
+    call = read._replace(parameters=cast("dict[str, Json]", done.value), repairs=(*read.repairs, *done.repairs))
+    tool, parameters, explanation, dialect, repairs = call
+    place = block.dialect or dialect, block.start, block.stop
+    request = RawRequest("", tool, parameters, explanation, *place, repairs, block.call)
+    broken = any(not note.name.startswith("text_to_") for note in read.repairs)
+    return _unfit(request, tools.get(tool), what) if broken and not fits_call(call, tools) else request
 
 
-def _moved(note: Repair, by: int) -> Repair:
-    return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
-
-
-def _unfit(request: RawRequest, schema: Mapping[str, Json] | None, what: str = "JSON") -> Refusal:
+def _unfit(request: RawRequest, schema: Mapping[str, Json] | None, what: str) -> Refusal:
     names = ", ".join(dict.fromkeys(note.name for note in request.repairs))
     message = (
         f"The {what} is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}"
@@ -246,7 +208,7 @@ def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:
     return f": it has no {one_line(others[0], 60)!r}" if others else ""
 
 
-def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+def _from_broken(fault: JsonFault, block: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     head = head_of(block.body)
 
     def known() -> frozenset[str]:
@@ -272,23 +234,27 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list
         if settled.code == "ambiguous" and repaired.code == "inner_quotes":
             repaired = JsonFault("ambiguous", repaired.message, repaired.offset)
     if not block.dialect and not is_call(block.body, head, tools):
-        return [Ignored(block.start, block.end, BROKEN)]
+        return [Ignored(block.start, block.stop, BROKEN)]
     if not block.closed:
-        return [_unterminated(block, f" ({block.explain(fault)})")]
+        return [_unterminated(block, f" ({_explained(fault, block)})")]
     return [_refused(fault, repaired, block, head, tools)]
 
 
-def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock, head: Head, tools: ToolSchemas) -> Refusal:
+def _explained(fault: JsonFault, block: BlockSpan) -> str:
+    return explain_json_fault(block.body, fault, block.first, OF_ANSWER)
+
+
+def _refused(fault: JsonFault, repaired: JsonFault, block: BlockSpan, head: Head, tools: ToolSchemas) -> Refusal:
     from rails.parsing.remedies import cause_of, fault_in_words, remedy
 
     repaired = cause_of(block.body, repaired)
-    told = f"Tool call JSON is malformed: {block.explain(fault)}."
+    told = f"Tool call JSON is malformed: {_explained(fault, block)}."
     reason = fault_in_words(block.body, repaired, block.first)
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
-    at = block.offset + fault.offset
+    at = block.body_start + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
     hint = remedy(repaired, head, tools)
-    return Refusal(code, told + second, hint, at, min(at + 1, block.end))
+    return Refusal(code, told + second, hint, at, min(at + 1, block.stop))
 
 
 def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:

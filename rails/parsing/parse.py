@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Final, Literal
@@ -22,15 +22,15 @@ from rails.data_formats.proposed import NAMED
 from rails.json_schema import quick_check
 from rails.parsing import classify, uncertain_blocks
 from rails.parsing.bare_calls import bare_calls
-from rails.parsing.blocks import Blocks, BlockSpan, find_blocks
-from rails.parsing.call_formats import line_calls, registry
+from rails.parsing.blocks import Blocks, BlockSpan, find_blocks, text_block
+from rails.parsing.call_formats import line_calls, marked_forms, registry
 from rails.parsing.call_formats.native import judge_native
-from rails.parsing.call_formats.reader import FormReader
-from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
+from rails.parsing.classify import NORMAL_STOPS, BlockResult
 from rails.parsing.head import head_of
 from rails.parsing.uncertain_blocks import Doubts
 from rails.parsing.values import CallFound, CallStarted, CallWithdrawn, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 
+_LINE_END: Final = re.compile("\n")
 _ACTION: Final = lazy(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 #: One of these is in every block and call that stands beside a request, unless the name of a tool is.
 _MORE: Final = lazy(r"`{3}|~{3}|[<{\[@✿]|\*{3}|Action|assistant|to=|diff --git")
@@ -78,7 +78,7 @@ def parse(
     answer = _Answer(plain, tools, known, id_prefix, finish)
     answer.read_blocks()
     answer.read_native(calls, finish)
-    if answer.whole and not (answer.requests or answer.refusals):
+    if answer.whole and not answer.found:
         answer.read_bare()
     if report_unread_calls and answer.whole and not answer.refusals:
         answer.look_again(tools if proposed_to is None else proposed_to, exists)
@@ -90,96 +90,91 @@ class _Answer:
         self, text: str, tools: ToolSchemas, dialects: frozenset[str], prefix: str, finish: StopReason
     ) -> None:
         self.whole = finish in NORMAL_STOPS and len(text) <= limits.ANSWER_CHARS
-        self.requests: list[RawRequest] = []
-        self.refusals: list[Refusal] = []
+        self.found: list[RawRequest | Refusal] = []
         self._too_long = len(text) > limits.ANSWER_CHARS
         self._text = text[: limits.ANSWER_CHARS]
         self._tools, self._dialects, self._prefix = tools, dialects, prefix
         self._blocks: Blocks = Blocks()
         self._ignored: list[Ignored] = []
-        self._found: list[RawRequest | Refusal] = []  # in order
         self._places: dict[str, tuple[int, int]] = {}
         self._native: dict[str, str] = {}
         self._count = 0
-        self._lines: list[int] = []
+        self._lines = [0, *(one.end() for one in _LINE_END.finditer(self._text))]
         self._thought = 0  # where the last thought ends
+
+    @property
+    def requests(self) -> tuple[RawRequest, ...]:
+        return tuple(one for one in self.found if isinstance(one, RawRequest))
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        return tuple(one for one in self.found if isinstance(one, Refusal))
 
     # -- blocks --------------------------------------------------------------------------------------
 
     def read_blocks(self) -> None:
         self._blocks = find_blocks(self._text, self._tools, self._dialects, self._reads)
         doubts, pos, lead = Doubts(), 0, ""
-        found: list[tuple[BlockSpan, list[RawRequest | Refusal]]] = []
+        found: list[tuple[BlockSpan, RawRequest | Refusal]] = []
         for item in self._blocks.items:
             if isinstance(item, str):
                 doubts.text(item, pos)
                 pos += len(item)
                 lead = item.rpartition("\n")[2]
                 continue
-            pos = item.end
             outcomes = self._judged(item, lead)
             doubts.block(item, outcomes)
-            lead = ""
-            kept = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
-            if kept:
-                self._places.update({_id(one): (item.start, item.end) for one in kept})
-                found.append((item, kept))
-            else:
-                self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
+            pos, lead = item.end, ""
+            kept = [(item, self._numbered(one, item)) for one in outcomes if not isinstance(one, Ignored)]
+            self._ignored += [] if kept else [one for one in outcomes if isinstance(one, Ignored)]
+            found += kept
         quoted_from = doubts.since(whole=self.whole)
-        for item, kept in found:
-            last = item.end >= len(self._text.rstrip())
-            for one in kept:
-                settled = uncertain_blocks.settled_call(one, self.whole, quoted_from, at_the_end=last)
-                settled = self._placed(settled) if isinstance(settled, Refusal) else settled
-                self._take(self._unless_around(settled, item))
+        end = len(self._text.rstrip())
+        for item, one in found:
+            settled = uncertain_blocks.settled_call(one, self.whole, quoted_from, at_the_end=item.end >= end)
+            self._unless_around(self._placed(settled), item)
         self._ignored.sort(key=lambda one: one.start)
 
     def _judged(self, span: BlockSpan, lead: str) -> Sequence[BlockResult]:
-        whole = self.whole or span.closed
-        form = registry.reader_of(span.label, self._dialects) if self._dialects else None
-        if form is not None and span.kind == "quote" and whole:  # a stop sequence may have taken the last closing mark
-            return uncertain_blocks.led(span, lead) or self._in_form(span, *form)
-        if span.kind == "quote":
+        span.whole = self.whole or span.closed
+        span.first = self._place_of(span.body_start)
+        if span.kind == "xml":
+            return [classify.xml_call(span, self._tools)]
+        if span.kind == "json":
+            return [uncertain_blocks.ends_twice(span)] if span.ambiguous else classify.judge_block(span, self._tools)
+        dialect = registry.dialect_of(span.label, self._dialects)
+        if not dialect or not span.whole:  # a stop sequence may have taken the last closing mark
             self._thought = span.end if span.container == "thought" else self._thought
             return uncertain_blocks.judge_quote(span, self._tools)
-        raw = span.raw.rstrip("\r\n") if span.closed else span.raw
-        if span.kind == "xml":
-            return [classify.xml_call(span, raw, self._tools)]
-        block = JsonBlock(
-            *(span.body, raw, span.start, span.start + len(raw), span.body_start, span.closed, whole),
-            *(span.dialect, span.label, self._dialects, span.cut_short, self._place_of(span.body_start)),
-        )
-        return [uncertain_blocks.ends_twice(block)] if span.ambiguous else classify.judge_block(block, self._tools)
+        start = span.start if span.container else span.body_start
+        end = span.end if span.container else start + len(span.body.rstrip().rstrip("`~"))
+        return uncertain_blocks.led(span, lead) or self._in_form(dialect, (span.start, span.end), (start, end))
 
     def _reads(self, body: str) -> Literal["", "raw", "read"]:
-        block = JsonBlock(body, body, 0, len(body), 0, True, True)
-        outcomes = classify.judge_block(block, self._tools)
+        outcomes = classify.judge_block(text_block(body), self._tools)
         repairs = uncertain_blocks.repair_names(outcomes)
         if not all(isinstance(one, RawRequest) for one in outcomes) or "trailing_text" in repairs:
             return ""
         return "raw" if repairs & uncertain_blocks.RAW_LINES else "read"
 
-    def _in_form(self, span: BlockSpan, dialect: str, read: FormReader) -> Sequence[BlockResult]:
-        fence = span.container is None
-        body = span.body.rstrip().rstrip("`~") if fence else span.raw
-        start = span.body_start if fence else span.start
-        first = self._place_of(start)
-        block = JsonBlock(body, span.raw, span.start, span.end, start, True, True, dialect, first=first)
-        return classify.form_calls(block, read, self._tools)
+    def _in_form(self, dialect: str, block: tuple[int, int], inside: tuple[int, int]) -> Sequence[BlockResult]:
+        span = BlockSpan("json", *block, self._text[slice(*block)], *inside, closed=True)
+        span.dialect, span.first = dialect, self._place_of(inside[0])
+        return classify.form_calls(span, self._tools)
 
-    def _unless_around(self, outcome: RawRequest | Refusal, span: BlockSpan) -> RawRequest | Refusal | None:
-        """Return the outcome, a refusal, or None, if a later closing mark puts it in a container."""
+    def _unless_around(self, outcome: RawRequest | Refusal, span: BlockSpan) -> None:
+        """Keep the outcome, or a refusal or nothing, if a later closing mark puts it in a container."""
         around = self._blocks.strays.around(span.start)
         if around is None or (around.kind == "call" and isinstance(outcome, Refusal)):
-            return outcome
-        if around.kind == "call":
+            self.found.append(outcome)
+        elif around.kind == "call":
             own = span.container == "call" and _CLOSES_CALL.match(self._text, span.end)
-            return outcome if own else self._placed(uncertain_blocks.inside_foreign(outcome, around.label))
-        del self._places[_id(outcome)]
-        ignored = Ignored(span.start, span.end, uncertain_blocks.quoted_inside(around.label))
-        self._ignored += [] if ignored in self._ignored[-1:] else [ignored]
-        return None
+            inside = outcome if own else uncertain_blocks.inside_foreign(outcome, around.label)
+            self.found.append(self._placed(inside))
+        else:
+            del self._places[_id(outcome)]
+            ignored = Ignored(span.start, span.end, uncertain_blocks.quoted_inside(around.label))
+            self._ignored += [] if ignored in self._ignored[-1:] else [ignored]
 
     # -- what is no block ----------------------------------------------------------------------------
 
@@ -187,69 +182,58 @@ class _Answer:
         for call in dict.fromkeys(calls):
             outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
-            self._take(outcome)
+            self.found.append(outcome)
 
     def read_bare(self) -> None:
-        reader = registry.read_bare(self._text[self._thought :]) if "llama" in self._dialects else None
-        if reader is not None:
-            text, start = self._text[self._thought :], self._thought
-            place = self._place_of(start)
-            block = JsonBlock(text, text, start, len(self._text), start, True, True, "llama", first=place)
-            self._take_at(start, len(self._text), classify.form_calls(block, reader, self._tools))
+        inside = self._thought, len(self._text)
+        if "llama" in self._dialects and marked_forms.is_bare(self._text[self._thought :]):
+            self._take(inside, self._in_form("llama", inside, inside))
             return
         hidden = [one for one in self._blocks.items if isinstance(one, BlockSpan)]
         for start, end, requests in list(bare_calls(self._text, self._tools)):
-            inside = any(one.start < end and start < one.end for one in hidden)
-            if not inside and not self._blocks.strays.around(start):
-                self._take_at(start, end, requests)
+            covered = any(one.start < end and start < one.end for one in hidden)
+            if not covered and not self._blocks.strays.around(start):
+                self._take((start, end), requests)
 
-    def _take_at(self, start: int, end: int, outcomes: Sequence[BlockResult]) -> None:
+    def _take(self, place: tuple[int, int], outcomes: Sequence[BlockResult]) -> None:
         for one in outcomes:
             if not isinstance(one, Ignored):
-                numbered = self._numbered(one)
-                self._places[_id(numbered)] = start, end
-                self._take(numbered)
+                self.found.append(self._numbered(one))
+                self._places[_id(self.found[-1])] = place
 
     def look_again(self, proposed_to: ToolSchemas, exists: Exists) -> None:
-        if self.requests and not _may_hold_more(self._prose(), self._tools):
+        if self.found and not _may_hold_more(self._prose(), self._tools):
             return  # as beside nearly every request
         from rails.parsing.proposals import second_look
         from rails.parsing.unread_calls import quoted_requests, without_blocks
 
         rest = without_blocks(self._text, sorted(set(self._places.values())))
-        others = proposed_to, tuple(self.requests)
+        others = proposed_to, self.requests
         found = [*second_look(rest, self._tools, *others, exists=exists)]
-        if not (found or self.requests):
+        if not (found or self.found):
             found += quoted_requests(rest, partial(_first_of, tools=self._tools, own=proposed_to, exists=exists))
         for one in found:
-            self._take_at(one.start, one.end, [one])
+            self._take((one.start, one.end), [one])
 
     # -- outcomes ------------------------------------------------------------------------------------
 
-    def _take(self, outcome: RawRequest | Refusal | None) -> None:
-        if isinstance(outcome, RawRequest):
-            self.requests.append(outcome)
-        elif outcome is not None:
-            self.refusals.append(outcome)
-        self._found += [outcome] if outcome is not None else []
-
-    def _numbered(self, outcome: RawRequest | Refusal) -> RawRequest | Refusal:
+    def _numbered(self, outcome: RawRequest | Refusal, span: BlockSpan | None = None) -> RawRequest | Refusal:
         self._count += 1
         name = f"{self._prefix}{self._count}"
-        if isinstance(outcome, RawRequest) and self._count > limits.REQUESTS_PER_ANSWER:
-            outcome = uncertain_blocks.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
-        if isinstance(outcome, RawRequest):
+        if span is not None:
+            self._places[name] = span.start, span.end
+        if isinstance(outcome, RawRequest) and self._count <= limits.REQUESTS_PER_ANSWER:
             return replace(outcome, id=name)
-        return replace(self._placed(outcome), request_id=name)
+        if isinstance(outcome, RawRequest):
+            outcome = uncertain_blocks.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
+        return self._placed(replace(outcome, request_id=name))
 
-    def _placed(self, refusal: Refusal) -> Refusal:
-        if refusal.start < 0:  # of a call that came beside the text
-            return refusal
-        return uncertain_blocks.placed(refusal, *self._place_of(refusal.start))
+    def _placed(self, outcome: RawRequest | Refusal) -> RawRequest | Refusal:
+        if isinstance(outcome, RawRequest) or outcome.start < 0:  # of a call that came beside the text
+            return outcome
+        return uncertain_blocks.placed(outcome, *self._place_of(outcome.start))
 
     def _place_of(self, offset: int) -> tuple[int, int]:
-        if not self._lines:
-            self._lines = [0, *(at + 1 for at, char in enumerate(self._text) if char == "\n")]
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
@@ -263,10 +247,9 @@ class _Answer:
         return "\n".join(line for line in prose.split("\n") if line.strip("*`# :\r") not in names)
 
     def parsed(self) -> ParsedAnswer:
-        if self._too_long:
-            self.refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
-        found = tuple(self.requests), tuple(self.refusals), tuple(self._ignored)
-        late = tuple(_events(self._found))
+        long = (uncertain_blocks.too_long(limits.ANSWER_CHARS),) if self._too_long else ()
+        found = self.requests, (*self.refusals, *long), tuple(self._ignored)
+        late = tuple(_events(self.found))
         return ParsedAnswer(*found, self._prose(), dict(self._native), dict(self._places), late)
 
 
@@ -292,82 +275,82 @@ class AnswerParser:
     ) -> None:
         line_calls.check_dialects(frozenset(dialects))
         self._tools, self._prefix = tools, id_prefix
-        self._parse = partial(parse, tools=tools, id_prefix=id_prefix, dialects=dialects, exists=exists)
-        self._further = report_unread_calls, proposed_to
+        parsing = partial(parse, tools=tools, id_prefix=id_prefix, dialects=dialects, exists=exists)
+        self._parse = partial(parsing, report_unread_calls=report_unread_calls, proposed_to=proposed_to)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._pieces: list[str] = []
         self._line: list[str] = []  # of the line that is not complete yet
-        self._size = 0
+        self._size = 0  # of the lines before it
         self._begun: tuple[int, str] | None = None  # the open block: where it begins, and its tool, if its tag names it
-        self._head = ""  # the first characters of it, of which so many were looked at
-        self._looked = 0
-        self._started: dict[str, CallStarted] = {}
-        self._told: dict[str, RawRequest | Refusal] = {}
+        self._head = ""  # what that block holds, as far as it is looked at
+        self._started: dict[str, ParseEvent] = {}
+        self._told: dict[str, ParseEvent] = {}
         self._reads = self._next = 0
         self._done = False
 
     def feed(self, chunk: str | bytes) -> list[ParseEvent]:
         """Take the next piece. Return the news, in order. Raises ValueError after ``flush``."""
-        if self._done:
-            raise ValueError("the reader was flushed")
-        text = self._decoder.decode(chunk) if isinstance(chunk, bytes) else chunk
-        self._pieces.append(text)
-        self._head += text[:_ANNOUNCED] if self._begun and self._looked < _ANNOUNCED else ""
-        last = text.rfind("\n") + 1
-        if not last:
+        text = self._taken(chunk)
+        lines, end, line = text.rpartition("\n")
+        if not end:
             self._line.append(text)
-            return self._announced()
-        fresh = "".join([*self._line, text[:last]])
-        self._line = [text[last:]]
-        self._size += len(fresh)
+            return self._announced(text)
+        fresh = "".join([*self._line, lines, end])
+        self._line = [line]
         begun = _BEGINS_BLOCK.search(fresh) if self._begun is None else None
         if begun is not None:
-            self._begun = self._size - len(fresh) + begun.start(), begun["tool"] or ""
-            self._head, self._looked = (fresh[begun.end() :] + text[last:])[:_ANNOUNCED], 0
-        events = self._announced()
+            self._begun = self._size + begun.start(), begun["tool"] or ""
+            self._head, text = "", fresh[begun.end() :] + line
+        self._size += len(fresh)
+        events = self._announced(text)
         if self._size >= self._next and _ENDS_BLOCK.search(fresh):
             self._reads += 1
             self._next = self._size + (self._size // _GROWTH if self._reads > _READ_AT_ONCE else 0)
-            news = self._news(self._parse("".join(self._pieces)[: self._size], finish="cut").requests)
+            news = self._news(_events(self._parse("".join(self._pieces)[: self._size], finish="cut").requests))
             self._begun = None if news else self._begun
             events += news
         return events
 
     def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
         """End the answer: why it ended, and the provider's calls. Call it once."""
+        self._taken(b"", last=True)
+        found = self._parse("".join(self._pieces), finish=finish, calls=calls)
+        kept = {event.id for event in found.late}
+        gone = [CallWithdrawn(name) for name in {**self._started, **self._told} if name not in kept]
+        return replace(found, late=(*gone, *self._news(found.late)))
+
+    def _taken(self, chunk: str | bytes, *, last: bool = False) -> str:
         if self._done:
             raise ValueError("the reader was flushed")
-        self._done = True
-        self._pieces.append(self._decoder.decode(b"", True))
-        text, (reports, proposed_to) = "".join(self._pieces), self._further
-        found = self._parse(text, finish=finish, calls=calls, report_unread_calls=reports, proposed_to=proposed_to)
-        known = [event.outcome for event in found.late if isinstance(event, CallFound)]
-        kept = {_id(one) for one in known}
-        gone = [CallWithdrawn(name) for name in {**self._started, **self._told} if name not in kept]
-        return replace(found, late=(*gone, *self._news(known)))
+        self._done = last
+        text = self._decoder.decode(chunk, last) if isinstance(chunk, bytes) else chunk
+        self._pieces.append(text)
+        return text
 
-    def _news(self, found: Sequence[RawRequest | Refusal]) -> list[ParseEvent]:
-        fresh = [one for one in found if self._told.get(_id(one)) != one]
-        self._told.update({_id(one): one for one in fresh})
-        return [
-            event for event in _events(fresh) if not isinstance(event, CallStarted) or event.id not in self._started
-        ]
+    def _news(self, events: Iterable[ParseEvent]) -> list[ParseEvent]:
+        news = list[ParseEvent]()
+        for event in events:
+            seen = self._started if isinstance(event, CallStarted) else self._told
+            if event.id not in seen or seen[event.id][:3] != event[:3]:  # a call's offset may differ
+                seen[event.id] = event
+                news.append(event)
+        return news
 
-    def _announced(self) -> list[ParseEvent]:
+    def _announced(self, text: str) -> list[ParseEvent]:
         name = f"{self._prefix}{len(self._told) + 1}"
-        if self._begun is None or name in self._started or self._looked >= _ANNOUNCED:
+        if self._begun is None or name in self._started or len(self._head) >= _ANNOUNCED:
             return []
+        self._head += text[:_ANNOUNCED]
         start, tool = self._begun
-        self._looked = len(self._head)
-        head = head_of(self._head)
         element = _ELEMENT_PATH.search(self._head) if tool else None
-        path = head.path if not tool else element[1] if element else ""
-        tool = tool or head.tool
+        path = element[1] if element else ""
+        if not tool:
+            head = head_of(self._head[:_ANNOUNCED])
+            tool, path = head.tool, head.path
         known = quick_check.properties(self._tools.get(tool)).keys()
         if tool not in self._tools or (not path and not known.isdisjoint(PATH_KEYS)):
             return []
-        self._started[name] = CallStarted(name, tool, path, start)
-        return [self._started[name]]
+        return self._news([CallStarted(name, tool, path, start)])
 
 
 def _first_of(

@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from msgspec.structs import replace
-
 from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.errors import Refusal
 from rails.core.text import line_column
@@ -78,10 +76,7 @@ class _Block(NamedTuple):
 
 def find_proposals(text: str, tools: ToolSchemas, exists: Exists = nothing_exists) -> Iterator[RawRequest | Refusal]:
     """Yield a request for each change; only refusals if one cannot be read."""
-    if len(text) > _CHARS or not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
-        return  # who may not edit shows what it writes
-    blocks = [*_blocks(text, tools, exists)]
-    found = [_judged(text, block, outcome, tools) for block in blocks for outcome in block.outcomes]
+    found = [_judged(text, block, one, tools) for block in _blocks(text, tools, exists) for one in block.outcomes]
     refused = [one for one in found if isinstance(one, Refusal)]
     yield from refused or found
 
@@ -107,32 +102,32 @@ def second_look(
 
 
 def _beside(text: str, tools: ToolSchemas, read: Sequence[RawRequest], exists: Exists) -> Iterator[Refusal]:
-    if not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
-        return
     paths = {value for one in read for key, value in one.parameters.items() if key in PATH_KEYS}
     for block in _blocks(text, tools, exists):
         named = [one.parameters.get("file_path") for one in block.outcomes if isinstance(one, Proposed)]
         if block.outcomes and paths.isdisjoint(named):
-            line, _ = line_column(text, block.start)
-            message = f"Line {line}, {block.form}: it is beside a tool request, so it was not taken."
-            yield Refusal("unread", message, _BESIDE, block.start, block.end)
+            yield _refusal(text, block, "it is beside a tool request, so it was not taken", _BESIDE, code="unread")
+
+
+def _refusal(text: str, block: _Block, message: str, hint: str, *, line: int = 0, code: str = "patch") -> Refusal:
+    place = f"Line {line_column(text, block.start)[0] + line}, {block.form}"
+    return Refusal(code, f"{place}: {message}.", hint, block.start, block.end)
 
 
 def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> RawRequest | Refusal:
-    line, _ = line_column(text, block.start)
     if isinstance(outcome, NotRead):
-        place = f"Line {line + block.first + outcome.line}, {block.form}"
-        message = f"{place}: {outcome.message}. Nothing of the answer was taken."
-        return Refusal("patch", message, outcome.hint, block.start, block.end)
+        message = f"{outcome.message}. Nothing of the answer was taken"
+        return _refusal(text, block, message, outcome.hint, line=block.first + outcome.line)
     if outcome.tool not in tools:
-        message = f"Line {line}, {block.form}: there is no tool {outcome.tool!r} here, which it needs."
-        hint = f"Your tools: {own_names(tools, outcome.tool)}."
-        return Refusal("patch", message, hint, block.start, block.end)
+        message = f"there is no tool {outcome.tool!r} here, which it needs"
+        return _refusal(text, block, message, f"Your tools: {own_names(tools, outcome.tool)}.")
     told = block.form, block.start, block.end, (), block.raw, outcome.below
     return RawRequest("", outcome.tool, outcome.parameters, "", *told)
 
 
 def _blocks(text: str, tools: ToolSchemas, exists: Exists) -> Iterator[_Block]:
+    if len(text) > _CHARS or not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
+        return  # who may not edit shows what it writes
     found = find_blocks(text, tools)
     items = found.items[:_PIECES]
     prose = ""
@@ -156,39 +151,41 @@ def _of_span(span: BlockSpan, prose: str, behind: str, exists: Exists) -> _Block
     prose = prose.replace("\r\n", "\n")
     above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
     block = _Block(span.start, span.end, "", span.raw, [], exists)
-    if span.container is not None and not _is_tag_fence(span):
-        header = _header(prose)
-        before = prose.removesuffix(header).rstrip().rpartition("\n")[2]
-        if span.container == "patch" and not _writes(before):
-            return _patch(block, span.raw + behind, above, header)
-        is_fence = span.container == "element" or span.label in SHOWN
-        return _patch(block, span.raw, above, "") if is_fence and _SEARCH.search(span.raw) else block
-    if span.kind == "xml":
-        return block
-    if not span.closed:
-        cut = _of_span(replace(span, closed=True, raw=f"{span.raw.rstrip()}\n\n"), prose, behind, exists)
-        return cut._replace(first=0, outcomes=[NotRead(0, _CUT, "Send it again.")]) if cut.outcomes else block
-    body, block = _body(span), block._replace(first=1)
+    if span.container is None or _is_tag_fence(span):
+        block = _of_fence(span, block._replace(first=1), above) if span.kind != "xml" else block
+        cut = block.outcomes and not span.closed
+        return block._replace(first=0, outcomes=[NotRead(0, _CUT, "Send it again.")]) if cut else block
+    header = _header(prose)
+    if span.container == "patch" and not _writes(prose.removesuffix(header).rstrip().rpartition("\n")[2]):
+        return _patch(block, span.raw + behind, above, header)
+    is_fence = span.container == "element" or span.label in SHOWN
+    return _patch(block, span.raw, above, "") if is_fence and _SEARCH.search(span.raw) else block
+
+
+def _of_fence(span: BlockSpan, block: _Block, above: Sequence[str]) -> _Block:
+    body = _body(span)
     inner = next((n for n, line in enumerate(body) if FENCE.match(line) or _shows(line)), len(body))
-    whole = "\n".join(body)
-    parsed = parse_strict(whole) if span.kind == "json" else None
-    value = parsed.value if isinstance(parsed, ParsedJson) else None
     is_patch = _is_patch_fence(span.label)
-    begins = _START.search("\n".join(body[:inner])) or (is_patch and inner == len(body))
-    patch = _patch(block, whole, above, "", span.label) if begins else block
-    if patch.outcomes or is_patch:
-        return patch
-    last = above[-1] if above and not prose[prose.rindex(above[-1]) :].strip().startswith(">") else ""
-    named = list(named_file(("" if span.container else _info(span)), body, last, exists))
-    if not named and isinstance(value, dict) and isinstance(value.get("nodes"), list) and "connections" in value:
+    if _START.search("\n".join(body[:inner])) or (is_patch and inner == len(body)):
+        patch = _patch(block, "\n".join(body), above, "", span.label)
+        if patch.outcomes:
+            return patch
+    if is_patch:
+        return block
+    last = above[-1] if above and not above[-1].lstrip().startswith(">") else ""
+    named = list(named_file(("" if span.container else _info(span)), body, last, block.exists))
+    parsed = parse_strict("\n".join(body)) if span.kind == "json" and not named else None
+    value = parsed.value if isinstance(parsed, ParsedJson) else None
+    if isinstance(value, dict) and isinstance(value.get("nodes"), list) and "connections" in value:
         return block._replace(form="n8n workflow", outcomes=[_workflow(value.get("name"), body)])
     return block._replace(form=NAMED, outcomes=named)
 
 
 def _is_tag_fence(span: BlockSpan) -> bool:
-    first, last = span.raw.lower().partition("\n")[0], span.raw.lower().rstrip().rpartition("\n")[2]
-    tags = not span.closed or last.strip() == f"</{span.label}>" or span.raw.endswith("\n\n")
-    return span.label in TAG_FENCES and first.strip() == f"<{span.label}>" and tags and not _SEARCH.search(span.raw)
+    lines = span.raw.lower().strip().split("\n")
+    ends = not span.closed or lines[-1].strip() == f"</{span.label}>"
+    is_tag = span.label in TAG_FENCES and lines[0].strip() == f"<{span.label}>"
+    return is_tag and ends and not _SEARCH.search(span.raw)
 
 
 def _may_go_on(block: _Block, behind: str, rest: Sequence[str | BlockSpan]) -> bool:
@@ -224,7 +221,7 @@ def _info(span: BlockSpan) -> str:
 def _body(span: BlockSpan) -> list[str]:
     first, *lines = span.raw.removesuffix("\n").split("\n")
     blanks = re.sub(r"\S", " ", first[: len(first) - len(first.lstrip("-*+0123456789.) \t"))])
-    return [line.removeprefix(blanks) for line in lines[:-1]]
+    return [line.removeprefix(blanks) for line in (lines[:-1] if span.closed else lines)]
 
 
 def _is_patch_fence(info: str) -> bool:

@@ -20,7 +20,7 @@ from rails.core.tool_request import Json, RawRequest
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.parsing import classify
 from rails.parsing.blocks import BlockSpan
-from rails.parsing.classify import BlockResult, JsonBlock
+from rails.parsing.classify import BlockResult
 from rails.parsing.values import Ignored, ToolSchemas
 
 #: Repairs that are believed only if the answer was not cut off.
@@ -86,11 +86,11 @@ def repair_names(outcomes: Sequence[BlockResult]) -> Set[str]:
 RAW_LINES: Final = frozenset({"raw_control", "inner_quotes"})
 
 
-def ends_twice(block: JsonBlock) -> Refusal:
+def ends_twice(block: BlockSpan) -> Refusal:
     """Refuse a block with two possible ends."""
     message = "The JSON block holds a fence line where a string seems to be open, and it can be read in two ways."
     return Refusal(
-        "ambiguous", message, "Escape quotation marks and line endings inside strings.", block.start, block.end
+        "ambiguous", message, "Escape quotation marks and line endings inside strings.", block.start, block.stop
     )
 
 

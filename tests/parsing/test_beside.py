@@ -65,7 +65,7 @@ def test_nothing_behind_the_bound_is_read_however_it_comes(fed, pieces):
 
 def test_a_block_may_hold_as_many_calls_as_an_answer_and_one_more_that_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "REQUESTS_PER_ANSWER", 2)
-    for calls, requests, codes in ((2, 2, []), (3, 2, ["limit"]), (4, 0, ["extra_data"])):
+    for calls, requests, codes in ((2, 2, []), (3, 2, ["limit"]), (4, 2, ["limit"] * 2)):
         found = parse(block(" ".join([READ] * calls)), SHAPES)
         assert (len(found.requests), [one.code for one in found.refusals]) == (requests, codes)
 

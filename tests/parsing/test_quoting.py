@@ -339,7 +339,7 @@ REFUSALS = {
     ),
     "another thing in an array of calls": (
         '[7, {"tool": "run_code", "code": 1}]',
-        ("frame", 0, None, "Line 1 of the answer: item 1 of the array: the JSON value is an integer, not an object."),
+        ("frame", 0, None, "Line 1 of the answer: item 1 of the array: the JSON value is not an object (got integer)."),
     ),
 }
 
@@ -357,12 +357,13 @@ def test_a_refusal_names_its_kind_its_place_and_its_cause(what):
 def test_an_xml_call_that_is_not_closed_names_its_element_and_what_is_no_parameter_of_it():
     text = "So:\n<read_file>\n<path>a</path>\n<nope>1"
     one = only(text)
-    assert (one.code, one.start, one.end) == ("unterminated", 4, len(text))
+    assert (one.code, one.start, one.end) == ("unterminated", text.index("<nope>"), len(text))
     assert one.message == (
-        "Line 2 of the answer: Unclosed tool tag at end of input: <read_file> is opened and never closed. "
-        "<nope> is not a parameter of 'read_file' (known: file_path, limit, offset, path, ratio)."
+        "Line 4 of the answer: Unclosed tool tag at end of input: <read_file> is opened and never closed. "
+        "Behind the closing tag of a value stands '<nope>1', which is no parameter (known: file_path, limit, offset, "
+        "path, ratio)."
     )
-    assert one.hint == "Send the whole call again, with known parameters only."
+    assert one.hint == "Send the whole call again, with nothing but parameters in <read_file>."
     one = only("<read_file>\n<path>a</path>\n")
     assert one.message.endswith("<read_file> is opened and never closed.")
     assert one.hint == "Send the whole call again; shorten it if it was cut off."

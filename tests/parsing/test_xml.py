@@ -197,9 +197,6 @@ def test_a_call_that_is_cut_or_unreadable_is_refused_at_its_place_in_its_words()
     (refusal,) = parse("Now:\n<edit><path>a</path>", tools).refusals
     assert (refusal.code, refusal.message, refusal.hint) == ("unterminated", cut, again)
     assert (refusal.start, refusal.end) == (5, 25)
-    (refusal,) = parse("Now:\n<edit><path>a</path><odd>b</odd>", tools).refusals
-    assert refusal.message == f"{cut} <odd> is not a parameter of 'edit' (known: n, path)."
-    assert refusal.hint == "Send the whole call again, with known parameters only."
     (refusal,) = parse("<edit><path>a</path></edit> b</edit>", tools).refusals
     assert refusal.code == "ambiguous"
     assert refusal.message.startswith(

@@ -29,20 +29,18 @@ def patch_changes(text: str) -> Iterator[Outcome]:
         yield from _section(lines, start, end)
 
 
-def _section(lines: Sequence[str], start: int, end: int) -> Iterator[Outcome]:
+def _section(lines: list[str], start: int, end: int) -> Iterator[Outcome]:
     kind, _, path = lines[start].partition(":")
     path, body = path.strip(), lines[start + 1 : end]
     if kind == "*** Delete File":
         yield Proposed(DELETE_FILE.name, {"file_path": path})
         return
     while body and not body[-1].strip():
-        body = body[:-1]
+        body.pop()
     if kind == "*** Add File":
         wrong = next((n for n, line in enumerate(body) if line[:1] != "+" and line.strip()), -1)
-        if wrong >= 0:
-            yield NotRead(start + 1 + wrong, f"a line of the new file {path} does not begin with +")
-        else:
-            yield new_file(path, [line[1:] for line in body])
+        none = NotRead(start + 1 + wrong, f"a line of the new file {path} does not begin with +")
+        yield none if wrong >= 0 else new_file(path, [line[1:] for line in body])
         return
     target = ""
     if body and body[0].startswith("*** Move to:"):

@@ -29,23 +29,23 @@ from rails.parsing.values import ToolSchemas
 _ALIASES: Final = ("arguments", "args", "params", "parameters")
 #: What may stand beside ``tool`` and ``arguments`` without being a parameter.
 _ENVELOPE: Final = frozenset(
-    {"tool", "type", "id", "call_id", "tool_call_id", "explanation", "description", "reason", "reasoning", "thought"}
+    {
+        "tool",
+        "tool_name",
+        "type",
+        "id",
+        "call_id",
+        "tool_call_id",
+        "explanation",
+        "description",
+        "reason",
+        "reasoning",
+        "thought",
+    }
 )
 _WORDS: Final = ("explanation", "description", "reason", "reasoning", "thought")
-_S4_KEYS: Final = frozenset({"type", "tool_name", "parameters", "explanation", "id"})
-#: A flat block has the shape of a call if it holds one of these sets of keys.
-_FLAT_SHAPES: Final = (
-    {"path", "content"},
-    {"path", "search_replace"},
-    {"path", "searchReplaceBlocks"},
-    {"file_path", "content"},
-    {"file_path", "old_string"},
-    {"path", "old_string"},
-    {"path"},
-    {"file_path"},
-    {"edits"},
-    {"command"},
-)
+#: A flat block has the shape of a call if it holds one of these keys.
+_FLAT_KEYS: Final = frozenset({"path", "file_path", "edits", "command"})
 
 
 class Call(NamedTuple):
@@ -53,8 +53,8 @@ class Call(NamedTuple):
 
     tool: str
     parameters: Mapping[str, Json]
-    explanation: str
-    dialect: str
+    explanation: str = ""
+    dialect: str = ""
     repairs: tuple[Repair, ...] = ()
 
 
@@ -67,9 +67,9 @@ class NotACall(Struct, frozen=True):
 def read_value(value: Json, tools: ToolSchemas) -> Call | NotACall | JsonFault:
     """Read one JSON value as a call. A ``JsonFault``: a call with a wrong frame."""
     if not isinstance(value, dict):
-        return NotACall(f"the JSON value is {_a(value)}, not an object")
+        return NotACall(f"the JSON value is not an object (got {type_name(value)})")
     if value.get("type") == "tool_request":
-        return _s4(value)
+        return _framed(value, value.get("tool_name"), "parameters", "s4")
     if "tool" in value:
         return _tool(value, tools)
     return _native_block(value, tools) or NotACall("there is no tool key")
@@ -79,25 +79,31 @@ def _fault(message: str) -> JsonFault:
     return JsonFault("frame", message)
 
 
-def _a(value: Json) -> str:
-    name = type_name(value)
-    return f"an {name}" if name[0] in "aio" else name if name == "null" else f"a {name}"
+def call_of(tool: str, arguments: Json, key: str, dialect: str = "", explanation: str = "") -> Call | JsonFault:
+    """Return a call whose arguments, an object or its text, stood under ``key``."""
+    parsed: ParsedJson | JsonFault = ParsedJson(arguments)
+    if isinstance(arguments, str):
+        parsed = parse_strict(arguments)
+        if isinstance(parsed, JsonFault) and arguments.lstrip()[:1] == "{":
+            from rails.parsing.repairs import repair
+
+            parsed = repair(arguments)
+    if isinstance(parsed, JsonFault) or not isinstance(parsed.value, dict):
+        return _fault(f"Tool call '{key}' must be an object/dict, got {type_name(arguments)}")
+    note = (Repair("double_encoded", -1, arguments[:80], "object", 0.95),) if isinstance(arguments, str) else ()
+    return Call(tool, parsed.value, explanation, dialect, (*note, *parsed.repairs))
 
 
-def _s4(value: dict[str, Json]) -> Call | JsonFault:
-    name = value.get("tool_name")
+def _framed(value: dict[str, Json], name: Json, key: str, dialect: str) -> Call | JsonFault:
+    """Read a call whose parameters stand under ``key``."""
     if not isinstance(name, str) or not name:
-        return _fault(f"'tool_name' must be a non-empty string, got {_a(name)}")
-    others = sorted(set(value) - _S4_KEYS)
+        where = "tool" if dialect == "s1" else "tool_name"
+        return _fault(f"'{where}' must be a non-empty string, got {type_name(name)}")
+    others = sorted(value.keys() - _ENVELOPE - {key})
     if others:
-        return _fault(f"a tool_request has no key {others[0]!r}; put the tool's own keys into 'parameters'")
-    parameters = value.get("parameters", {})
-    note: tuple[Repair, ...] = ()
-    if isinstance(parameters, str):
-        parameters, note = _unquoted(parameters)
-    if not isinstance(parameters, dict):
-        return _fault(f"'parameters' must be an object, got {_a(parameters)}")
-    return Call(name, parameters, _words(value.get("explanation")), "s4", note)
+        return _fault(f"'{others[0]}' stands beside '{key}'; put all parameters into '{key}'")
+    said = next((words for word in _WORDS if isinstance(words := value.get(word), str)), "")
+    return call_of(name, value.get(key, {}), key, dialect, said)
 
 
 def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonFault:
@@ -105,11 +111,16 @@ def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonF
     if not isinstance(name, str):
         if len(value) == 1 or not _has_shape(value):
             return NotACall("its tool key does not hold a name")
-        return _fault(f"'tool' must be a string, got {_a(name)}")
+        return _fault(f"'tool' must be a string, got {type_name(name)}")
     named = quick_check.properties(tools[name]) if name in tools else {}
     frame: list[str] = [key for key in _ALIASES if key in value and not _is_parameter(value[key], named.get(key))]
+    if len(frame) > 1:
+        return _fault(f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object")
     if frame:
-        return _s1(value, name, frame, named)
+        arguments = value[frame[0]]
+        if isinstance(arguments, dict) and is_schema(arguments) and "properties" not in named:
+            return NotACall("it describes a tool and does not call it")
+        return _framed(value, name, frame[0], "s1")
     if name not in tools and not _has_shape(value):
         return NotACall(f"there is no tool named {name[:80]!r} and the object does not have the shape of a call")
     return _s0(value, name, named)
@@ -120,18 +131,17 @@ def _is_parameter(value: Json, schema: quick_check.SchemaValue | None) -> bool:
 
 
 def _has_shape(value: dict[str, Json]) -> bool:
-    keys = set(value)
-    return any(keys >= shape_keys for shape_keys in _FLAT_SHAPES) or any(
-        isinstance(value.get(alias), dict | str) for alias in _ALIASES
-    )
+    framed = any(isinstance(value.get(alias), dict | str) for alias in _ALIASES)
+    return framed or not _FLAT_KEYS.isdisjoint(value)
 
 
 def _s0(value: dict[str, Json], name: str, named: Mapping[str, Json]) -> Call:
-    parameters = dict(value)
-    del parameters["tool"]
-    explanation = ""
-    if "explanation" not in named and isinstance(parameters.get("explanation"), str):
-        explanation = _words(parameters.pop("explanation"))
+    parameters = {key: item for key, item in value.items() if key != "tool"}
+    explanation = parameters.get("explanation")
+    if "explanation" not in named and isinstance(explanation, str):
+        del parameters["explanation"]
+    else:
+        explanation = ""
     if "searchReplaceBlocks" in parameters and "searchReplaceBlocks" not in named:
         return Call(MULTI_EDIT.name, _blocks(parameters), explanation, "s0")
     return Call(name, parameters, explanation, "s0")
@@ -142,10 +152,9 @@ def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
 
     Options that are always on here (atomic, no dry run) are dropped; the schema refuses their opposites.
     """
-    rest = {key: item for key, item in parameters.items() if key not in ("path", "file_path", "searchReplaceBlocks")}
-    rest = {
-        key: item for key, item in rest.items() if (key, item) not in (("rollbackOnFailure", True), ("dryRun", False))
-    }
+    always = ("rollbackOnFailure", True), ("dryRun", False)
+    frame = ("path", "file_path", "searchReplaceBlocks")
+    rest = {key: item for key, item in parameters.items() if key not in frame and (key, item) not in always}
     path, blocks = parameters.get("path", parameters.get("file_path")), parameters["searchReplaceBlocks"]
     if not isinstance(blocks, list):
         return {**rest, "edits": blocks}
@@ -159,40 +168,6 @@ def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
 def is_schema(value: Mapping[str, Json]) -> bool:
     """Return whether an object describes parameters instead of giving them."""
     return isinstance(value.get("properties"), dict) and value.get("type", "object") in ("object", "OBJECT")
-
-
-def _s1(value: dict[str, Json], name: str, frame: list[str], named: Mapping[str, Json]) -> Call | NotACall | JsonFault:
-    if len(frame) > 1:
-        return _fault(f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object")
-    arguments = value[frame[0]]
-    if isinstance(arguments, dict) and is_schema(arguments) and "properties" not in named:
-        return NotACall("it describes a tool and does not call it")
-    others = sorted(set(value) - _ENVELOPE - {frame[0]})
-    if others:
-        return _fault(f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'")
-    note: tuple[Repair, ...] = ()
-    if isinstance(arguments, str):
-        arguments, note = _unquoted(arguments)
-    if not isinstance(arguments, dict):
-        kind = type_name(arguments)
-        return _fault(f"Tool call '{frame[0]}' must be an object/dict, got {kind}")
-    said = next((value[word] for word in _WORDS if isinstance(value.get(word), str)), "")
-    return Call(name, arguments, _words(said), "s1", note)
-
-
-def _unquoted(text: str) -> tuple[Json, tuple[Repair, ...]]:
-    parsed = parse_strict(text)
-    if isinstance(parsed, JsonFault):
-        from rails.parsing.repairs import repair
-
-        parsed = repair(text) if text.lstrip()[:1] == "{" else parsed
-    if isinstance(parsed, ParsedJson) and isinstance(parsed.value, dict):
-        return parsed.value, (Repair("double_encoded", -1, text[:80], "object", 0.95), *parsed.repairs)
-    return text, ()
-
-
-def _words(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def fits_call(call: Call, tools: ToolSchemas) -> bool:
@@ -213,8 +188,8 @@ def calls_of_response(value: Json, tools: ToolSchemas) -> list[dict[str, Json]] 
     if type(value) is not dict or "tool" in value:
         return None
     choices = value.get("choices")
-    first = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
-    choice: Mapping[str, Json] = first if isinstance(first, dict) else {}
+    choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
+    choice = choice if isinstance(choice, dict) else {}
     inner = choice.get("message")
     message = inner if isinstance(inner, dict) else value
     for key in ("tool_calls", "content", "output"):
@@ -244,26 +219,19 @@ def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFaul
     """Read a provider's block that a model wrote as text, if its name is a tool's or a function's."""
     function = value.get("function")
     keys: tuple[str, ...] = ("arguments", "parameters")
+    block, dialect = value, "name"
     if value.get("type") == "tool_use":
-        block, keys, dialect = value, ("input",), "anthropic"
+        keys, dialect = ("input",), "anthropic"
     elif isinstance(function, dict):
-        if not value.keys() <= _BESIDE | {"function"}:
-            return None
         block, dialect = function, "openai"
-    else:
-        block, dialect = value, "name"
     key = next((one for one in keys if one in block), "")
     name = block.get("name")
-    if not isinstance(name, str) or not key or not block.keys() <= _BESIDE | {"name", key}:
-        return None
-    if name not in tools and (dialect == "anthropic" or not (block[key] and _FUNCTION_NAME.fullmatch(name))):
+    known = _BESIDE | {"function", "name", key}
+    if not isinstance(name, str) or not key or not known.issuperset({*value, *block}):
         return None
     arguments = block[key]
-    note: tuple[Repair, ...] = ()
-    if isinstance(arguments, str):
-        arguments, note = _unquoted(arguments)
-    if not isinstance(arguments, dict):
-        return _fault(f"the arguments must be an object, got {_a(arguments)}")
-    if is_schema(arguments):
+    if name not in tools and (dialect == "anthropic" or not (arguments and _FUNCTION_NAME.fullmatch(name))):
         return None
-    return Call(name, arguments, "", dialect, note)
+    if isinstance(arguments, dict) and is_schema(arguments):
+        return None
+    return call_of(name, arguments, key, dialect)

@@ -24,11 +24,11 @@ from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.entities import entities
-from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_container
+from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container
 from rails.json_schema import quick_check
 from rails.json_schema.allowed import allowed_types, type_name
 from rails.parsing.call_formats.json_calls import Call
-from rails.parsing.text_values import coerced, json_text
+from rails.parsing.text_values import json_text
 from rails.parsing.values import ToolSchemas
 
 _ATTRIBUTE: Final = (
@@ -36,29 +36,30 @@ _ATTRIBUTE: Final = (
 )
 _OPENER: Final = lazy(
     rf"[ \t\ufeff]*(?:<action>[ \t]*)?<(?:tool{_ATTRIBUTE}[ \t]+name[ \t]*=[ \t]*"
-    rf"(?:\"([^\"<>\n]{{1,100}})\"|'([^'<>\n]{{1,100}})'|([\w.-]{{1,100}})){_ATTRIBUTE}|([A-Za-z_][\w.-]{{0,99}}))"
-    r"[ \t]*(/(?=>[ \t]*+(?:</action>)?\s*+\Z))?>"
+    rf"(?P<mark>[\"']?)(?P<tool>[^\"'<>\s/](?:[^\"'<>\n]{{0,98}}[^\"'<>\s/])?)(?P=mark){_ATTRIBUTE}"
+    r"|(?P<element>[A-Za-z_][\w.-]{0,99}))[ \t]*(/(?=>[ \t]*+(?:</action>)?\s*+\Z))?>"
 )
-ELEMENT: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})>")
+_NAME: Final = r"[A-Za-z_][\w.-]{0,99}"
+_ELEMENT: Final = lazy(rf"<({_NAME})(?:>|([ \t]*/>))")
 _SPACE: Final = lazy(r"\s*")
-_EMPTY: Final = lazy(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
 #: Text up to the next tag or the end of its line.
-_JUNK: Final = lazy(r"[^<\n]*\n?")
+_JUNK: Final = lazy(r"[^\n][^<\n]*\n?")
 
 
 class XmlValue(NamedTuple):
-    """One parameter: its name, and its raw text's span in the block."""
+    """One parameter: its name, its raw text's span in the block, and up to where that is surely its text."""
 
     name: str
     start: int
     end: int
+    sure: int
 
 
 class XmlCall(Struct):
     """An XML call as far as it goes; offsets from its start.
 
     ``end`` is behind its closing tag, -1 without one. ``prose``: only a mention. ``junk``: text between values;
-    ``stranger``: the first element behind a closing tag that is no parameter; ``beside``: where text is there.
+    ``beside``: what follows the first closing tag of a value that does not end.
     """
 
     tool: str
@@ -68,7 +69,6 @@ class XmlCall(Struct):
     end: int = -1
     prose: bool = False
     junk: str = ""
-    stranger: str = ""
     beside: int = -1
 
     @property
@@ -76,9 +76,10 @@ class XmlCall(Struct):
         """Return the call's closing tag."""
         return f"</{self.element}>"
 
-    def takes(self, name: str) -> bool:
-        """Return whether the tool may have a parameter of this name."""
-        return name in self.names or not self.names
+    def ending(self, name: str) -> re.Pattern[str]:
+        """Return what ends a parameter's text: its closing tag before another parameter or the call's end."""
+        known = "|".join(map(re.escape, (*self.names, "explanation"))) if self.names else _NAME
+        return re.compile(rf"</{re.escape(name)}>(?=\s*(?:{re.escape(self.closer)}|<(?:{known})(?:>|[ \t]*/>)))")
 
 
 def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
@@ -86,10 +87,10 @@ def opener(line: str, tools: ToolSchemas) -> tuple[str, str, int] | None:
     found = _OPENER.match(line)
     if not found:
         return None
-    named = found[1] or found[2] or found[3]
-    if named:
-        return named, "tool", found.end()
-    return (found[4], found[4], found.end()) if found[4] in tools else None
+    tool, element = found["tool"], found["element"]
+    if tool:
+        return tool, "tool", found.end()
+    return (element, element, found.end()) if element in tools else None
 
 
 def call_at(text: str, start: int, opened: tuple[str, str, int], tools: ToolSchemas) -> XmlCall:
@@ -97,12 +98,19 @@ def call_at(text: str, start: int, opened: tuple[str, str, int], tools: ToolSche
     tool, element, used = opened
     call, pos = XmlCall(tool, element, quick_check.properties(tools.get(tool, {}))), start + used
     if text.startswith("/>", pos - 2):
-        call.end = pos - start
-    while call.end < 0 and not call.prose:
-        pos = _behind_space(text, pos)
-        if pos == len(text):
+        call.end = used
+    while call.end < 0 and not call.prose and (pos := _behind_space(text, pos)) < len(text):
+        if text.startswith(call.closer, pos):
+            call.end = pos + len(call.closer) - start
             break
-        pos = _part(call, text, pos, start)
+        part = _ELEMENT.match(text, pos)
+        if part is not None and (not part[2] or part[1] in call.names or not call.names):
+            pos = _value(call, part, start)
+            continue
+        call.prose = call.element != "tool" and not call.values
+        stop = _JUNK.match(text, pos).end()  # type: ignore[union-attr]
+        call.junk = call.junk or text[pos:stop].strip()
+        pos = stop
     return call
 
 
@@ -110,37 +118,22 @@ def _behind_space(text: str, pos: int) -> int:
     return _SPACE.match(text, pos).end()  # type: ignore[union-attr]
 
 
-def _part(call: XmlCall, text: str, pos: int, start: int) -> int:
-    if text.startswith(call.closer, pos):
-        call.end = pos + len(call.closer) - start
-        return pos
-    if element := ELEMENT.match(text, pos):
-        return _value(call, element[1], text, element.end(), start)
-    empty = _EMPTY.match(text, pos)
-    if empty and call.takes(empty[1]):
-        call.values.append(XmlValue(empty[1], empty.end() - start, empty.end() - start))
-        return empty.end()
-    call.prose = call.element != "tool"
-    stop = _JUNK.match(text, pos + 1).end()  # type: ignore[union-attr]
-    call.junk = call.junk or text[pos:stop].strip()
-    return stop
-
-
-def _value(call: XmlCall, name: str, text: str, begin: int, start: int) -> int:
-    json_end = _json_end(call.names.get(name), text, begin)
-    pos = max(begin, json_end)
-    while (found := text.find(f"</{name}>", pos)) >= 0:
-        pos = _behind_space(text, found + len(name) + 3)
-        element = ELEMENT.match(text, pos)
-        following = element or _EMPTY.match(text, pos)
-        known = following is not None and (call.takes(following[1]) or following[1] == "explanation")
-        goes_on = (element and json_end >= 0) or (known and following and following[1] != name)
-        if text.startswith(call.closer, pos) or goes_on:
-            call.values.append(XmlValue(name, begin - start, found - start))
-            return pos
-        call.stranger = call.stranger or (element[1] if element and not known else "")
-        call.beside = pos - start if call.beside < 0 and not element and pos < len(text) else call.beside
-    return len(text)
+def _value(call: XmlCall, part: re.Match[str], start: int) -> int:
+    """Add the value that ``part`` opens, or is. Return where the next one begins."""
+    text, name, begin = part.string, part[1], part.end()
+    sure = max(begin, -1 if part[2] else _json_end(call.names.get(name), text, begin))
+    closer = f"</{name}>"
+    ending = call.ending(name) if sure == begin else re.compile(re.escape(closer))
+    found = part if part[2] else ending.search(text, sure)
+    if found is None:
+        shut = text.find(closer, begin)
+        beside = _behind_space(text, shut + len(closer)) if shut >= 0 else len(text)
+        if _ELEMENT.match(text, beside) or call.closer in text[beside:]:
+            call.beside = beside - start
+        return len(text)
+    end = begin if part[2] else found.start()
+    call.values.append(XmlValue(name, begin - start, end - start, sure - start))
+    return found.end()
 
 
 def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
@@ -151,17 +144,17 @@ def _json_end(schema: quick_check.SchemaValue, text: str, begin: int) -> int:
     return -1 if value is None else value[1]
 
 
-def without_line_ends(raw: str) -> str:
-    """Return a value without its first line end and then the last one."""
-    for first in ("\r\n", "\n"):
-        if raw.startswith(first):
-            body = raw[len(first) :]
-            # The last line end goes together with the closing tag's indentation.
-            head, newline, tail = body.rpartition("\n")
-            if newline and not tail.strip(" \t"):
-                return head.removesuffix("\r")
-            return body
-    return raw
+_FRAMED: Final = lazy(r"\r?\n(.*?)(?:\r?\n[ \t]*)?", re.S)
+
+
+def _without_line_ends(raw: str) -> str:
+    """Return a value without its first line end and then the last one, with the closing tag's indentation."""
+    framed = _FRAMED.fullmatch(raw)
+    return framed[1] if framed else raw
+
+
+class _Unread(Exception):
+    """A value cannot be read, for a JsonFault."""
 
 
 _CDATA: Final = lazy(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
@@ -174,16 +167,17 @@ def read_call(call: XmlCall, raw: str) -> Call | JsonFault:
         return JsonFault("frame", message, raw.index(call.junk))
     parameters: dict[str, Json] = {}
     notes: list[Repair] = []
-    for name, start, end in call.values:
+    for name, start, end, sure in call.values:
         if name in parameters:
             return JsonFault("duplicate_key", f"the parameter '{name}' occurs twice", start)
-        if _ends_again(name, raw[start:end], call, raw[end:]):
-            return JsonFault(
-                "ambiguous", f"the value of '{name}' holds its own closing tag, so its end is uncertain", start
-            )
-        read = _read_value(raw[start:end], name, call.names.get(name))
-        if isinstance(read, JsonFault):
-            return JsonFault(read.code, f"parameter '{name}': {read.message}", start + read.offset)
+        if len(call.ending(name).findall(raw, sure)) > 1:
+            words = f"the value of '{name}' holds its own closing tag, so its end is uncertain"
+            return JsonFault("ambiguous", words, start)
+        try:
+            read = _read_value(raw[start:end], name, call.names.get(name))
+        except _Unread as error:
+            fault: JsonFault = error.args[0]
+            return JsonFault(fault.code, f"parameter '{name}': {fault.message}", start + fault.offset)
         parameters[name] = read.value
         notes += read.repairs
     explanation = ""
@@ -197,84 +191,62 @@ def _is_one_line(name: str, schema: quick_check.SchemaValue) -> bool:
     return name in PATH_KEYS or "enum" in kind or "const" in kind or kind.get("format") in ("path", "file-path", "uri")
 
 
-def _read_value(text: str, name: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFault:
+def _read_value(text: str, name: str, schema: quick_check.SchemaValue) -> ParsedJson:
     cdata, notes = _CDATA.fullmatch(text), tuple[Repair, ...]()
     if cdata and "]]>" not in cdata[1]:
         text, notes = cdata[1], (Repair("cdata", -1, "<![CDATA[", "", 0.95),)
     types = allowed_types(schema)
-    if "string" in types:
-        lines = text.strip().splitlines()
-        is_line = len(lines) == 1 and "\n" in text and _is_one_line(name, schema)
-        return ParsedJson(lines[0] if is_line else without_line_ends(text), notes)
-    read = _structure(text, schema, types) if types & {"array", "object"} else ParsedJson(text.strip())
-    return read if isinstance(read, JsonFault) else _coerced(read, schema, notes)
-
-
-def _coerced(read: ParsedJson, schema: quick_check.SchemaValue, notes: tuple[Repair, ...] = ()) -> ParsedJson:
-    done = coerced(read.value, schema)
-    return ParsedJson(done.value, (*notes, *read.repairs, *done.repairs))
-
-
-def _ends_again(name: str, text: str, call: XmlCall, behind: str) -> bool:
-    names = "|".join(f"<{re.escape(one)}>" for one in call.names) or ELEMENT.pattern
-    ending = re.compile(rf"</{re.escape(name)}>\s*(?:{re.escape(call.closer)}|{names})")
-    if ending.search(text) and not isinstance(parse_strict(text), ParsedJson):
-        return True
-    return len(ending.findall(behind)) > 1
-
-
-def _structure(text: str, schema: quick_check.SchemaValue, types: frozenset[str]) -> ParsedJson | JsonFault:
     body = text.strip()
+    if "string" in types:
+        is_line = "\n" in text and len(body.splitlines()) == 1 and _is_one_line(name, schema)
+        return ParsedJson(body if is_line else _without_line_ends(text), notes)
+    if not types & {"array", "object"}:
+        return ParsedJson(body, notes)
     if body.startswith("<"):
-        read = _items(body, schema) if "array" in types else _fields(body, schema)
-        return read if isinstance(read, JsonFault) else ParsedJson(read)
+        return ParsedJson(_items(body, schema) if "array" in types else _fields(body, schema), notes)
     parsed = json_text(text, schema)
     if isinstance(parsed, JsonFault):
-        return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", parsed.offset)
+        raise _Unread(JsonFault("syntax", f"it is not valid JSON: {parsed.message}", parsed.offset))
     kind = type_name(parsed.value)
-    if kind in types:
-        return parsed
-    listed = "; send a list, even for one" if "array" in types else ""
-    return JsonFault("schema", f"expected {' or '.join(sorted(types))}, got {kind}{listed}")
+    if kind not in types:
+        listed = "; send a list, even for one" if "array" in types else ""
+        raise _Unread(JsonFault("schema", f"expected {' or '.join(sorted(types))}, got {kind}{listed}"))
+    return ParsedJson(parsed.value, (*notes, *parsed.repairs))
 
 
-def _items(body: str, schema: quick_check.SchemaValue) -> list[Json] | JsonFault:
+def _items(body: str, schema: quick_check.SchemaValue) -> list[Json]:
     items = schema.get("items") if isinstance(schema, Mapping) else None
     properties = quick_check.properties(items)
-    first = ELEMENT.match(body)
+    first = _ELEMENT.match(body)
     if first is None or first[1] in properties:
-        return JsonFault("schema", "expected a list of elements, one for each item")
+        raise _Unread(JsonFault("schema", "expected a list of elements, one for each item"))
     found = _elements(body, {first[1]})
-    if isinstance(found, JsonFault):
-        return found
-    values: list[Json] = []
-    for _, inner in found:
-        read = _fields(inner, items) if properties else entities(without_line_ends(inner))
-        if isinstance(read, JsonFault):
-            return read
-        values.append(read)
-    return values
+    return [_fields(inner, items) if properties else _decoded(inner) for _, inner in found]
 
 
-def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | JsonFault:
+def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json]:
     found = _elements(body.strip(), quick_check.properties(schema).keys())
-    if isinstance(found, JsonFault):
-        return found
-    fields: dict[str, Json] = {name: entities(without_line_ends(inner)) for name, inner in found}
-    twice = next((name for name, _ in found if sum(other == name for other, _ in found) > 1), "")
-    return JsonFault("duplicate_key", f"<{twice}> occurs twice") if twice else fields
+    fields: dict[str, Json] = {name: _decoded(inner) for name, inner in found}
+    if len(fields) < len(found):
+        raise _Unread(JsonFault("duplicate_key", "an element occurs twice"))
+    return fields
 
 
-def _elements(body: str, names: Set[str]) -> list[tuple[str, str]] | JsonFault:
+def _decoded(inner: str) -> str:
+    return entities(_without_line_ends(inner))
+
+
+def _elements(body: str, names: Set[str]) -> list[tuple[str, str]]:
     """Return name and text of each element; it ends at its closing tag before another one or the end."""
-    others = "|".join(re.escape(name) for name in sorted(names))
+    others = "|".join(map(re.escape, sorted(names))) or "(?!)"
     element = re.compile(rf"<({others})>(.*?)</\1>\s*(?=<(?:{others})>|\Z)", re.S)
     found: list[tuple[str, str]] = []
     pos = 0
     while pos < len(body):
-        one = element.match(body, pos) if others else None
+        one = element.match(body, pos)
         if one is None:
-            return JsonFault("syntax", "expected one element for each of: " + ", ".join(sorted(names)), pos)
+            words = ", ".join(sorted(names))
+            raise _Unread(JsonFault("syntax", f"expected one element for each of: {words}", pos))
         found.append((one[1], one[2]))
         pos = one.end()
     return found
