@@ -75,6 +75,24 @@ def _is_bounded(text: str) -> bool:
     return True
 
 
+def pairs_up(text: str, language: str) -> bool | None:
+    """Return whether a fragment's quotes pair up, line by line; None if unknown."""
+    line_pattern = _LINES.get(language)
+    if line_pattern is None or len(text) > _CHARS:
+        return None
+    marked = [line for line in text.split("\n") if _MARKED.search(line)]
+    found = [_line_pairs_up(line, line_pattern) for line in marked]
+    return None if None in found else all(found)
+
+
+def _line_pairs_up(line: str, pattern: re.Pattern[str]) -> bool | None:
+    match = pattern.match(line)
+    rest = line[match.end() :] if match else line
+    if match and match[1] and rest:
+        return None  # marks in a comment need no partners
+    return None if rest[:1] in ("/", "`", "#") or '"""' in rest or "'''" in rest else not rest
+
+
 class Symbol(Struct, frozen=True):
     """A definition: its name (``Class.method``), its lines, and the first line."""
 
@@ -276,12 +294,27 @@ def _is_torn(node: Node) -> bool:
     return node.type == "string" and re.search(rb"(?<!\\)\r?\n", node.text or b"") is not None
 
 
+#: A line with marks that begins and ends outside of strings; words and strings stand apart.
+_PLAIN_STRINGS: Final = r"\"(?:[^\"\\]|\\.)*+\"(?![\w\"'])|'(?:[^'\\]|\\.)*+'(?![\w\"'])"
+_PYTHON_LINE: Final = lazy(
+    rf"(?:[rRbBuUfF]{{0,2}}(?:{_PLAIN_STRINGS})|\w++(?![\"'])|[^\w\"'\\`#])*+(#[^\"'\\]*|\\(?=\Z))?", re.S
+)
+_JAVASCRIPT_LINE: Final = lazy(
+    rf"(?:{_PLAIN_STRINGS}|\w++(?![\"'])|[^\w\"'\\`/]|(?<=[\w)\].])/(?![/*]))*+(//[^\"'\\`]*)?", re.S
+)
+_LINES: Final = {
+    "python": _PYTHON_LINE,
+    "toml": _PYTHON_LINE,
+    "json": lazy(r"(?:\"(?:[^\"\\]|\\.)*+\"(?=\s*(?:[:,}\]]|\Z))|[\w\s{}\[\]:,.+-])*+()"),
+    **dict.fromkeys(_TREES, _JAVASCRIPT_LINE),
+}
 #: How lines of a long text begin that is not indented; other marks may be the end of what is quoted in it.
 _LINE_BEGINS: Final = lazy(r"\s\s|\w|[*#.-]|\"\"\"|'''")
 #: A comment or string of a text that is valid Python.
 _PYTHON_STRING: Final = lazy(
     r"#[^\n]*+|(\"\"\"|''')(?:\\.|(?!\1).)*+\1|\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'", re.S
 )
+_MARKED: Final = lazy(r"[\"'\\`]")
 #: Nodes whose line ends are part of a text.
 _STRING_NODE: Final = lazy(r"string|template|comment|regex|jsx_text")
 _READERS: Final = {"python": _python, "json": _json, "toml": _toml, "yaml": _yaml}

@@ -1,15 +1,15 @@
 """Several readings of one block: were its backslashes escaped, or was the text pasted? The target decides.
 
 Strings with raw line ends or unknown escapes were not written by a JSON writer. Every consistent reading
-(``lenient_tokens.Escapes``) of a whole file is parsed in its language. Exactly one must pass, and not rest on escaped
-line ends *inside* a string of that language; else, and of a fragment with several, the block is refused.
+(``lenient_tokens.Escapes``) is parsed in its target's language, a fragment line by line (``source.pairs_up``). Exactly
+one must pass, and not rest on escaped line ends *inside* a string of that language; else the block is refused.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 from itertools import chain, combinations
 from typing import Final
@@ -41,6 +41,10 @@ _SIGNS: Final = {
 _BARE_TEMPLATE: Final = lazy(r"(?<!\\)(?:`|\$\{)|\A(?=.*\\\$(?!\{)).*?(?<!\\)\$", re.S)
 _MARKS: Final = {ord(mark): {"n": "\n", "r": "\r", "t": "\t"}[name] for name, mark in WRITTEN.items()}
 _WRITTEN: Final = lazy(f"[{''.join(WRITTEN.values())}]")
+#: A tab or a carriage return that was written as an escape, behind text of its line.
+_WITHIN_LINE: Final = lazy(
+    r"(?:\A|[\nN])(?:[^\S\n]|[TR])*+[^\nN]*[TR]".translate({ord(name.upper()): mark for name, mark in WRITTEN.items()})
+)
 
 
 #: What stands between two strings that an expression joins, in one language or another.
@@ -126,9 +130,9 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     texts = {plain(text): text for _, text in reversed(readings)}
     if len(texts) == 1 and not (judged and _WRITTEN.search(next(iter(texts.values())))):
         return _vouched_for(next(iter(texts)), one, language, whole)
-    good = list[str]()
+    judge, good = source.parses if whole else source.pairs_up, list[str]()
     for text in texts:
-        verdict = source.parses(text, language) if whole else None
+        verdict = judge(text, language)
         good += [text] if verdict else []
         if verdict is None and len(texts) == 1:
             return _vouched_for(text, one, language, whole)  # as where no language judges
@@ -138,13 +142,16 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
         raise Undecided(one)
     marked = texts[good[0]]
     written = [mark.start() for mark in _WRITTEN.finditer(marked)]
-    if written and source.within_strings(good[0], language, written, layout=layout):
+    if written and (
+        source.within_strings(good[0], language, written, layout=layout) if whole else _WITHIN_LINE.search(marked)
+    ):
         raise Undecided(one)
     return _vouched_for(good[0], one, language, whole)
 
 
 def _vouched_for(text: str, one: DoubtfulText, language: str, whole: bool) -> str:
-    if one.needs_voucher and not (whole and _vouches(language, text, {one.mark})):
+    judge = source.parses if whole else source.pairs_up
+    if one.needs_voucher and not _vouches(language, text, {one.mark}, judge):
         raise Undecided(one)
     return text
 
@@ -154,10 +161,10 @@ def plain(text: str) -> str:
     return text.translate(_MARKS) if _WRITTEN.search(text) else text
 
 
-def _vouches(language: str, text: str, marks: Set[str]) -> bool:
+def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, str], bool | None]) -> bool:
     """Return whether a language accepts a text, and not what it would be as a string, or several.
 
-    ``marks``: nor with those doubled, tripled or one too many around it.
+    ``marks``: nor with those doubled, tripled or one too many around it, or one too many in a fragment.
     """
     bare = text.strip()
     quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')
@@ -168,5 +175,8 @@ def _vouches(language: str, text: str, marks: Set[str]) -> bool:
         doubled = all(run % 2 == 0 for run in runs)
         others += [bare.removeprefix(mark), bare.removesuffix(mark), bare[2:-2] if tripled else bare]
         others.append(text.replace(mark * 2, mark) if doubled else bare)
+        if judge is source.pairs_up:
+            lines = [line for line in text.split("\n") if mark in line]
+            others += [line[:at] + line[at + 1 :] for line in lines for at in range(len(line)) if line[at] == mark]
     others = [one for one in others if one not in ("", bare, text)]
-    return bool(source.parses(text, language)) and all(source.parses(one, language) is False for one in others)
+    return bool(judge(text, language)) and all(judge(one, language) is False for one in others)

@@ -103,25 +103,38 @@ EDITS = {
         "additionalProperties": False,
     },
 }  # fmt: skip
-#: Name of a file, and a fragment as it stands in the block: no parser can judge which of two readings is meant.
+#: Name of a file, a fragment as it stands in the block, and what it is read as; None where it has no one reading.
 FRAGMENTS = [
-    ("a.py", r'__all__ = [\"A"]\n'),
-    ("a.py", r'x = "a'),
-    ("a.py", r'    ""\n    Docs.'),
-    ("a.js", r'`say \"hi"`'),
-    ("a.md", r'say \"hi" there'),
-    ("a.py", "y = \"a\"\\nx = b'\\n'"),
+    ("a.py", r'__all__ = [\"A"]\n', '__all__ = ["A"]\n'),
+    ("a.py", r'f("a\"b")', r'f("a\"b")'),
+    ("a.py", r'    x = rb"a\\" + "b"', r'    x = rb"a\\" + "b"'),
+    ("a.py", "s = \"a\"\nprint(f'{s}\\d')  # all", "s = \"a\"\nprint(f'{s}\\d')  # all"),
+    ("a.js", r'const a = require(\"./a");\nconst b = 1;', 'const a = require("./a");\nconst b = 1;'),
+    ("a.ts", r'x: { type: "integer\", least: 0 },', 'x: { type: "integer", least: 0 },'),
+    ("a.json", r'  \"type\": "git",\n  "url\": \"x\"', '  "type": "git",\n  "url": "x"'),
+    ("a.toml", r'  a = [\"b", "c\"]\n', '  a = ["b", "c"]\n'),
+    ("a.py", r'x = "a', None),  # a mark is missing, or one too many
+    ("a.py", r'x = \"a\""', None),
+    ("a.py", r'    ""\n    Docs.', None),  # a third mark may be missing
+    ("a.py", r'x = ""a""', None),
+    ("a.py", r'y = \"a\" + "b', None),
+    ("a.py", r'# say \"hi" there', None),  # in a comment no mark needs a partner
+    ("a.js", r'const r = /\"a"/;', None),
+    ("a.js", r'`say \"hi"`', None),
+    ("a.md", r'say \"hi" there', None),  # no language judges
+    ("a.py", "y = \"a\"\\nx = b'\\n'", None),  # a line end between apostrophes is none of the layout
 ]
 
 
-@walked(("path", "raw"), FRAGMENTS)
-def test_marks_of_a_fragment_that_may_be_read_in_two_ways_are_refused(path, raw):
+@walked(("path", "raw", "text"), FRAGMENTS)
+def test_marks_of_a_fragment_are_read_where_each_of_its_lines_pairs_them_up_in_one_way(path, raw, text):
     for key in ("old_string", "new_string"):
         other = "new_string" if key == "old_string" else "old_string"
         for members in (f'"{key}": "{raw}", "{other}": "z"', f'"{other}": "z", "{key}": "{raw}"'):
-            found = parse(f'~~~json\n{{"tool": "edit_file", "path": "{path}", {members}}}\n~~~\n', EDITS)
-            assert not found.requests
-            assert found.refusals
+            block = f'{{"tool": "edit_file", "path": "{path}", {members}}}'
+            found = parse(f"~~~json\n{block}\n~~~\n", EDITS)
+            assert [one.parameters[key] for one in found.requests] == ([text] if text is not None else []), block
+            assert found.requests or found.refusals
 
 
 def test_the_next_edits_of_a_list_are_no_part_of_a_text():
