@@ -25,8 +25,6 @@ from rails.parsing.values import Ignored, ToolSchemas
 
 #: Repairs that are believed only if the answer was not cut off.
 _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
-#: A line that begins like the rest of a JSON block and not like a sentence.
-REMNANT: Final = lazy(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
 #: A line of JSON outside of any fence that ends within a string: what follows may be the rest of that string.
 _OPEN_STRING: Final = lazy(r"^(?:[^\n`>]*(?:[{,\[]|[^\S\n]))?\"[\w.-]{1,60}\":[ \t]*\"(?:[^\"\\\n]|\\[^\n])*\n", re.M)
 _CALL_LIKE: Final = lazy(
@@ -84,6 +82,7 @@ def repair_names(outcomes: Sequence[BlockResult]) -> Set[str]:
 
 #: Repairs with which a string may run over raw line ends, so that a fence line could be its content.
 RAW_LINES: Final = frozenset({"raw_control", "inner_quotes"})
+_DOUBTFUL: Final = RAW_LINES | _UNLESS_CUT
 
 
 def ends_twice(block: JsonBlock) -> Refusal:
@@ -195,66 +194,51 @@ def surplus(text: str) -> int:
 
 
 class Doubts:
-    """From where on a torn or unreadable block may quote others.
+    """From where on a block that may be torn, or one that cannot be read, may quote others.
 
-    Evidence: text like its rest behind a block with an uncertain end, a line like a string's end behind a torn string,
-    or for an unfinished block, a cut-off answer.
+    Evidence: a line like the end of a string behind it, or an answer that was cut off.
     """
 
     def __init__(self) -> None:
-        self._from = self._torn = self._unfinished = _NOWHERE
-        self._remnant = self._rest = False
+        self._from = self._cut = _NOWHERE
+        self._rest = False
 
     def text(self, text: str, offset: int) -> None:
         """Note prose that begins at ``offset``."""
-        self._look(text)
-        if self._from == _NOWHERE and (found := _OPEN_STRING.search(text)):
-            self._from, self._remnant = offset + found.start(), True
+        opened = _OPEN_STRING.search(text) if self._from == _NOWHERE else None
+        if opened is not None:
+            self._from, self._rest = offset + opened.start(), True
+        elif self._from < _NOWHERE:
+            self._rest = self._rest or REST_LINE.search(text) is not None
 
     def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         """Note a block and its outcomes."""
-        self._remnant = self._remnant or (not span.closed and span.start >= self._from)
         if span.kind == "json":
             self._json(span, outcomes)
         elif span.kind == "quote":
-            self._quote(span)
+            inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
+            if self._from < _NOWHERE and not (span.closed and surplus(inside) <= 0):
+                self._rest = self._rest or bool(_ENDS.search(inside) or REST_LINE.search(inside))
             if any(isinstance(one, Refusal) and one.code not in ("unread", "unterminated") for one in outcomes):
-                self._from, self._remnant = min(self._from, span.end), True
+                self._from, self._rest = min(self._from, span.end), True
 
     def _json(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         parsed, repairs = parse_strict(span.body), repair_names(outcomes)
         read = [one for one in outcomes if isinstance(one, RawRequest)]
         strict = isinstance(parsed, ParsedJson)
-        if repairs & RAW_LINES:
-            self._from = min(self._from, span.start)
-        if span.cut_short or not (strict or read):
-            self._from = min(self._from, span.end)
         if not (strict or read):
-            self._torn = min(self._torn, span.end)
+            self._from, self._cut = min(self._from, span.end), min(self._cut, span.end)
             return
         value = parsed.value if isinstance(parsed, ParsedJson) else dict(read[-1].parameters)
         last = last_text(value)
-        if strict and (last is None or "\n" in last):
+        if strict and not span.cut_short and (last is None or "\n" in last):
             return
-        self._torn = min(self._torn, span.start)
+        self._from = min(self._from, span.start)
         data = value.values() if isinstance(value, dict) and not read else ()
         cut = any(looks_cut(text) for text in (last, *data) if isinstance(text, str))
-        if span.cut_short or repairs & _UNLESS_CUT or cut:
-            self._unfinished = min(self._unfinished, span.start)
-
-    def _quote(self, span: BlockSpan) -> None:
-        if span.container is None and not span.label:  # a fence line of ours may have been taken for its opening
-            self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(span.raw) is not None)
-        inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
-        if self._torn == _NOWHERE or (span.closed and surplus(inside) <= 0):
-            return
-        self._rest = self._rest or bool(_ENDS.search(inside) or REST_LINE.search(inside))
-
-    def _look(self, text: str) -> None:
-        self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(text) is not None)
-        self._rest = self._rest or (self._torn < _NOWHERE and REST_LINE.search(text) is not None)
+        if span.cut_short or cut or repairs & _DOUBTFUL:
+            self._cut = min(self._cut, span.start)
 
     def since(self, *, whole: bool) -> int:
         """Return the offset from which blocks are in doubt; ``whole``: not cut off."""
-        torn = self._torn if self._rest else _NOWHERE if whole else self._unfinished
-        return min(self._from if not whole or self._remnant else _NOWHERE, torn)
+        return min(self._from if self._rest else _NOWHERE, _NOWHERE if whole else self._cut)
