@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, combinations
 from typing import Final
@@ -78,7 +78,7 @@ def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson 
     if "\\'" not in text and _DOUBTFUL.isdisjoint(note.name for note in found.repairs):
         return found
     try:
-        return found._replace(value=settled(found.value))
+        return found._replace(value=settled(found.value, {}))
     except Undecided as undecided:
         return JsonFault(undecided.code, str(undecided), undecided.offset)
 
@@ -88,21 +88,23 @@ def confidence(repairs: Sequence[Repair]) -> float:
     return math.prod({note.name: note.confidence for note in repairs}.values())
 
 
-def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layout: bool = False) -> Json:
+def settled(value: Json, torn: Mapping[str, DoubtfulText], key: str = "", path: str = "", depth: int = 0) -> Json:
     """Return a value with the doubtful texts that parse in their target. Raises Undecided.
 
-    ``layout``: an escaped line end in a long string is one if the lines look like it.
+    ``torn``: what stands for texts with unescaped marks; an escaped line end in a long string of one of them is one if
+    the lines look like it.
     """
-    if isinstance(value, DoubtfulText):
-        return _text(value, key, path, layout)
+    if isinstance(value, str):
+        one = torn.get(value, value)
+        return _text(one, key, path, bool(torn)) if isinstance(one, DoubtfulText) else value
     if not isinstance(value, dict | list):
         return value
     if depth > _DEPTH:
         raise Undecided
     if isinstance(value, list):
-        return [settled(item, key, path, depth + 1, layout=layout) for item in value]
+        return [settled(item, torn, key, path, depth + 1) for item in value]
     own = next((text for name in PATH_KEYS if isinstance(text := value.get(name), str)), path)
-    return {name: settled(item, name, own, depth + 1, layout=layout) for name, item in value.items()}
+    return {name: settled(item, torn, name, own, depth + 1) for name, item in value.items()}
 
 
 def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
@@ -121,37 +123,26 @@ def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
 def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     language = source.language_of(path) if key in _OF_FILES else ""
     whole = key in WHOLE_TEXTS
+    judge = source.parses if whole else source.pairs_up
     readings = [*_texts(one)]
     if _WRITTEN.search(one.raw) or not readings:
         raise Undecided(one)
-    judged = whole and language
     if key not in _OF_FILES:
         readings = [reading for reading in readings if "s" in reading[0]] or readings
     texts = {plain(text): text for _, text in reversed(readings)}
-    if len(texts) == 1 and not (judged and _WRITTEN.search(next(iter(texts.values())))):
-        return _vouched_for(next(iter(texts)), one, language, whole)
-    judge, good = source.parses if whole else source.pairs_up, list[str]()
-    for text in texts:
-        verdict = judge(text, language)
-        good += [text] if verdict else []
-        if verdict is None and len(texts) == 1:
-            return _vouched_for(text, one, language, whole)  # as where no language judges
-        if verdict is None or len(good) > 1:
+    text, *others = texts
+    if others or (whole and language and _WRITTEN.search(texts[text])):
+        verdicts = {text: judge(text, language) for text in texts}
+        good = [text for text, verdict in verdicts.items() if verdict]
+        unjudged = None in verdicts.values()
+        if len(good) + unjudged != 1 or (unjudged and others):
             raise Undecided(one)
-    if not good:
-        raise Undecided(one)
-    marked = texts[good[0]]
-    written = [mark.start() for mark in _WRITTEN.finditer(marked)]
-    if written and (
-        source.within_strings(good[0], language, written, layout=layout) if whole else _WITHIN_LINE.search(marked)
-    ):
-        raise Undecided(one)
-    return _vouched_for(good[0], one, language, whole)
-
-
-def _vouched_for(text: str, one: DoubtfulText, language: str, whole: bool) -> str:
-    judge = source.parses if whole else source.pairs_up
-    if one.needs_voucher and not _vouches(language, text, {one.mark}, judge):
+        text = good[0] if good else text
+        written = [mark.start() for mark in _WRITTEN.finditer(texts[text])]
+        within = source.within_strings(text, language, written, layout=layout) if good and whole and written else False
+        if within or (good and not whole and _WITHIN_LINE.search(texts[text])):
+            raise Undecided(one)
+    if one.needs_voucher and not _vouches(language, text, one.mark, judge):
         raise Undecided(one)
     return text
 
@@ -161,22 +152,22 @@ def plain(text: str) -> str:
     return text.translate(_MARKS) if _WRITTEN.search(text) else text
 
 
-def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, str], bool | None]) -> bool:
+def _vouches(language: str, text: str, mark: str, judge: Callable[[str, str], bool | None]) -> bool:
     """Return whether a language accepts a text, and not what it would be as a string, or several.
 
-    ``marks``: nor with those doubled, tripled or one too many around it, or one too many in a fragment.
+    Nor with ``mark`` doubled, tripled or one too many around it, or one too many in a fragment.
     """
     bare = text.strip()
-    quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')
+    runs = [len(run) for run in re.findall(f"{mark}+", bare)]
+    quoted = bare[:1] == bare[-1:]
     others = [_JOIN.sub("", bare), bare.strip("\"'") if quoted else bare]
-    for mark in marks:
-        runs = [len(run) for run in re.findall(f"{mark}+", bare)]
-        tripled = bare[:1] == mark and runs[0] % 3 == runs[-1] % 3 == 2
-        doubled = all(run % 2 == 0 for run in runs)
-        others += [bare.removeprefix(mark), bare.removesuffix(mark), bare[2:-2] if tripled else bare]
-        others.append(text.replace(mark * 2, mark) if doubled else bare)
-        if judge is source.pairs_up:
-            lines = [line for line in text.split("\n") if mark in line]
-            others += [line[:at] + line[at + 1 :] for line in lines for at in range(len(line)) if line[at] == mark]
+    others += [bare.removeprefix(mark), bare.removesuffix(mark)]
+    if bare.startswith(mark) and runs[0] % 3 == runs[-1] % 3 == 2:
+        others.append(bare[2:-2])
+    if all(run % 2 == 0 for run in runs):
+        others.append(text.replace(mark * 2, mark))
+    if judge is source.pairs_up:
+        lines = [line for line in text.split("\n") if mark in line]
+        others += [line[:at] + line[at + 1 :] for line in lines for at in range(len(line)) if line[at] == mark]
     others = [one for one in others if one not in ("", bare, text)]
     return bool(judge(text, language)) and all(judge(one, language) is False for one in others)
