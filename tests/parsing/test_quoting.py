@@ -209,7 +209,7 @@ def test_a_tag_that_is_also_a_word_is_one_with_a_name_behind_it_only(name):
     ],
 )  # fmt: skip
 def test_what_a_patch_holds_never_runs(first, last):
-    found = find_patch(first)
+    found = find_patch(first) or find_mark(first)
     assert (found.kind, found.start, found.end, found.closing is None) == ("patch", 0, len(first), last is None)
     sign = "+" if last is None else ""
     held = "".join(f"{sign}{line}\n" for line in GOOD.splitlines())
