@@ -104,8 +104,7 @@ class LenientReader(Tokens):
     def _open(self, char: str) -> ReadStep | None:
         if len(self.stack) >= limits.JSON_DEPTH:
             raise Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
-        container: dict[str, Json] | list[Json] = {} if char == "{" else []
-        self.stack.append(container)
+        self.stack.append({} if char == "{" else [])
         self.keys.append("")
         self.pos += 1
         return self._member if char == "{" else self._element
@@ -122,9 +121,8 @@ class LenientReader(Tokens):
         return self._after
 
     def _close(self) -> ReadStep | None:
-        container = self.stack.pop()
         self.keys.pop()
-        return self._put(container)
+        return self._put(self.stack.pop())
 
     def _member(self) -> ReadStep | None:
         self.space()

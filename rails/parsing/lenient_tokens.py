@@ -6,7 +6,6 @@ import json
 import re
 from typing import Final, Literal
 
-from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, number_from_text
@@ -22,7 +21,6 @@ CONFIDENCE: Final = {
     "quote_style": 1.0,
     "bare_key": 1.0,
     "python_literal": 1.0,
-    "number_style": 1.0,
     "literal_newline": 0.95,
     "missing_comma": 0.95,
     "extra_closers": 0.95,
@@ -53,7 +51,7 @@ ELISION: Final = lazy(
     re.IGNORECASE,
 )
 _WORD: Final = lazy(r"[^\s,\[\]{}:\"'“”‘’`/#\\]+")
-_LOOSE_NUMBER: Final = lazy(r"([+-]?)(0|[1-9][0-9]*)?(?:(\.)([0-9]*))?([eE][+-]?[0-9]+)?")
+_NUMBER: Final = lazy(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
 _PYTHON: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
 #: What may close a string opened by each quotation mark.
@@ -72,7 +70,7 @@ _ITEM_BREAK: Final = lazy(r",[ \t]*\r?\n")
 #: which are no escapes of JSON. None: all that JSON has, and a string that mixes escapes with what is none is refused.
 Escapes = frozenset[str] | None
 #: Why a string is doubtful: raw control characters, unescaped quotation marks, or marks that are not JSON's.
-Doubt = Literal["", "raw", "torn", "long", "tripled"]
+Doubt = Literal["", "raw", "torn", "long"]
 ALL_ESCAPES: Final = frozenset("lcdqst")
 #: Stands for a line end or a tab that was written as an escape, until it is known whether it stands inside a string.
 WRITTEN: Final = {"n": "\uf8f0", "r": "\uf8f1", "t": "\uf8f2"}
@@ -165,20 +163,10 @@ class Tokens:
             return _PYTHON[word]
         if word in _WORDS:
             return _WORDS[word]
-        return self._number(word, start)
-
-    def _number(self, word: str, start: int) -> Json:
-        loose = _LOOSE_NUMBER.fullmatch(word)
-        if not loose or not (loose[2] or loose[4]):
-            code = "elision" if word.startswith(("...", "…")) else "syntax"
-            raise Stop(code, f"{word[:40]!r} is not a JSON value", start)
-        fraction = f".{loose[4]}" if loose[4] else ".0" if loose[3] else ""
-        plain = f"{'-' if loose[1] == '-' else ''}{loose[2] or '0'}{fraction}{loose[5] or ''}"
-        if plain != word:
-            self.note("number_style", start, word, plain)
-        number = number_from_text(plain)
+        number = number_from_text(word)
         if number is None:
-            raise Stop("number", f"a number has more than {limits.NUMBER_CHARS} digits", start)
+            code = "elision" if word.startswith(("...", "…")) else "number" if _NUMBER.fullmatch(word) else "syntax"
+            raise Stop(code, f"{word[:40]!r} is not a JSON value", start)
         return number
 
     def string(self) -> str:
@@ -228,9 +216,9 @@ class Tokens:
         begin = start + len(mark)
         end = re.compile(rf"(?<!\\){mark}(?=\s*[,}}\]])").search(text, begin)
         raw = text[begin : end.start()] if end else ""
-        short = len(mark) > 1 and "\n" not in raw
-        doubtful = _EXPRESSION.search(raw) if mark == "`" else (short and not self.doubts) or raw[-1:] == mark[0]
-        if end is None or re.search(rf"(?<!\\){mark}", raw) or "```" in raw or doubtful:
+        short = len(mark) > 1 and "\n" not in raw  # two of its marks on either side may be its own
+        expression = mark == "`" and _EXPRESSION.search(raw)
+        if end is None or re.search(rf"(?<!\\){mark}", raw) or "```" in raw or raw[-1:] == mark[0] or expression:
             code = "inner_quotes" if len(mark) > 1 else "syntax"
             raise Stop(code, f"a string between {mark} has no certain end, or is an expression", start)
         self.note("long_string", start, mark, '"')
@@ -238,8 +226,11 @@ class Tokens:
         if "\\" not in raw and not short:
             return raw
         if not self.doubts:
-            raise Stop("mixed_escapes", f"a string between {mark} holds backslashes", start + raw.index("\\"))
-        return DoubtfulText.of(raw, raw, mark[0], "long" if "\\" in raw else "tripled", start)
+            code = "inner_quotes" if short else "mixed_escapes"
+            raise Stop(code, f"a string between {mark} may hold marks or backslashes of its own", start)
+        one = DoubtfulText.of(raw, raw, mark[0], "long", start)
+        one.needs_voucher = short
+        return one
 
 
 def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, doubt: Doubt = "") -> tuple[str, int]:

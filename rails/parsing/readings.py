@@ -28,6 +28,9 @@ WHOLE_TEXTS: Final = frozenset({"content", "contents", "file_text", "text", "cod
 _OF_FILES: Final = WHOLE_TEXTS | {"old_string", "new_string", "oldString", "newString", "old_str", "new_str"}
 _DOUBTFUL: Final = frozenset({"raw_control", "unknown_escape", "long_string"})
 _DEPTH: Final = 8
+_TWO_READINGS: Final = (
+    "the backslashes of a string, or the marks at its ends, can be read in two ways: escaped for JSON, or as they are"
+)
 #: What shows that an escape of a kind is there.
 _SIGNS: Final = {
     "l": lazy(r"\\[nrt]"),
@@ -53,17 +56,7 @@ _JOIN: Final = lazy(rf"(?<![(\[{{=,:+ \t])([\"'])(?:{JOINED})\1")
 
 
 class Undecided(Exception):
-    """Two readings remain, or none; ``offset`` is where the string begins."""
-
-    def __init__(self, text: DoubtfulText | None = None) -> None:
-        tripled = text is not None and text.doubt == "tripled"
-        super().__init__(
-            "a string begins with three quotation marks, two of which may be its own"
-            if tripled
-            else "the backslashes of a string can be read in two ways: escaped for JSON, or as they are"
-        )
-        self.code = "inner_quotes" if tripled else "mixed_escapes"
-        self.offset = text.offset if text is not None else 0
+    """Two readings remain, or none, of a text that begins at an offset."""
 
 
 def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson | JsonFault:
@@ -80,7 +73,7 @@ def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson 
     try:
         return found._replace(value=settled(found.value, {}))
     except Undecided as undecided:
-        return JsonFault(undecided.code, str(undecided), undecided.offset)
+        return JsonFault("mixed_escapes", _TWO_READINGS, undecided.args[0])
 
 
 def confidence(repairs: Sequence[Repair]) -> float:
@@ -100,7 +93,7 @@ def settled(value: Json, torn: Mapping[str, DoubtfulText], key: str = "", path: 
     if not isinstance(value, dict | list):
         return value
     if depth > _DEPTH:
-        raise Undecided
+        raise Undecided(0)
     if isinstance(value, list):
         return [settled(item, torn, key, path, depth + 1) for item in value]
     own = next((text for name in PATH_KEYS if isinstance(text := value.get(name), str)), path)
@@ -116,8 +109,6 @@ def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
         escapes = every.difference(kept)
         with suppress(Stop):
             yield escapes, decode_string(one.raw, one.mark, one.offset, escapes, one.doubt)[0]
-    if one.doubt == "tripled":  # or two of the marks on either side are content that was not escaped
-        yield ALL_ESCAPES, f"{one.mark * 2}{one.raw}{one.mark * 2}"
 
 
 def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
@@ -126,7 +117,7 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     judge = source.parses if whole else source.pairs_up
     readings = [*_texts(one)]
     if _WRITTEN.search(one.raw) or not readings:
-        raise Undecided(one)
+        raise Undecided(one.offset)
     if key not in _OF_FILES:
         readings = [reading for reading in readings if "s" in reading[0]] or readings
     texts = {plain(text): text for _, text in reversed(readings)}
@@ -136,14 +127,14 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
         good = [text for text, verdict in verdicts.items() if verdict]
         unjudged = None in verdicts.values()
         if len(good) + unjudged != 1 or (unjudged and others):
-            raise Undecided(one)
+            raise Undecided(one.offset)
         text = good[0] if good else text
         written = [mark.start() for mark in _WRITTEN.finditer(texts[text])]
         within = source.within_strings(text, language, written, layout=layout) if good and whole and written else False
         if within or (good and not whole and _WITHIN_LINE.search(texts[text])):
-            raise Undecided(one)
+            raise Undecided(one.offset)
     if one.needs_voucher and not _vouches(language, text, one.mark, judge):
-        raise Undecided(one)
+        raise Undecided(one.offset)
     return text
 
 

@@ -17,7 +17,6 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
-from rails.json_schema.allowed import allowed_types
 from rails.parsing.call_formats.json_calls import Call, read_value
 from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Stop, decode_string
 from rails.parsing.readings import JOINED, Undecided, plain, settled
@@ -113,8 +112,6 @@ _APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])[bBfFrRuU]{0,2}'(?=[^\s']|\Z)[^']
 _TICK: Final = lazy(r"(?<!`)`(?!`)")
 _WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
 _KEY: Final = lazy(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
-#: A text that holds JSON.
-_HOLDS_JSON: Final = lazy(r"[\"']\s*[{\[]")
 _SCALAR: Final = lazy(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
 _FRAME_KEYS: Final = ("arguments", "args", "params", "parameters")
 _OWN_KEYS: Final = frozenset({"tool", "tool_name", "explanation", *_FRAME_KEYS})
@@ -138,39 +135,32 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     if not named or named[2] not in tools or not start:
         return _TORN
     keys = quick_check.names(tools[named[2]]) | _OWN_KEYS
-    found: list[tuple[ParsedJson, _Ends]] = []
+    found: list[tuple[list[DoubtfulText], ParsedJson]] = []
     try:
         for ends in islice(_Search(text, keys).readings(start.end(), _root(named[2], tools)), _READINGS):
-            reading = _rewritten(text, ends, keys)
-            if isinstance(reading, ParsedJson) and _fits(reading.value, tools):
-                found.append((reading, ends))
+            reading = _reading(text, ends, keys)
+            if reading is not None and _fits(reading[1].value, tools):
+                found.append(reading)
             if len(found) > 1:
                 return JsonFault(
                     "ambiguous", "a quotation mark inside a string is not escaped, and there are several readings"
                 )
     except RecursionError:
         return _TORN
-    if not found:
+    strings, read = found[0] if found else ([], ParsedJson(None))
+    torn = [one for one in strings if one.doubt == "torn"]
+    if not torn or any(swallows(one.raw, one.mark, keys) for one in strings):
         return _TORN
-    reading, ends = found[0]
-    inside = [(begin, text[begin + 1 : end], text[begin]) for begin, end in ends]
-    at = next((begin for begin, raw, mark in inside if marks(raw, mark)), -1)
-    if at < 0 or any(swallows(raw, mark, keys) for _, raw, mark in inside):
-        return _TORN
-    sure = sure and not any(_joins(raw, mark) for _, raw, mark in inside)
-    torn = dict[str, DoubtfulText]()
-    for begin, raw, mark in inside:
-        doubt = _doubt(raw, mark)
-        decoded = plain(decode_string(raw, mark, 0, ALL_ESCAPES, doubt)[0])
-        if "\\" in raw or doubt == "torn":
-            torn[decoded] = one = DoubtfulText.of(decoded, raw, mark, doubt, begin)
-            one.needs_voucher = doubt == "torn" and not (sure and not partnerless(raw, mark) and not _unsure(raw, mark))
+    sure = sure and not any(_joins(one.raw, one.mark) for one in torn)
+    for one in torn:
+        one.needs_voucher = not sure or partnerless(one.raw, one.mark) or _unsure(one.raw, one.mark)
     try:
-        value = settled(reading.value, torn)
+        value = settled(read.value, {one: one for one in strings if one.doubt == "torn" or "\\" in one.raw})
     except Undecided:
         return _TORN
+    at = torn[0].offset
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
-    return ParsedJson(value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
+    return ParsedJson(value, (note, *(one for one in read.repairs if one.name != "inner_quotes")))
 
 
 def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
@@ -198,21 +188,21 @@ def _unsure(raw: str, mark: str) -> bool:
     )
 
 
-def _doubt(raw: str, mark: str) -> Doubt:
-    return "torn" if marks(raw, mark) else "raw" if "\n" in raw else ""
-
-
-def _rewritten(text: str, ends: _Ends, keys: frozenset[str]) -> ParsedJson | JsonFault:
-    parts, pos = [], 0
+def _reading(text: str, ends: _Ends, keys: frozenset[str]) -> tuple[list[DoubtfulText], ParsedJson] | None:
+    """Return the strings of a reading, and its value, if it has one."""
+    strings, parts, pos = list[DoubtfulText](), list[str](), 0
     for begin, end in ends:
         raw, mark = text[begin + 1 : end], text[begin]
+        doubt: Doubt = "torn" if marks(raw, mark) else "raw" if "\n" in raw else ""
         try:
-            decoded = decode_string(raw, mark, 0, ALL_ESCAPES, _doubt(raw, mark))[0]
-        except Stop as stop:
-            return stop.fault
-        parts += [text[pos:begin], json.dumps(plain(decoded), ensure_ascii=False)]
+            decoded = plain(decode_string(raw, mark, 0, ALL_ESCAPES, doubt)[0])
+        except Stop:
+            return None
+        strings.append(DoubtfulText.of(decoded, raw, mark, doubt, begin))
+        parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
         pos = end + 1
-    return repair("".join(parts) + text[pos:], known=lambda: keys)
+    found = repair("".join(parts) + text[pos:], known=lambda: keys)
+    return (strings, found) if isinstance(found, ParsedJson) else None
 
 
 class _Search:
@@ -238,9 +228,7 @@ class _Search:
         elif char == "[":
             yield from self.parts(pos + 1, schema.get("items") if isinstance(schema, Mapping) else None, None)
         elif char in ('"', "'") and char:
-            types = allowed_types(schema)
-            if "string" in types or _HOLDS_JSON.match(self.text, pos):
-                yield from ((end + 1, ((pos, end),)) for end in self._string_ends(pos, schema))
+            yield from ((end + 1, ((pos, end),)) for end in self._string_ends(pos, schema))
         elif scalar := _SCALAR.match(self.text, pos):
             yield scalar.end(), ()
 
