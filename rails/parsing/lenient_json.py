@@ -95,6 +95,9 @@ class LenientReader(Tokens):
         char = self.text[self.pos : self.pos + 1]
         if char in ("{", "["):
             return self._open(char)
+        if char == "]" and self.stack and self.stack[-1] == []:
+            self.pos += 1
+            return self._close()
         if char == "`" or _LONG.match(self.text, self.pos):
             return self._put(self.long_string())
         if char in CLOSERS and char:
@@ -107,7 +110,7 @@ class LenientReader(Tokens):
         self.stack.append({} if char == "{" else [])
         self.keys.append("")
         self.pos += 1
-        return self._member if char == "{" else self._element
+        return self._member if char == "{" else self._value
 
     def _put(self, value: Json) -> ReadStep | None:
         if not self.stack:
@@ -178,13 +181,6 @@ class LenientReader(Tokens):
         self.pos = bare.end()
         return bare[0]
 
-    def _element(self) -> ReadStep | None:
-        self.space()
-        if self.text[self.pos : self.pos + 1] == "]":
-            self.pos += 1
-            return self._close()
-        return self._value
-
     def _after(self) -> ReadStep | None:
         value_end = self.pos
         new_line = self.space(after_value=True)
@@ -197,7 +193,7 @@ class LenientReader(Tokens):
             return self._close()
         if char in ("}", "]", ""):
             return self._missing_closer(char, value_end)
-        sure = new_line or self.text[value_end - 1] in "}]"
+        sure = (new_line or self.text[value_end - 1] in "}]") and char not in "/#"
         key = _COMPLETE_KEY.match(self.text, self.pos) if in_object else None
         if key is not None and not sure:
             # On one line, a string could also go on here: only a quoted, known key that stands apart ends it.
@@ -222,16 +218,10 @@ class LenientReader(Tokens):
     def _missing_closer(self, char: str, value_end: int) -> ReadStep | None:
         if not self.closers:
             raise Stop("cut", "a closing bracket is missing", self.pos)
-        if char == "":
-            if value_end == len(self.text) and self.text[-1:].isdigit():
-                raise Stop("cut", "the text ends inside a number", self.pos)
-            ends = "".join("}" if isinstance(one, dict) else "]" for one in reversed(self.stack))
-            self.note("missing_closers", self.pos, "", ends)
-            for _ in self.stack[1:]:
-                self._close()
-            return self._close()
-        mate = "}" if char == "]" else "]"
-        if not any(isinstance(one, dict) == (char == "}") for one in self.stack[:-1]):
+        if not char and value_end == len(self.text) and self.text[-1:].isdigit():
+            raise Stop("cut", "the text ends inside a number", self.pos)
+        mate = "}" if isinstance(self.stack[-1], dict) else "]"
+        if char and not any(isinstance(one, dict) == (char == "}") for one in self.stack[:-1]):
             raise Stop("syntax", f"expecting '{mate}', found '{char}'", self.pos)
         self.note("missing_closers", self.pos, "", mate)
         return self._close()

@@ -79,7 +79,7 @@ _EXPRESSION: Final = lazy(r"(?<!\\)(?:\\\\)*\$\{")
 _FOREIGN_ESCAPE: Final = lazy(r"0[0-7]|u[0-9a-fA-F{]")
 #: Stands for the backslash of an escaped quotation mark.
 _ESCAPED: Final = "\uf8f3"
-_KIND: Final = {**dict.fromkeys("nrt", "l"), **dict.fromkeys("bfu", "c"), "\\": "d", "'": "s", '"': "q", "/": "c"}
+_KIND: Final = {**dict.fromkeys("nrt", "l"), **dict.fromkeys("bf", "c"), "\\": "d", "'": "s", '"': "q", "/": "c"}
 
 
 class DoubtfulText(str):
@@ -129,8 +129,7 @@ class Tokens:
         """
         text, start = self.text, self.pos
         if after_value and self.stack and text.startswith(("/", "#"), start):
-            code = "inner_quotes" if text[start - 1] in "\"'”’" else "syntax"
-            raise Stop(code, "expecting ',' or a closing bracket after a value", start)
+            return False
         passed = True
         while passed:
             self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
@@ -242,55 +241,47 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
     """
     if "\\" not in raw:
         return raw, -1
-    unknown, seen = -1, set[str]()
-
-    def decoded(match: re.Match[str]) -> str:
-        nonlocal unknown
-        body = match[1]
-        seen.add(body)
-        if _kind(body, mark):
-            return chr(int(body[1:], 16)) if len(body) > 1 else _MEANT.get(body, body)
-        foreign = _FOREIGN_ESCAPE.match(raw, match.start(1)) and (body == "u" or "\n" not in raw)
-        if body in "\n\r“”‘’" or len(body) > 1 or foreign:
-            what = "a line end" if body in "\n\r" else repr(raw[match.start(1) : match.start(1) + 3])
-            raise Stop("ambiguous_escape", f"a backslash before {what} can be read in two ways", offset + match.start())
-        unknown = match.start() if unknown < 0 else unknown
-        return match[0]
-
-    def chosen(match: re.Match[str]) -> str:
-        if "t" not in keep and mark != "`" and match[1] in ("`", "$"):
-            return match[1]
-        kind = _kind(match[1], mark)
-        if kind in keep:
-            return match[0]
-        return WRITTEN[match[1]] if mixed and kind == "l" else decoded(match)
-
-    value = _ESCAPE.sub(decoded, raw)
+    unknowns = [found for found in _ESCAPE.finditer(raw) if not _kind(found[1], mark)]
+    for found in unknowns:
+        foreign = _FOREIGN_ESCAPE.match(raw, found.start(1)) and (found[1] == "u" or "\n" not in raw)
+        if found[1] in "\n\r“”‘’" or len(found[1]) > 1 or foreign:
+            what = "a line end" if found[1] in "\n\r" else repr(raw[found.start(1) : found.start(1) + 3])
+            raise Stop("ambiguous_escape", f"a backslash before {what} can be read in two ways", offset + found.start())
+    unknown = offset + unknowns[0].start() if unknowns else -1
+    keep, mixed, bodies = frozenset[str](), False, set(_ESCAPE.findall(raw))
     if escapes is not None:
-        mixed = doubt in ("long", "torn") or unknown >= 0 or ("s" not in escapes and "'" in seen and mark != "'")
-        keep = ALL_ESCAPES - escapes if mixed or doubt else frozenset[str]()
+        apostrophe = "s" not in escapes and "'" in bodies and mark != "'"
+        mixed = doubt in ("long", "torn") or unknown >= 0 or apostrophe
+        keep = ALL_ESCAPES - escapes if mixed or doubt else keep
         keep = keep if (mixed and doubt != "torn") or "\n" in raw else keep - {"l"}
         keep = keep if doubt in ("long", "torn") else keep - {"q"}
-        if "d" in keep and "q" not in keep:  # the writer escaped quotation marks and no backslashes
-            raw = raw.replace(f"\\{mark}", _ESCAPED + mark)
-        value = _ESCAPE.sub(chosen, raw).replace(_ESCAPED, "") if keep or mixed else value
-    elif unknown >= 0 and any(_kind(body, mark) in ("l", "c", "d") for body in seen):
-        raise Stop(
-            "mixed_escapes",
-            "a string mixes escapes such as \\n with backslashes that are not escaped",
-            offset + unknown,
-        )
+    elif unknowns and any(_kind(body, mark) in ("l", "c", "d") for body in bodies):
+        message = "a string mixes escapes such as \\n with backslashes that are not escaped"
+        raise Stop("mixed_escapes", message, unknown)
+
+    def chosen(found: re.Match[str]) -> str:
+        body, kind = found[1], _kind(found[1], mark)
+        if escapes is not None and "t" not in keep and mark != "`" and body in ("`", "$"):
+            return body
+        if not kind or kind in keep:
+            return found[0]
+        if mixed and kind == "l":
+            return WRITTEN[body]
+        return chr(int(body[1:], 16)) if len(body) > 1 else _MEANT.get(body, body)
+
+    if "d" in keep and "q" not in keep:  # the writer escaped quotation marks and no backslashes
+        raw = raw.replace(f"\\{mark}", _ESCAPED + mark)
+    value = _ESCAPE.sub(chosen, raw).replace(_ESCAPED, "")
     try:
         value = value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         raise Stop("surrogate", "there is a lone surrogate, which is not a character", 0) from None
-    return value, (offset + unknown if unknown >= 0 else -1)
+    return value, unknown
 
 
 def _kind(body: str, mark: str) -> str:
     if body == mark or (mark == "`" and body == "$"):
         return "q"
-    kind = _KIND.get(body[0], "")
     if len(body) > 1:
         return "c" if mark == "'" or body[0] == "u" else ""
-    return "" if body == "u" or (body == "/" and mark == "'") else kind
+    return "" if body == "/" and mark == "'" else _KIND.get(body, "")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from sys import maxsize
 from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
@@ -201,7 +202,7 @@ class Container(Struct, frozen=True):
     @property
     def nests(self) -> bool:
         """Return whether containers of the same name in it count (not in a thought)."""
-        return self.kind in ("quote", "call", "element")
+        return self.kind != "thought"
 
 
 class Closed(NamedTuple):
@@ -213,9 +214,9 @@ class Closed(NamedTuple):
     end: int
 
 
-def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
+def has_mark(text: str, start: int = 0, end: int = maxsize) -> int:
     """Return the first offset of a possible mark, -1 for none; may be a false alarm."""
-    found = _FIRST.search(text, start, len(text) if end is None else end)
+    found = _FIRST.search(text, start, end)
     return found.start() if found else -1
 
 

@@ -28,9 +28,7 @@ WHOLE_TEXTS: Final = frozenset({"content", "contents", "file_text", "text", "cod
 _OF_FILES: Final = WHOLE_TEXTS | {"old_string", "new_string", "oldString", "newString", "old_str", "new_str"}
 _DOUBTFUL: Final = frozenset({"raw_control", "unknown_escape", "long_string"})
 _DEPTH: Final = 8
-_TWO_READINGS: Final = (
-    "the backslashes of a string, or the marks at its ends, can be read in two ways: escaped for JSON, or as they are"
-)
+_TRIPLES: Final = ('"""', "'''")
 #: What shows that an escape of a kind is there.
 _SIGNS: Final = {
     "l": lazy(r"\\[nrt]"),
@@ -61,7 +59,7 @@ class Undecided(Exception):
 
 def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson | JsonFault:
     """Return the one reading of a damaged block (``repairs.repair``)."""
-    doubts = "\\" in text or '"""' in text or "'''" in text
+    doubts = any(mark in text for mark in ("\\", *_TRIPLES))
     found = repair(text, known=known, closers=closers, doubts=doubts)
     if isinstance(found, ParsedJson) and found.repairs and confidence(found.repairs) < LEAST_CONFIDENCE:
         names = ", ".join(dict.fromkeys(note.name for note in found.repairs))
@@ -73,7 +71,10 @@ def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson 
     try:
         return found._replace(value=settled(found.value, {}))
     except Undecided as undecided:
-        return JsonFault("mixed_escapes", _TWO_READINGS, undecided.args[0])
+        offset = undecided.args[0]
+        what = "backslashes, or the marks at the ends," if text.startswith(_TRIPLES, offset) else "backslashes"
+        message = f"the {what} of a string can be read in two ways: escaped for JSON, or as they are"
+        return JsonFault("mixed_escapes", message, offset)
 
 
 def confidence(repairs: Sequence[Repair]) -> float:

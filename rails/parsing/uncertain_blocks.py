@@ -34,6 +34,8 @@ _CALL_LIKE: Final = lazy(
 )
 
 
+#: The opening tag of an element on a line of its own.
+_ELEMENT: Final = lazy(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>", re.M)
 _PLACED: Final = lazy(rf"\ALine \d|, column \d+{classify.OF_ANSWER}\b")
 
 
@@ -95,8 +97,9 @@ def ends_twice(block: JsonBlock) -> Refusal:
 
 def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     """Ignore a quotation, unless it never ends and so may hide requests."""
-    named = "tool" in span.raw.lower() and (_CALL_LIKE.search(span.raw) or classify.names_tool(span.raw, tools))
-    if not (named or _names_element(span.raw, tools)):
+    raw = span.raw
+    named = "tool" in raw.lower() and (_CALL_LIKE.search(raw) or classify.names_tool(raw, tools))
+    if not (named or any(found[1] in tools for found in _ELEMENT.finditer(raw))):
         return []
     name = one_line(span.label, 40) or "a fence without a language"
     if span.closed:
@@ -148,13 +151,6 @@ def inside_foreign(outcome: RawRequest | Refusal, label: str) -> Refusal:
     name = outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
     hint = "Send the request alone, in a fence that begins on a line of its own with ```json."
     return Refusal("unread", message, hint, outcome.start, outcome.end, request_id=name)
-
-
-_ELEMENT: Final = lazy(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>", re.M)
-
-
-def _names_element(text: str, tools: ToolSchemas) -> bool:
-    return "<" in text and any(found[1] in tools for found in _ELEMENT.finditer(text))
 
 
 def too_long(limit: int) -> Refusal:
