@@ -42,7 +42,7 @@ _PLACEHOLDER: Final = r"[ \t]*[\"'`{]{0,3}(?:\.{3}|…|<[a-z_ ]+>|path/to|string
 _SIGN: Final = rf"[\"'“”’*`|]{{0,3}}[ \t]*(?:=>?|:|>|</|<\|)(?!{_PLACEHOLDER})"
 _POSITIONAL: Final = rf"[(\[][ \t\r\n]*(?=[\"'{{])(?!{_PLACEHOLDER})"
 #: The key that names a tool, where its parameters may stand above.
-_KEY: Final = lazy(r".*[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
+_KEY: Final = lazy(r"(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?\Z", re.I)
 #: A tool that does not exist: an element named like a function around another, or a tool key with more behind it.
 _INVENTED: Final = lazy(
     r"^[ \t]*<([A-Za-z](?=\w*_\w)\w+)>\s*<\w"
@@ -129,28 +129,21 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
     plain = _QUOTE.sub(lambda found: '"'.ljust(len(found[0])), text)
     pattern = re.compile(rf"(?<![\w-])(?<!\S/)(?:{'|'.join(f'({one})' for one in spelt) or '(?!)'})(?![\w/-])")
     for found in islice(pattern.finditer(plain), _NAMES):
-        tool, behind = list(spelt.values())[(found.lastindex or 1) - 1], found.end()
-        head = _before(plain, found)
-        if _is_shown(plain, behind, head):
-            continue
+        tool = list(spelt.values())[(found.lastindex or 1) - 1]
         keys = "|".join(map(re.escape, quick_check.properties(tools[tool]))) or _HOLDERS
         given = re.compile(rf"{_BETWEEN}(?:\b(?i:{keys}|{_HOLDERS}){_SIGN}|(?<=--)(?:{keys})[= ])|[\"'`]?{_POSITIONAL}")
         above = plain[max(found.start() - _REACH, 0) : found.start()]
-        named_last = _KEY.fullmatch(head) and re.search(rf"\b(?:{keys}){_SIGN}", above)
-        if given.match(plain, behind, behind + _REACH) or named_last:
-            end = plain.find("\n", behind)
-            yield _Found(found.start() - len(head.lstrip()), len(text) if end < 0 else end, tool)
+        named_last = _KEY.search(above) and re.search(rf"\b(?:{keys}){_SIGN}", above)
+        if (named_last or given.match(plain, found.end(), found.end() + _REACH)) and not _is_shown(plain, found):
+            start, end = plain.rfind("\n", 0, found.start()) + 1, plain.find("\n", found.end())
+            yield _Found(start, len(text) if end < 0 else end, tool)
 
 
 def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
     for found in islice(_INVENTED.finditer(text), _NAMES):
         name = found[1] or found[2]
-        if name not in tools and not _is_shown(text, found.end(), _before(text, found)):
+        if name not in tools and not _is_shown(text, found):
             yield _Found(found.start(), found.end(), name)
-
-
-def _before(text: str, found: re.Match[str]) -> str:
-    return text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
 
 
 def _spelling(name: str) -> str:
@@ -158,8 +151,9 @@ def _spelling(name: str) -> str:
     return f"(?i:{'[_-]?'.join(words)})" if "_" in name else re.escape(name)
 
 
-def _is_shown(text: str, behind: int, head: str) -> bool:
-    inline = head.count("`") % 2 == 1 and "``" not in head and _INLINE.match(text, behind) is not None
+def _is_shown(text: str, found: re.Match[str]) -> bool:
+    head = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+    inline = head.count("`") % 2 == 1 and "``" not in head and _INLINE.match(text, found.end()) is not None
     return inline or head.lstrip().startswith(">")
 
 
@@ -219,13 +213,9 @@ def _quotations(text: str) -> Iterator[tuple[int, str, str]]:
     for item in blocks.items:
         if isinstance(item, str):
             continue
-        where = one_line(item.label, 40) or "a fence"
-        if item.container == "thought":
-            told, where = item.end >= whole, "a thought"
-        elif item.container is None:
-            told = item.kind == "quote" and _CALL_FENCES.fullmatch(item.label.lower()) is not None
-        else:
-            told = item.container == "element" or item.label in _TOLD_INSIDE
-        if told:
+        is_thought = item.container == "thought"
+        told = item.container == "element" or item.label in _TOLD_INSIDE or (is_thought and item.end >= whole)
+        if told or (item.container is None and item.kind == "quote" and _CALL_FENCES.fullmatch(item.label.lower())):
+            where = "a thought" if is_thought else one_line(item.label, 40) or "a fence"
             yield item.body_start, _CLOSER.sub("", item.body), f"inside {where}"
     yield 0, _BEFORE_LINE.sub("", text), _MARKED
