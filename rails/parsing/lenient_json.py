@@ -100,7 +100,7 @@ class LenientReader(Tokens):
             return self._close()
         if char == "`" or _LONG.match(self.text, self.pos):
             return self._put(self.long_string())
-        if char in CLOSERS and char:
+        if char in CLOSERS:
             return self._put(self.string())
         return self._put(self.scalar())
 
@@ -169,7 +169,7 @@ class LenientReader(Tokens):
             self.note("key_quote", self.pos, lost[0], f'"{name}"')
             self.pos = lost.end()
             return name
-        if char in CLOSERS and char:
+        if char in CLOSERS:
             start, name = self.pos, self.string()
             if isinstance(name, DoubtfulText):
                 raise Stop("mixed_escapes", "the backslashes of a key can be read in two ways", start)

@@ -51,7 +51,6 @@ ELISION: Final = lazy(
     re.IGNORECASE,
 )
 _WORD: Final = lazy(r"[^\s,\[\]{}:\"'“”‘’`/#\\]+")
-_NUMBER: Final = lazy(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
 _PYTHON: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
 #: What may close a string opened by each quotation mark.
@@ -164,7 +163,7 @@ class Tokens:
             return _WORDS[word]
         number = number_from_text(word)
         if number is None:
-            code = "elision" if word.startswith(("...", "…")) else "number" if _NUMBER.fullmatch(word) else "syntax"
+            code = "elision" if word.startswith(("...", "…")) else "syntax"
             raise Stop(code, f"{word[:40]!r} is not a JSON value", start)
         return number
 

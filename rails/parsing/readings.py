@@ -27,7 +27,6 @@ WHOLE_TEXTS: Final = frozenset({"content", "contents", "file_text", "text", "cod
 #: Keys of texts of a file, whole or not.
 _OF_FILES: Final = WHOLE_TEXTS | {"old_string", "new_string", "oldString", "newString", "old_str", "new_str"}
 _DOUBTFUL: Final = frozenset({"raw_control", "unknown_escape", "long_string"})
-_DEPTH: Final = 8
 _TRIPLES: Final = ('"""', "'''")
 #: What shows that an escape of a kind is there.
 _SIGNS: Final = {
@@ -82,7 +81,7 @@ def confidence(repairs: Sequence[Repair]) -> float:
     return math.prod({note.name: note.confidence for note in repairs}.values())
 
 
-def settled(value: Json, torn: Mapping[str, DoubtfulText], key: str = "", path: str = "", depth: int = 0) -> Json:
+def settled(value: Json, torn: Mapping[str, DoubtfulText], key: str = "", path: str = "") -> Json:
     """Return a value with the doubtful texts that parse in their target. Raises Undecided.
 
     ``torn``: what stands for texts with unescaped marks; an escaped line end in a long string of one of them is one if
@@ -91,14 +90,12 @@ def settled(value: Json, torn: Mapping[str, DoubtfulText], key: str = "", path: 
     if isinstance(value, str):
         one = torn.get(value, value)
         return _text(one, key, path, bool(torn)) if isinstance(one, DoubtfulText) else value
-    if not isinstance(value, dict | list):
-        return value
-    if depth > _DEPTH:
-        raise Undecided(0)
     if isinstance(value, list):
-        return [settled(item, torn, key, path, depth + 1) for item in value]
+        return [settled(item, torn, key, path) for item in value]
+    if not isinstance(value, dict):
+        return value
     own = next((text for name in PATH_KEYS if isinstance(text := value.get(name), str)), path)
-    return {name: settled(item, torn, name, own, depth + 1) for name, item in value.items()}
+    return {name: settled(item, torn, name, own) for name, item in value.items()}
 
 
 def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:

@@ -62,10 +62,9 @@ def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at
     if isinstance(one, Refusal):
         return one
     repairs = repair_names([one])
-    if not whole and repairs & _UNLESS_CUT:
-        message = "The JSON block is broken and the answer was cut off, so it may be incomplete."
-    elif not whole and at_the_end and any(not name.startswith("text_to_") for name in repairs):
-        message = "The block is broken and the answer was cut off right behind it, so it may be incomplete."
+    behind = at_the_end and any(not name.startswith("text_to_") for name in repairs)
+    if not whole and (behind or repairs & _UNLESS_CUT):
+        message = "The block is broken and the answer was cut off, so it may be incomplete."
     elif one.start < quoted_from:
         return one
     elif whole:
@@ -108,16 +107,6 @@ def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     return [Refusal("unterminated", message, "Close the block, then send the call again.", span.start, span.end)]
 
 
-def only_shown(place: str, start: int, end: int) -> Refusal:
-    """Refuse a call at a ``place`` (words) where calls are shown."""
-    message = f"The call is {one_line(place, 200)}, so it may be an example; it was not applied."
-    hint = (
-        "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
-        "another language, such as ```text."
-    )
-    return Refusal("unread", message, hint, start, end)
-
-
 #: What may stand before a call in another model's form on its line: nothing, a sentence, another token or what is left
 #: of one, or the end of a thought.
 _LEAD: Final = lazy(
@@ -126,15 +115,19 @@ _LEAD: Final = lazy(
     r"|<{1,2}|[<|｜]{1,3}[\w▁:]{1,40}[|｜]?>{0,2}(?:assistant)?"
     r"|[^\n]*(?:</[^<>\n]{1,60}>|\[/\w{1,20}\]|▷|[|｜]>(?:assistant)?)[ \t]*"
 )
-_LEAD_CHARS: Final = 200
+_LEAD_CHARS: Final = 100
 
 
 def led(span: BlockSpan, lead: str) -> list[BlockResult]:
     """Refuse a call in another model's form behind ``lead``, unless it is meant."""
-    half = _LEAD_CHARS // 2
-    if _LEAD.fullmatch(lead if len(lead) < _LEAD_CHARS else lead[:half] + lead[-half:]):
+    if _LEAD.fullmatch(lead[:_LEAD_CHARS] + lead[_LEAD_CHARS:][-_LEAD_CHARS:]):
         return []
-    return [only_shown(f"behind {lead.strip()[:40]!r}", span.start, span.end)]
+    message = f"The call is behind {lead.strip()[:40]!r}, so it may be an example; it was not applied."
+    hint = (
+        "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
+        "another language, such as ```text."
+    )
+    return [Refusal("unread", message, hint, span.start, span.end)]
 
 
 def quoted_inside(name: str) -> str:

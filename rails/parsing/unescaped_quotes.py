@@ -227,7 +227,7 @@ class _Search:
             yield from self.parts(pos + 1, schema, frozenset())
         elif char == "[":
             yield from self.parts(pos + 1, schema.get("items") if isinstance(schema, Mapping) else None, None)
-        elif char in ('"', "'") and char:
+        elif char in ('"', "'"):
             yield from ((end + 1, ((pos, end),)) for end in self._string_ends(pos, schema))
         elif scalar := _SCALAR.match(self.text, pos):
             yield scalar.end(), ()

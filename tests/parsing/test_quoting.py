@@ -409,7 +409,7 @@ def test_a_block_repaired_at_the_end_of_an_answer_that_was_cut_off_does_not_run_
         assert [one.tool_name for one in parse(text, SHAPES).requests] == ["read_file"]
         cut = parse(text, SHAPES, finish="max_tokens")
         assert cut.requests == ()
-        assert cut.refusals[-1].message.endswith("was cut off right behind it, so it may be incomplete.")
+        assert cut.refusals[-1].message.endswith("was cut off, so it may be incomplete.")
     assert parse(f"{F}json\n{call}\n{F}\n\nDone", SHAPES, finish="max_tokens").requests
 
 
