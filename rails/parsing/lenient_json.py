@@ -43,6 +43,7 @@ _TOKENS_BEHIND: Final = lazy(
     r"(?:\s|`{3,}|~{3,}|\[/?TOOL_CALLS\]|<\|[\w/]{1,40}\|>|</?(?:s|tool_calls?|function_calls?)>)*", re.IGNORECASE
 )
 _CLOSERS_BEHIND: Final = lazy(r"[\s}\]]*")
+#: How prose or a comment behind a block begins, which can hold no JSON.
 _REMARK_BEGINS: Final = lazy(r"[^\W\d_]|[(*;#>-]|[^\x00-\x7f“”‘’«»„＂]|=>|//|/\*|<!--|\d{1,3}[.)]\s")
 
 #: Returns property names; called only when a repair depends on them.
@@ -94,7 +95,12 @@ class LenientReader(Tokens):
         self.space()
         char = self.text[self.pos : self.pos + 1]
         if char in ("{", "["):
-            return self._open(char)
+            if len(self.stack) >= limits.JSON_DEPTH:
+                raise Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
+            self.stack.append({} if char == "{" else [])
+            self.keys.append("")
+            self.pos += 1
+            return self._member if char == "{" else self._value
         if char == "]" and self.stack and self.stack[-1] == []:
             self.pos += 1
             return self._close()
@@ -103,14 +109,6 @@ class LenientReader(Tokens):
         if char in CLOSERS:
             return self._put(self.string())
         return self._put(self.scalar())
-
-    def _open(self, char: str) -> ReadStep | None:
-        if len(self.stack) >= limits.JSON_DEPTH:
-            raise Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
-        self.stack.append({} if char == "{" else [])
-        self.keys.append("")
-        self.pos += 1
-        return self._member if char == "{" else self._value
 
     def _put(self, value: Json) -> ReadStep | None:
         if not self.stack:
@@ -187,7 +185,7 @@ class LenientReader(Tokens):
         char = self.text[self.pos : self.pos + 1]
         in_object = isinstance(self.stack[-1], dict)
         if char == ",":
-            return self._comma(in_object)
+            return self._comma
         if char == ("}" if in_object else "]"):
             self.pos += 1
             return self._close()
@@ -206,14 +204,14 @@ class LenientReader(Tokens):
         code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" or char == '"' else "syntax"
         raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
 
-    def _comma(self, in_object: bool) -> ReadStep | None:
+    def _comma(self) -> ReadStep | None:
         start = self.pos
         self.pos += 1
         self.space()
         if self.text.startswith(("}", "]"), self.pos):
             self.note("trailing_comma", start, ",", "")
             return self._after
-        return self._member if in_object else self._value
+        return self._member if isinstance(self.stack[-1], dict) else self._value
 
     def _missing_closer(self, char: str, value_end: int) -> ReadStep | None:
         if not self.closers:
@@ -235,14 +233,9 @@ class LenientReader(Tokens):
         self.space(after_value=True)
         behind = self.text[self.pos :]
         rest = behind[_TOKENS_BEHIND.match(behind).end() :]  # type: ignore[union-attr]
-        is_remark = not closers.strip() and _is_remark(rest)
+        paired = all(rest.count(opening) == rest.count(closing) for opening, closing in ("{}", "[]"))
+        is_remark = paired and '"' not in rest and not closers.strip() and _REMARK_BEGINS.match(rest)
         if _SCALARS.match(rest) or (not is_remark and _MORE_DATA.search(rest)):
             raise Stop("extra_data", "there is more data after the value", len(self.text) - len(rest))
         if behind:
             self.note("trailing_text", self.pos, behind, "")
-
-
-def _is_remark(rest: str) -> bool:
-    """Return whether what follows a value is prose or a comment that can hold no JSON."""
-    paired = all(rest.count(opening) == rest.count(closing) for opening, closing in ("{}", "[]"))
-    return paired and '"' not in rest and _REMARK_BEGINS.match(rest) is not None

@@ -61,10 +61,7 @@ def cause_of(body: str, fault: JsonFault) -> JsonFault:
     r"""Return a fault's cause: at \", a string has ended too early."""
     if not body.startswith('\\"', fault.offset) or fault.code not in ("syntax", "inner_quotes"):
         return fault
-    code, message = "inner_quotes", f"{_ENDED_EARLY}, before {_found(body, fault.offset)}"
-    if '"' not in body[: fault.offset]:
-        code, message = "mixed_escaping", "some quotes of the block are escaped and some are not"
-    return JsonFault(code, message, fault.offset)
+    return JsonFault("inner_quotes", f"{_ENDED_EARLY}, before {_found(body, fault.offset)}", fault.offset)
 
 
 def fault_in_words(body: str, fault: JsonFault, first: tuple[int, int]) -> str:

@@ -214,11 +214,11 @@ class Doubts:
     def _json(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         parsed, repairs = parse_strict(span.body), repair_names(outcomes)
         read = [one for one in outcomes if isinstance(one, RawRequest)]
-        strict = isinstance(parsed, ParsedJson)
+        strict = parsed if isinstance(parsed, ParsedJson) else None
         if not (strict or read):
             self._from, self._cut = min(self._from, span.end), min(self._cut, span.end)
             return
-        value = parsed.value if isinstance(parsed, ParsedJson) else dict(read[-1].parameters)
+        value = strict.value if strict else dict(read[-1].parameters)
         last = last_text(value)
         if strict and not span.cut_short and (last is None or "\n" in last):
             return
