@@ -129,13 +129,12 @@ class Tokens:
         text, start = self.text, self.pos
         if after_value and self.stack and text.startswith(("/", "#"), start):
             return False
-        passed = True
-        while passed:
-            self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
-            passed = self._between(after_value)
+        while self._between(after_value):
+            pass
         return "\n" in text[start : self.pos] or "\\n" in text[start : self.pos]
 
     def _between(self, after_value: bool) -> bool:
+        self.pos = _SPACE.match(self.text, self.pos).end()  # type: ignore[union-attr]
         found = _BETWEEN.match(self.text, self.pos)
         comment = found["comment"] if found else None
         if found is None or (comment and after_value and _BRACKET_OR_QUOTE.search(comment)):
@@ -179,7 +178,14 @@ class Tokens:
             raise Stop("unclosed_string", "a string is not closed", start)
         raw = text[start + 1 : end]
         self.pos = end + 1
-        control = self.raw_controls(start + 1, end)
+        control = _CONTROL.search(raw)
+        if control:
+            listed = bool(self.stack) and isinstance(self.stack[-1], list)
+            if listed and _ITEM_BREAK.search(raw):
+                raise Stop("syntax", "a quotation mark seems to be missing in a list", start)
+            if raw.isspace() and "\n" in raw:
+                raise Stop("syntax", "a string holds nothing but a line end; a quotation mark may be missing", start)
+            self.note("raw_control", start + 1 + control.start(), control[0], json.dumps(control[0])[1:-1])
         try:
             value, unknown = decode_string(raw, mark, start + 1)
         except Stop as stop:
@@ -192,20 +198,6 @@ class Tokens:
         if doubtful and self.doubts and re.search(rf"\\[^{mark}]", raw):
             return DoubtfulText.of(value, raw, mark, "raw" if control else "", start)
         return value
-
-    def raw_controls(self, start: int, end: int) -> bool:
-        """Note a string's first raw control character. Return whether there is one."""
-        control = _CONTROL.search(self.text, start, end)
-        if control:
-            listed = bool(self.stack) and isinstance(self.stack[-1], list)
-            if listed and _ITEM_BREAK.search(self.text, start, end):
-                raise Stop("syntax", "a quotation mark seems to be missing in a list", start - 1)
-            if self.text[start:end].isspace() and "\n" in self.text[start:end]:
-                raise Stop(
-                    "syntax", "a string holds nothing but a line end; a quotation mark may be missing", start - 1
-                )
-            self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
-        return control is not None
 
     def long_string(self) -> str:
         """Read a string between back-ticks or three marks, unchanged."""

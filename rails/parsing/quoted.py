@@ -252,14 +252,13 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
         return Closed(kind, name, start, end)
     if found["rest"].endswith("/"):
         return None
-    return Container(kind, name, start, end, _either_tag(name, any_form=escaped or kind == "thought"))
+    return Container(kind, name, start, end, _either_tag(name))
 
 
-def _either_tag(name: str, *, any_form: bool = False) -> re.Pattern[str]:
-    left, right = (_LT, _GT) if any_form else ("<", ">")
+def _either_tag(name: str) -> re.Pattern[str]:
     space = r"[ \t]{0,8}"
     return re.compile(
-        rf"{left}{space}(/?){space}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:(?:[^\S\n]|=)[^<>\n]*?)?{right}", re.I
+        rf"{_LT}{space}(/?){space}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:(?:[^\S\n]|=)[^<>\n]*?)?{_GT}", re.I
     )
 
 

@@ -121,16 +121,16 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     texts = {plain(text): text for _, text in reversed(readings)}
     text, *others = texts
     if others or (whole and language and _WRITTEN.search(texts[text])):
-        verdicts = {text: judge(text, language) for text in texts}
-        good = [text for text, verdict in verdicts.items() if verdict]
-        unjudged = None in verdicts.values()
-        if len(good) + unjudged != 1 or (unjudged and others):
-            raise Undecided(one.offset)
-        text = good[0] if good else text
-        written = [mark.start() for mark in _WRITTEN.finditer(texts[text])]
-        within = source.within_strings(text, language, written, layout=layout) if good and whole and written else False
-        if within or (good and not whole and _WITHIN_LINE.search(texts[text])):
-            raise Undecided(one.offset)
+        verdicts = [judge(text, language) for text in texts]
+        if verdicts != [None]:  # which no language judges
+            good = [text for text, verdict in zip(texts, verdicts, strict=True) if verdict]
+            if None in verdicts or len(good) != 1:
+                raise Undecided(one.offset)
+            text, marked = good[0], texts[good[0]]
+            written = [mark.start() for mark in _WRITTEN.finditer(marked)]
+            judged = source.within_strings(text, language, written, layout=layout) if whole and written else False
+            if judged or (not whole and _WITHIN_LINE.search(marked)):
+                raise Undecided(one.offset)
     if one.needs_voucher and not _vouches(language, text, one.mark, judge):
         raise Undecided(one.offset)
     return text

@@ -98,7 +98,6 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
         form = _plain_form(EDIT_FILE.name, _EDIT_KEYS, tools, path)
         return f"{form}\nSend one such call for each of the edits."
     wanted = {*keys, *quick_check.required(schema)}
-    wanted |= {f"new{key[3:]}" for key in wanted if key.startswith("old")}  # the torn text may hold its key
     if wanted.isdisjoint(properties.keys() - PATH_KEYS):
         wanted.update(list(properties)[:2])  # nothing but a file's name could be read
     types = {key: allowed_types(properties[key]) for key in properties if key in wanted and key not in PATH_KEYS}

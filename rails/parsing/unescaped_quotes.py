@@ -211,7 +211,7 @@ class _Search:
     def __init__(self, text: str, keys: Set[str]) -> None:
         self.text, self.keys = text, keys
         self.steps = 0
-        self.dead: set[tuple[int, int, frozenset[str]]] = set()
+        self.dead: set[tuple[int, int, frozenset[str] | None]] = set()
         self.marks = {mark: marks(text, mark) for mark in "\"'"}
 
     def readings(self, start: int, root: Mapping[str, Json]) -> Iterator[_Ends]:
