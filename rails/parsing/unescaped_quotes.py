@@ -64,7 +64,8 @@ def partnerless(raw: str, mark: str) -> bool:
         return False
     runs = [len(run) for run in re.findall(f"{mark}+", raw)]
     starts, ends = edges.startswith(mark), edges.endswith(mark)
-    doubled = 2 in runs or raw.endswith(mark * 2) or sum(run >= 3 for run in runs) % 2 == 1
+    doubled = all(run % 2 == 0 for run in runs) or sum(run >= 3 for run in runs) % 2 == 1
+    doubled = doubled or raw.endswith(mark * 2) or (raw.startswith(mark) and runs[0] == 2)
     if doubled or (starts and ends and len(inner) == 2) or raw[inner[0] + 1 :].lstrip()[:1] in (",", ":"):
         return True
     if len(inner) % 2 == 1:
