@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from json import dumps
 from typing import Final
 
@@ -55,8 +56,6 @@ class ReturnedTexts:
 
     def origin(self, raw: str) -> str:
         """Return where a call was read, or ""."""
-        if not self._texts:
-            return ""
         words = words_of(_FENCE.sub("", raw))
         if len(words) < _LEAST:
             return ""
@@ -64,8 +63,6 @@ class ReturnedTexts:
 
     def origin_of_parts(self, tool: str, parameters: Mapping[str, Json]) -> str:
         """Return where a call's names and values were read together, or ""."""
-        if not self._texts:
-            return ""
         parts = [words_of(one) for key, value in parameters.items() for one in (key, dumps(value, ensure_ascii=False))]
         name = words_of(tool)
         if sum(map(len, parts)) < _LEAST:
@@ -74,12 +71,9 @@ class ReturnedTexts:
 
 
 def _close(name: str, parts: Sequence[str], text: str) -> bool:
-    room, at = 2 * sum(map(len, parts)) + _AROUND, text.find(name)
-    for _ in range(_PLACES):
-        if at < 0:
-            return False
-        around = text[max(0, at - room) : at + room]
+    room = 2 * sum(map(len, parts)) + _AROUND
+    for found in islice(re.finditer(re.escape(name), text), _PLACES):
+        around = text[max(0, found.start() - room) : found.start() + room]
         if all(part.removeprefix("file") in around for part in parts):
             return True
-        at = text.find(name, at + 1)
     return False

@@ -12,23 +12,28 @@ from typing import Final, TypeAlias
 from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json
-from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict, read_prefix
+from rails.data_formats.strict_json import JsonFault, ParsedJson, read_prefix
 from rails.parsing.lenient_tokens import CLOSERS, DoubtfulText, Stop, Tokens
 
 _BARE_KEY: Final = lazy(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
-#: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
-_STRUCTURE: Final = lazy(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
+#: More data behind a block: how it begins, or what no remark contains (brackets, a quotation mark next to a colon).
+_MORE_DATA: Final = lazy(r"\A[,:\"'“”]|[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
+_SCALARS: Final = lazy(r"(?:(?:-?\d[\d.eE+-]*|true|false|null)(?:\s+|\Z))+\Z")
 _COMPLETE_KEY: Final = lazy(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
 #: The first member of a block whose outer braces were lost, and the one that makes it a call.
 _NO_BRACE: Final = lazy(r"(?:([\"'“]))?([A-Za-z_][\w-]{0,80})(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
 _NAMES_TOOL: Final = lazy(
     r"(?:(?:\A|,)\s*|\n[^\S\n]*)[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”](?:\s*(?:,|\Z)|[ \t\r]*\n)"
 )
-#: A fence inside the fence.
-_INNER_FENCE: Final = lazy(r"\s*(?:`{3,}|~{3,})[ \t]*+(?:json[5c]?[ \t]*+)?\r?\n\s*", re.IGNORECASE)
+#: A label, or a fence, before the block.
+_LEADING: Final = lazy(
+    r"(?:[^{}\[\]\"'=(`“”]*[:\n]\s*|\s*json\s*|\s*(?:`{3,}|~{3,})[ \t]*+(?:json[5c]?[ \t]*+)?\r?\n\s*)(?=[{\[])",
+    re.IGNORECASE,
+)
 #: A key that lost its first quotation mark, or has no or another one at its end.
-_LOST_FIRST: Final = lazy(r"([A-Za-z_][\w-]{0,80})[\"'](?=[ \t]*:)")
-_LOST_LAST: Final = lazy(r"[\"']([A-Za-z_][\w-]{0,80})[\"'”’]?(?=[ \t]*:[ \t]*[\"'“{\[\dtfn])")
+_LOST: Final = lazy(
+    r"([A-Za-z_][\w-]{0,80})[\"'](?=[ \t]*:)|[\"']([A-Za-z_][\w-]{0,80})[\"'”’]?(?=[ \t]*:[ \t]*[\"'“{\[\dtfn])"
+)
 #: What a value can begin with that stands behind its key without a colon.
 _VALUE_BEGINS: Final = lazy(r"[\"{\[]|-?\d|(?:true|false|null)\b")
 #: The beginning of a string between three quotation marks; a fourth one is content that nobody escaped.
@@ -37,8 +42,8 @@ _LONG: Final = lazy(r"\"{3}(?!\")|'{3}(?!')")
 _TOKENS_BEHIND: Final = lazy(
     r"(?:\s|`{3,}|~{3,}|\[/?TOOL_CALLS\]|<\|[\w/]{1,40}\|>|</?(?:s|tool_calls?|function_calls?)>)*", re.IGNORECASE
 )
-_LEADING: Final = lazy(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
-
+_CLOSERS_BEHIND: Final = lazy(r"[\s}\]]*")
+#: How prose or a comment behind a block begins, which can hold no JSON.
 _REMARK_BEGINS: Final = lazy(r"[^\W\d_]|[(*;#>-]|[^\x00-\x7f“”‘’«»„＂]|=>|//|/\*|<!--|\d{1,3}[.)]\s")
 
 #: Returns property names; called only when a repair depends on them.
@@ -53,17 +58,8 @@ class LenientReader(Tokens):
     def __init__(self, text: str, known: KnownNames, closers: bool, doubts: bool = False) -> None:
         super().__init__(text, doubts)
         self.known, self.closers = known, closers
-        self.stack: list[dict[str, Json] | list[Json]] = []
         self.keys: list[str] = []
         self.result: Json = None
-
-    def in_list(self) -> bool:
-        """Return whether the token is an item of a list."""
-        return bool(self.stack) and isinstance(self.stack[-1], list)
-
-    def at_end(self) -> bool:
-        """Return whether the root value is complete."""
-        return not self.stack
 
     def read(self) -> ParsedJson:
         """Read the value and what follows it."""
@@ -79,7 +75,7 @@ class LenientReader(Tokens):
     def _lead(self) -> None:
         self.space()
         start = self.pos
-        if self.text[start : start + 1] in ("{", "["):
+        if self.text.startswith(("{", "["), start):
             return
         member = _NO_BRACE.match(self.text, start) if self.closers else None
         if member and _NAMES_TOOL.search(self.text[start:]):
@@ -87,14 +83,11 @@ class LenientReader(Tokens):
             self.stack.append({})
             self.keys.append("")
             return
-        found = re.compile(r"[{\[]").search(self.text, start)
+        found = _LEADING.match(self.text, start)
         if not found:
-            raise Stop("syntax", "there is no JSON object here", start)
-        before = self.text[start : found.start()]
-        if not _LEADING.match(before) and not _INNER_FENCE.fullmatch(before):
             raise Stop("syntax", "the block does not start with a JSON object", start)
-        self.note("leading_text", start, before, "")
-        self.pos = found.start()
+        self.note("leading_text", start, found[0], "")
+        self.pos = found.end()
 
     # -- steps: each reads one thing and returns the next step --------------------------------------
 
@@ -102,21 +95,20 @@ class LenientReader(Tokens):
         self.space()
         char = self.text[self.pos : self.pos + 1]
         if char in ("{", "["):
-            return self._open(char)
+            if len(self.stack) >= limits.JSON_DEPTH:
+                raise Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
+            self.stack.append({} if char == "{" else [])
+            self.keys.append("")
+            self.pos += 1
+            return self._member if char == "{" else self._value
+        if char == "]" and self.stack and self.stack[-1] == []:
+            self.pos += 1
+            return self._close()
         if char == "`" or _LONG.match(self.text, self.pos):
             return self._put(self.long_string())
-        if char in CLOSERS and char:
+        if char in CLOSERS:
             return self._put(self.string())
         return self._put(self.scalar())
-
-    def _open(self, char: str) -> ReadStep | None:
-        if len(self.stack) >= limits.JSON_DEPTH:
-            raise Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
-        container: dict[str, Json] | list[Json] = {} if char == "{" else []
-        self.stack.append(container)
-        self.keys.append("")
-        self.pos += 1
-        return self._member if char == "{" else self._element
 
     def _put(self, value: Json) -> ReadStep | None:
         if not self.stack:
@@ -130,9 +122,8 @@ class LenientReader(Tokens):
         return self._after
 
     def _close(self) -> ReadStep | None:
-        container = self.stack.pop()
         self.keys.pop()
-        return self._put(container)
+        return self._put(self.stack.pop())
 
     def _member(self) -> ReadStep | None:
         self.space()
@@ -169,16 +160,14 @@ class LenientReader(Tokens):
             raise Stop(code, "expecting ':' after a key", pos)
 
     def _key(self, char: str) -> str:
-        lost = None
-        if char in ('"', "'") and not _COMPLETE_KEY.match(self.text, self.pos):
-            lost = _LOST_LAST.match(self.text, self.pos)
-        elif char.isalpha() or char == "_":
-            lost = _LOST_FIRST.match(self.text, self.pos)
-        if lost and lost[1] in self.known():
-            self.note("key_quote", self.pos, lost[0], f'"{lost[1]}"')
+        complete = _COMPLETE_KEY.match(self.text, self.pos)
+        lost = None if complete else _LOST.match(self.text, self.pos)
+        name = lost[1] or lost[2] if lost else ""
+        if lost and name in self.known():
+            self.note("key_quote", self.pos, lost[0], f'"{name}"')
             self.pos = lost.end()
-            return lost[1]
-        if char in CLOSERS and char:
+            return name
+        if char in CLOSERS:
             start, name = self.pos, self.string()
             if isinstance(name, DoubtfulText):
                 raise Stop("mixed_escapes", "the backslashes of a key can be read in two ways", start)
@@ -190,26 +179,24 @@ class LenientReader(Tokens):
         self.pos = bare.end()
         return bare[0]
 
-    def _element(self) -> ReadStep | None:
-        self.space()
-        if self.text[self.pos : self.pos + 1] == "]":
-            self.pos += 1
-            return self._close()
-        return self._value
-
     def _after(self) -> ReadStep | None:
         value_end = self.pos
         new_line = self.space(after_value=True)
         char = self.text[self.pos : self.pos + 1]
         in_object = isinstance(self.stack[-1], dict)
         if char == ",":
-            return self._comma(in_object)
+            return self._comma
         if char == ("}" if in_object else "]"):
             self.pos += 1
             return self._close()
         if char in ("}", "]", ""):
             return self._missing_closer(char, value_end)
-        if self._comma_is_missing(in_object, new_line, self.text[value_end - 1], self.pos > value_end):
+        sure = (new_line or self.text[value_end - 1] in "}]") and char not in "/#"
+        key = _COMPLETE_KEY.match(self.text, self.pos) if in_object else None
+        if key is not None and not sure:
+            # On one line, a string could also go on here: only a quoted, known key that stands apart ends it.
+            sure = key[3] is None and self.pos > value_end and (key[1] or key[2]) in self.known()
+        if sure and (key is not None or not in_object):
             if self.text[value_end - 2] == ",":
                 raise Stop("syntax", "a comma seems to have slipped into a string", value_end - 2)
             self.note("missing_comma", value_end, "", ",")
@@ -217,73 +204,38 @@ class LenientReader(Tokens):
         code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" or char == '"' else "syntax"
         raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
 
-    def _comma(self, in_object: bool) -> ReadStep | None:
+    def _comma(self) -> ReadStep | None:
         start = self.pos
         self.pos += 1
         self.space()
-        if self.text[self.pos : self.pos + 1] in ("}", "]"):
+        if self.text.startswith(("}", "]"), self.pos):
             self.note("trailing_comma", start, ",", "")
-            return self._after if self.text[self.pos] != ("}" if in_object else "]") else self._shut
-        return self._member if in_object else self._value
-
-    def _shut(self) -> ReadStep | None:
-        self.pos += 1
-        return self._close()
-
-    def _comma_is_missing(self, in_object: bool, new_line: bool, before: str, apart: bool) -> bool:
-        if in_object:
-            key = _COMPLETE_KEY.match(self.text, self.pos)
-            if not key:
-                return False
-            name = key[1] or key[2] or key[3]
-            if new_line or before in "}]":
-                return True
-            # On one line, a string could also go on here: only a quoted, known key that stands apart ends it.
-            return key[3] is None and apart and name in self.known()
-        return new_line or before in "}]"
+            return self._after
+        return self._member if isinstance(self.stack[-1], dict) else self._value
 
     def _missing_closer(self, char: str, value_end: int) -> ReadStep | None:
         if not self.closers:
             raise Stop("cut", "a closing bracket is missing", self.pos)
-        if char == "":
-            if value_end == len(self.text) and self.text[-1:].isdigit():
-                raise Stop("cut", "the text ends inside a number", self.pos)
-            ends = "".join("}" if isinstance(one, dict) else "]" for one in reversed(self.stack))
-            self.note("missing_closers", self.pos, "", ends)
-            while len(self.stack) > 1:
-                self._close()
-            return self._close()
-        mate = "}" if char == "]" else "]"
-        if not any(isinstance(one, dict) == (char == "}") for one in self.stack[:-1]):
+        if not char and value_end == len(self.text) and self.text[-1:].isdigit():
+            raise Stop("cut", "the text ends inside a number", self.pos)
+        mate = "}" if isinstance(self.stack[-1], dict) else "]"
+        if char and not any(isinstance(one, dict) == (char == "}") for one in self.stack[:-1]):
             raise Stop("syntax", f"expecting '{mate}', found '{char}'", self.pos)
         self.note("missing_closers", self.pos, "", mate)
         return self._close()
 
     def _tail(self) -> None:
         self.space(after_value=True)
-        start = self.pos
-        extra = re.compile(r"[\s}\]]*").match(self.text, start)
-        rest_at = extra.end() if extra else start
-        extra_closers = bool(self.text[start:rest_at].strip())
-        if extra_closers:
-            self.note("extra_closers", start, self.text[start:rest_at].strip(), "")
-        self.pos = rest_at
+        closers = _CLOSERS_BEHIND.match(self.text, self.pos)[0]  # type: ignore[index]
+        if closers.strip():
+            self.note("extra_closers", self.pos, closers.strip(), "")
+        self.pos += len(closers)
         self.space(after_value=True)
-        behind = _TOKENS_BEHIND.match(self.text, self.pos)
-        if behind and behind.end() > self.pos:
-            self.note("trailing_text", self.pos, behind[0], "")
-            self.pos = behind.end()
-        rest = self.text[self.pos :]
-        if not rest:
-            return
-        scalars = all(isinstance(parse_strict(word), ParsedJson) for word in rest.split())
-        remark = not extra_closers and _is_remark(rest)
-        if scalars or (not remark and (rest[0] in ",:\"'“”" or _STRUCTURE.search(rest))):
-            raise Stop("extra_data", "there is more data after the value", self.pos)
-        self.note("trailing_text", self.pos, rest, "")
-
-
-def _is_remark(rest: str) -> bool:
-    """Return whether what follows a value is prose or a comment that can hold no JSON."""
-    paired = all(rest.count(opening) == rest.count(closing) for opening, closing in ("{}", "[]"))
-    return paired and '"' not in rest and _REMARK_BEGINS.match(rest) is not None
+        behind = self.text[self.pos :]
+        rest = behind[_TOKENS_BEHIND.match(behind).end() :]  # type: ignore[union-attr]
+        paired = all(rest.count(opening) == rest.count(closing) for opening, closing in ("{}", "[]"))
+        is_remark = paired and '"' not in rest and not closers.strip() and _REMARK_BEGINS.match(rest)
+        if _SCALARS.match(rest) or (not is_remark and _MORE_DATA.search(rest)):
+            raise Stop("extra_data", "there is more data after the value", len(self.text) - len(rest))
+        if behind:
+            self.note("trailing_text", self.pos, behind, "")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Final, Literal
 
-from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, number_from_text
 
-#: The decoder's own string scanner: (text, start after the quotation mark, strict) to (value, end).
-_scanstring: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
 #: How sure a repair is to be what was meant; the names are the vocabulary of the log.
 CONFIDENCE: Final = {
     "byte_order_mark": 1.0,
@@ -25,7 +21,6 @@ CONFIDENCE: Final = {
     "quote_style": 1.0,
     "bare_key": 1.0,
     "python_literal": 1.0,
-    "number_style": 1.0,
     "literal_newline": 0.95,
     "missing_comma": 0.95,
     "extra_closers": 0.95,
@@ -44,30 +39,29 @@ CONFIDENCE: Final = {
 #: What all repairs of a block must come to, the least sure of each kind multiplied; a block below is refused.
 LEAST_CONFIDENCE: Final = 0.5
 _SPACE: Final = lazy(r"[ \t\n\r]*")
-_ODD_SPACE: Final = lazy("[\ufeff\u00a0\u200b-\u200d\u2060\u2000-\u200a\u202f\u205f\u3000\x0b\x0c\u2028\u2029\x85]+")
-_COMMENT: Final = lazy(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.S)
+#: What may stand between tokens beside white space, by the repair that passes over it.
+_BETWEEN: Final = lazy(
+    r"(?P<comment>//[^\n]*|#[^\n]*|/\*.*?\*/)|(?P<byte_order_mark>\A\ufeff)|(?P<literal_newline>(?:\\[nrt])+)"
+    r"|(?P<odd_space>[\ufeff\u00a0\u200b-\u200d\u2060\u2000-\u200a\u202f\u205f\u3000\x0b\x0c\u2028\u2029\x85]+)",
+    re.S,
+)
 ELISION: Final = lazy(
     r"\.\.\.|…|\b(?:rest of|remaining|omitted|unchanged|existing \w+|same as (?:above|before)|etc)\b"
     r"|\b(?:more|other) (?:edits|items|files|entries|keys|fields|lines)\b",
     re.IGNORECASE,
 )
-_LITERAL_SPACE: Final = lazy(r"(?:\\[nrt])+")
 _WORD: Final = lazy(r"[^\s,\[\]{}:\"'“”‘’`/#\\]+")
-_LOOSE_NUMBER: Final = lazy(r"([+-]?)(0|[1-9][0-9]*)?(?:(\.)([0-9]*))?([eE][+-]?[0-9]+)?")
-_LITERALS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
+_WORDS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
 _PYTHON: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
 #: What may close a string opened by each quotation mark.
 CLOSERS: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
 _RUN: Final = {mark: lazy(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in CLOSERS.items()}
 _ESCAPE: Final = lazy(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.S)
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_QUICK: Final = {**_MEANT, "\\": "\\", '"': '"', "'": "'", "/": "/"}
-_QUICK_SINGLE: Final = {key: value for key, value in _QUICK.items() if key != "/"}
 _BRACKET_OR_QUOTE: Final = lazy(r"[{}\[\]\"]")
 _CONTROL: Final = lazy(r"[\x00-\x1f]")
 #: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
 _ITEM_BREAK: Final = lazy(r",[ \t]*\r?\n")
-_PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 
 #: Which escapes of a doubtful string are decoded; the others are characters of pasted text. "l": \\n, \\r and \\t; "c":
@@ -75,7 +69,7 @@ _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 #: which are no escapes of JSON. None: all that JSON has, and a string that mixes escapes with what is none is refused.
 Escapes = frozenset[str] | None
 #: Why a string is doubtful: raw control characters, unescaped quotation marks, or marks that are not JSON's.
-Doubt = Literal["", "raw", "torn", "long", "tripled"]
+Doubt = Literal["", "raw", "torn", "long"]
 ALL_ESCAPES: Final = frozenset("lcdqst")
 #: Stands for a line end or a tab that was written as an escape, until it is known whether it stands inside a string.
 WRITTEN: Final = {"n": "\uf8f0", "r": "\uf8f1", "t": "\uf8f2"}
@@ -84,7 +78,7 @@ _EXPRESSION: Final = lazy(r"(?<!\\)(?:\\\\)*\$\{")
 _FOREIGN_ESCAPE: Final = lazy(r"0[0-7]|u[0-9a-fA-F{]")
 #: Stands for the backslash of an escaped quotation mark.
 _ESCAPED: Final = "\uf8f3"
-_KIND: Final = {**dict.fromkeys("nrt", "l"), **dict.fromkeys("bfu", "c"), "\\": "d", "'": "s", '"': "q", "/": "c"}
+_KIND: Final = {**dict.fromkeys("nrt", "l"), **dict.fromkeys("bf", "c"), "\\": "d", "'": "s", '"': "q", "/": "c"}
 
 
 class DoubtfulText(str):
@@ -119,59 +113,39 @@ class Tokens:
     def __init__(self, text: str, doubts: bool = False) -> None:
         self.text, self.doubts = text, doubts
         self.pos = 0
+        self.stack: list[dict[str, Json] | list[Json]] = []  # the open containers
         self.repairs: list[Repair] = []
-        self.repaired: set[int] = set()
+        self.repaired: set[str] = set()
 
     def note(self, name: str, offset: int, before: str, after: str) -> None:
         """Note a repair."""
         self.repairs.append(Repair(name, offset, before[:80], after[:80], CONFIDENCE[name]))
-
-    def in_list(self) -> bool:
-        """Return whether the token is an item of a list."""
-        return False
-
-    def at_end(self) -> bool:
-        """Return whether the root value is complete."""
-        return False
 
     def space(self, *, after_value: bool = False) -> bool:
         """Pass white space and comments. Return whether a line end was passed.
 
         ``after_value``: a comment must be set apart and hold no quotation mark; it may be a string's rest.
         """
-        text = self.text
-        start = self.pos
-        while True:
-            self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
-            char = text[self.pos : self.pos + 1]
-            if char in "/#" and char and after_value and self.pos == start and not self.at_end():
-                code = "inner_quotes" if text[start - 1] in "\"'”’" else "syntax"
-                raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
-            if char in _PLAIN_NEXT or not (self._comment(after_value) if char in "/#" else self._oddspace()):
-                return "\n" in text[start : self.pos] or "\\n" in text[start : self.pos]
-
-    def _comment(self, after_value: bool) -> bool:
-        found = _COMMENT.match(self.text, self.pos)
-        if not found or (after_value and _BRACKET_OR_QUOTE.search(found[0])):
+        text, start = self.text, self.pos
+        if after_value and self.stack and text.startswith(("/", "#"), start):
             return False
-        if not found[0].startswith("/*") and "\\n" in found[0]:
+        while self._between(after_value):
+            pass
+        return "\n" in text[start : self.pos] or "\\n" in text[start : self.pos]
+
+    def _between(self, after_value: bool) -> bool:
+        self.pos = _SPACE.match(self.text, self.pos).end()  # type: ignore[union-attr]
+        found = _BETWEEN.match(self.text, self.pos)
+        comment = found["comment"] if found else None
+        if found is None or (comment and after_value and _BRACKET_OR_QUOTE.search(comment)):
+            return False
+        if comment and not comment.startswith("/*") and "\\n" in comment:
             raise Stop("syntax", "a comment seems to run on over a line end that is written as \\n", self.pos)
-        if ELISION.search(found[0]):
+        if comment and ELISION.search(comment):
             raise Stop("elision", "a comment replaces omitted text", self.pos)
-        self.note("comment", self.pos, found[0], "")
+        self.note(str(found.lastgroup), self.pos, found[0], "" if comment else " ")
         self.pos = found.end()
         return True
-
-    def _oddspace(self) -> bool:
-        for pattern, name in ((_ODD_SPACE, "odd_space"), (_LITERAL_SPACE, "literal_newline")):
-            found = pattern.match(self.text, self.pos)
-            if found:
-                self.note(
-                    "byte_order_mark" if found[0] == "\ufeff" and self.pos == 0 else name, self.pos, found[0], " "
-                )
-                self.pos = found.end()
-                return True
-        return False
 
     def scalar(self) -> Json:
         """Read a number or a word such as true."""
@@ -181,68 +155,37 @@ class Tokens:
             raise Stop(code, "expecting a value", self.pos)
         word, start = found[0], self.pos
         self.pos = found.end()
-        if word in _LITERALS:
-            return _LITERALS[word]
         if word in _PYTHON:
             self.note("python_literal", start, word, json.dumps(_PYTHON[word]))
             return _PYTHON[word]
-        return self._number(word, start)
-
-    def _number(self, word: str, start: int) -> Json:
-        loose = _LOOSE_NUMBER.fullmatch(word)
-        if not loose or not (loose[2] or loose[4]):
+        if word in _WORDS:
+            return _WORDS[word]
+        number = number_from_text(word)
+        if number is None:
             code = "elision" if word.startswith(("...", "…")) else "syntax"
             raise Stop(code, f"{word[:40]!r} is not a JSON value", start)
-        fraction = f".{loose[4]}" if loose[4] else ".0" if loose[3] else ""
-        plain = f"{'-' if loose[1] == '-' else ''}{loose[2] or '0'}{fraction}{loose[5] or ''}"
-        if plain != word:
-            self.note("number_style", start, word, plain)
-        number = number_from_text(plain)
-        if number is None:
-            raise Stop("number", f"a number has more than {limits.NUMBER_CHARS} digits", start)
         return number
 
     def string(self) -> str:
         """Read a string in any quotation marks."""
-        start, mark = self.pos, self.text[self.pos]
-        if mark == '"':
-            try:
-                value, self.pos = _scanstring(self.text, start + 1, False)
-            except ValueError:
-                return self._damaged_string(start)
-            if not value.isprintable() and self.raw_controls(start + 1, self.pos - 1):
-                return self._doubted(value, start, "raw")
-            return value
-        self.quote_style(start, mark)
-        return self._damaged_string(start)
-
-    def raw_controls(self, start: int, end: int) -> bool:
-        """Note a string's first raw control character. Return whether there is one."""
-        control = _CONTROL.search(self.text, start, end)
-        if control:
-            if self.in_list() and _ITEM_BREAK.search(self.text, start, end):
-                raise Stop("syntax", "a quotation mark seems to be missing in a list", start - 1)
-            if self.text[start:end].isspace() and "\n" in self.text[start:end]:
-                raise Stop(
-                    "syntax", "a string holds nothing but a line end; a quotation mark may be missing", start - 1
-                )
-            self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
-        return control is not None
-
-    def quote_style(self, start: int, mark: str) -> None:
-        """Note a foreign quotation mark, once per kind."""
-        if ord(mark) not in self.repaired:
-            self.repaired.add(ord(mark))
+        text, start = self.text, self.pos
+        mark = text[start]
+        if mark != '"' and mark not in self.repaired:  # told once per kind
+            self.repaired.add(mark)
             self.note("quote_style", start, mark, '"')
-
-    def _damaged_string(self, start: int) -> str:
-        text, mark = self.text, self.text[start]
         end = _RUN[mark].match(text, start + 1).end()  # type: ignore[union-attr]
         if end >= len(text):
             raise Stop("unclosed_string", "a string is not closed", start)
         raw = text[start + 1 : end]
         self.pos = end + 1
-        control = self.raw_controls(start + 1, end)
+        control = _CONTROL.search(raw)
+        if control:
+            listed = bool(self.stack) and isinstance(self.stack[-1], list)
+            if listed and _ITEM_BREAK.search(raw):
+                raise Stop("syntax", "a quotation mark seems to be missing in a list", start)
+            if raw.isspace() and "\n" in raw:
+                raise Stop("syntax", "a string holds nothing but a line end; a quotation mark may be missing", start)
+            self.note("raw_control", start + 1 + control.start(), control[0], json.dumps(control[0])[1:-1])
         try:
             value, unknown = decode_string(raw, mark, start + 1)
         except Stop as stop:
@@ -252,33 +195,32 @@ class Tokens:
         if unknown >= 0:
             self.note("unknown_escape", unknown, text[unknown : unknown + 2], "\\" + text[unknown : unknown + 2])
         doubtful = control or unknown >= 0 or (mark == '"' and "\\'" in raw)
-        return self._doubted(value, start, "raw" if control else "") if doubtful else value
-
-    def _doubted(self, value: str, start: int, doubt: Doubt) -> str:
-        raw, mark = self.text[start + 1 : self.pos - 1], self.text[start]
-        if self.doubts and re.search(rf"\\[^{mark}]", raw):
-            return DoubtfulText.of(value, raw, mark, doubt, start)
+        if doubtful and self.doubts and re.search(rf"\\[^{mark}]", raw):
+            return DoubtfulText.of(value, raw, mark, "raw" if control else "", start)
         return value
 
     def long_string(self) -> str:
         """Read a string between back-ticks or three marks, unchanged."""
         start, text = self.pos, self.text
         mark = "`" if text[start] == "`" else text[start] * 3
-        ends = [found.start() for found in re.finditer(rf"(?<!\\){mark}(?=\s*[,}}\]])", text[start + len(mark) :])]
-        first = ends[0] + start + len(mark) if ends else -1
-        raw = text[start + len(mark) : first]
-        short = len(mark) > 1 and "\n" not in raw
-        doubtful = _EXPRESSION.search(raw) if mark == "`" else (short and not self.doubts) or raw[-1:] == mark[0]
-        if first < 0 or re.search(rf"(?<!\\){mark}", raw) or "```" in raw or doubtful:
+        begin = start + len(mark)
+        end = re.compile(rf"(?<!\\){mark}(?=\s*[,}}\]])").search(text, begin)
+        raw = text[begin : end.start()] if end else ""
+        short = len(mark) > 1 and "\n" not in raw  # two of its marks on either side may be its own
+        expression = mark == "`" and _EXPRESSION.search(raw)
+        if end is None or re.search(rf"(?<!\\){mark}", raw) or "```" in raw or raw[-1:] == mark[0] or expression:
             code = "inner_quotes" if len(mark) > 1 else "syntax"
             raise Stop(code, f"a string between {mark} has no certain end, or is an expression", start)
         self.note("long_string", start, mark, '"')
-        self.pos = first + len(mark)
-        if "\\" not in raw:
-            return DoubtfulText.of(raw, raw, mark[0], "tripled", start) if short else raw
+        self.pos = end.end()
+        if "\\" not in raw and not short:
+            return raw
         if not self.doubts:
-            raise Stop("mixed_escapes", f"a string between {mark} holds backslashes", start + raw.index("\\"))
-        return DoubtfulText.of(raw, raw, mark[0], "long", start)
+            code = "inner_quotes" if short else "mixed_escapes"
+            raise Stop(code, f"a string between {mark} may hold marks or backslashes of its own", start)
+        one = DoubtfulText.of(raw, raw, mark[0], "long", start)
+        one.needs_voucher = short
+        return one
 
 
 def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, doubt: Doubt = "") -> tuple[str, int]:
@@ -290,59 +232,47 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
     """
     if "\\" not in raw:
         return raw, -1
-    unknown, seen = -1, set[str]()
-    quick = _QUICK if mark == '"' else _QUICK_SINGLE
-
-    def decoded(match: re.Match[str]) -> str:
-        nonlocal unknown
-        body = match[1]
-        seen.add(body)
-        value = quick.get(body)
-        if value is not None:
-            return value
-        if _kind(body, mark):
-            return chr(int(body[1:], 16)) if len(body) > 1 else body
-        foreign = _FOREIGN_ESCAPE.match(raw, match.start(1)) and (body == "u" or "\n" not in raw)
-        if body in "\n\r“”‘’" or len(body) > 1 or foreign:
-            what = "a line end" if body in "\n\r" else repr(raw[match.start(1) : match.start(1) + 3])
-            raise Stop("ambiguous_escape", f"a backslash before {what} can be read in two ways", offset + match.start())
-        unknown = match.start() if unknown < 0 else unknown
-        return match[0]
-
-    def chosen(match: re.Match[str]) -> str:
-        if "t" not in keep and mark != "`" and match[1] in ("`", "$"):
-            return match[1]
-        kind = _kind(match[1], mark)
-        if kind in keep:
-            return match[0]
-        return WRITTEN[match[1]] if mixed and kind == "l" else decoded(match)
-
-    value = _ESCAPE.sub(decoded, raw)
+    unknowns = [found for found in _ESCAPE.finditer(raw) if not _kind(found[1], mark)]
+    for found in unknowns:
+        foreign = _FOREIGN_ESCAPE.match(raw, found.start(1)) and (found[1] == "u" or "\n" not in raw)
+        if found[1] in "\n\r“”‘’" or len(found[1]) > 1 or foreign:
+            what = "a line end" if found[1] in "\n\r" else repr(raw[found.start(1) : found.start(1) + 3])
+            raise Stop("ambiguous_escape", f"a backslash before {what} can be read in two ways", offset + found.start())
+    unknown = offset + unknowns[0].start() if unknowns else -1
+    keep, mixed, bodies = frozenset[str](), False, set(_ESCAPE.findall(raw))
     if escapes is not None:
-        mixed = doubt in ("long", "torn") or unknown >= 0 or ("s" not in escapes and "'" in seen and mark != "'")
-        keep = ALL_ESCAPES - escapes if mixed or doubt else frozenset[str]()
+        apostrophe = "s" not in escapes and "'" in bodies and mark != "'"
+        mixed = doubt in ("long", "torn") or unknown >= 0 or apostrophe
+        keep = ALL_ESCAPES - escapes if mixed or doubt else keep
         keep = keep if (mixed and doubt != "torn") or "\n" in raw else keep - {"l"}
         keep = keep if doubt in ("long", "torn") else keep - {"q"}
-        if "d" in keep and "q" not in keep:  # the writer escaped quotation marks and no backslashes
-            raw = raw.replace(f"\\{mark}", _ESCAPED + mark)
-        value = _ESCAPE.sub(chosen, raw).replace(_ESCAPED, "") if keep or mixed else value
-    elif unknown >= 0 and any(_kind(body, mark) in ("l", "c", "d") for body in seen):
-        raise Stop(
-            "mixed_escapes",
-            "a string mixes escapes such as \\n with backslashes that are not escaped",
-            offset + unknown,
-        )
+    elif unknowns and any(_kind(body, mark) in ("l", "c", "d") for body in bodies):
+        message = "a string mixes escapes such as \\n with backslashes that are not escaped"
+        raise Stop("mixed_escapes", message, unknown)
+
+    def chosen(found: re.Match[str]) -> str:
+        body, kind = found[1], _kind(found[1], mark)
+        if escapes is not None and "t" not in keep and mark != "`" and body in ("`", "$"):
+            return body
+        if not kind or kind in keep:
+            return found[0]
+        if mixed and kind == "l":
+            return WRITTEN[body]
+        return chr(int(body[1:], 16)) if len(body) > 1 else _MEANT.get(body, body)
+
+    if "d" in keep and "q" not in keep:  # the writer escaped quotation marks and no backslashes
+        raw = raw.replace(f"\\{mark}", _ESCAPED + mark)
+    value = _ESCAPE.sub(chosen, raw).replace(_ESCAPED, "")
     try:
         value = value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         raise Stop("surrogate", "there is a lone surrogate, which is not a character", 0) from None
-    return value, (offset + unknown if unknown >= 0 else -1)
+    return value, unknown
 
 
 def _kind(body: str, mark: str) -> str:
     if body == mark or (mark == "`" and body == "$"):
         return "q"
-    kind = _KIND.get(body[0], "")
     if len(body) > 1:
         return "c" if mark == "'" or body[0] == "u" else ""
-    return "" if body == "u" or (body == "/" and mark == "'") else kind
+    return "" if body == "/" and mark == "'" else _KIND.get(body, "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, combinations
 from typing import Final
@@ -27,7 +27,7 @@ WHOLE_TEXTS: Final = frozenset({"content", "contents", "file_text", "text", "cod
 #: Keys of texts of a file, whole or not.
 _OF_FILES: Final = WHOLE_TEXTS | {"old_string", "new_string", "oldString", "newString", "old_str", "new_str"}
 _DOUBTFUL: Final = frozenset({"raw_control", "unknown_escape", "long_string"})
-_DEPTH: Final = 8
+_TRIPLES: Final = ('"""', "'''")
 #: What shows that an escape of a kind is there.
 _SIGNS: Final = {
     "l": lazy(r"\\[nrt]"),
@@ -53,22 +53,12 @@ _JOIN: Final = lazy(rf"(?<![(\[{{=,:+ \t])([\"'])(?:{JOINED})\1")
 
 
 class Undecided(Exception):
-    """Two readings remain, or none; ``offset`` is where the string begins."""
-
-    def __init__(self, text: DoubtfulText | None = None) -> None:
-        tripled = text is not None and text.doubt == "tripled"
-        super().__init__(
-            "a string begins with three quotation marks, two of which may be its own"
-            if tripled
-            else "the backslashes of a string can be read in two ways: escaped for JSON, or as they are"
-        )
-        self.code = "inner_quotes" if tripled else "mixed_escapes"
-        self.offset = text.offset if text is not None else 0
+    """Two readings remain, or none, of a text that begins at an offset."""
 
 
 def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson | JsonFault:
     """Return the one reading of a damaged block (``repairs.repair``)."""
-    doubts = "\\" in text or '"""' in text or "'''" in text
+    doubts = any(mark in text for mark in ("\\", *_TRIPLES))
     found = repair(text, known=known, closers=closers, doubts=doubts)
     if isinstance(found, ParsedJson) and found.repairs and confidence(found.repairs) < LEAST_CONFIDENCE:
         names = ", ".join(dict.fromkeys(note.name for note in found.repairs))
@@ -78,9 +68,12 @@ def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson 
     if "\\'" not in text and _DOUBTFUL.isdisjoint(note.name for note in found.repairs):
         return found
     try:
-        return found._replace(value=settled(found.value))
+        return found._replace(value=settled(found.value, {}))
     except Undecided as undecided:
-        return JsonFault(undecided.code, str(undecided), undecided.offset)
+        offset = undecided.args[0]
+        what = "backslashes, or the marks at the ends," if text.startswith(_TRIPLES, offset) else "backslashes"
+        message = f"the {what} of a string can be read in two ways: escaped for JSON, or as they are"
+        return JsonFault("mixed_escapes", message, offset)
 
 
 def confidence(repairs: Sequence[Repair]) -> float:
@@ -88,21 +81,21 @@ def confidence(repairs: Sequence[Repair]) -> float:
     return math.prod({note.name: note.confidence for note in repairs}.values())
 
 
-def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layout: bool = False) -> Json:
+def settled(value: Json, torn: Mapping[str, DoubtfulText], key: str = "", path: str = "") -> Json:
     """Return a value with the doubtful texts that parse in their target. Raises Undecided.
 
-    ``layout``: an escaped line end in a long string is one if the lines look like it.
+    ``torn``: what stands for texts with unescaped marks; an escaped line end in a long string of one of them is one if
+    the lines look like it.
     """
-    if isinstance(value, DoubtfulText):
-        return _text(value, key, path, layout)
-    if not isinstance(value, dict | list):
-        return value
-    if depth > _DEPTH:
-        raise Undecided
+    if isinstance(value, str):
+        one = torn.get(value, value)
+        return _text(one, key, path, bool(torn)) if isinstance(one, DoubtfulText) else value
     if isinstance(value, list):
-        return [settled(item, key, path, depth + 1, layout=layout) for item in value]
+        return [settled(item, torn, key, path) for item in value]
+    if not isinstance(value, dict):
+        return value
     own = next((text for name in PATH_KEYS if isinstance(text := value.get(name), str)), path)
-    return {name: settled(item, name, own, depth + 1, layout=layout) for name, item in value.items()}
+    return {name: settled(item, torn, name, own) for name, item in value.items()}
 
 
 def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
@@ -114,45 +107,32 @@ def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
         escapes = every.difference(kept)
         with suppress(Stop):
             yield escapes, decode_string(one.raw, one.mark, one.offset, escapes, one.doubt)[0]
-    if one.doubt == "tripled":  # or two of the marks on either side are content that was not escaped
-        yield ALL_ESCAPES, f"{one.mark * 2}{one.raw}{one.mark * 2}"
 
 
 def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     language = source.language_of(path) if key in _OF_FILES else ""
     whole = key in WHOLE_TEXTS
+    judge = source.parses if whole else source.pairs_up
     readings = [*_texts(one)]
     if _WRITTEN.search(one.raw) or not readings:
-        raise Undecided(one)
-    judged = whole and language
+        raise Undecided(one.offset)
     if key not in _OF_FILES:
         readings = [reading for reading in readings if "s" in reading[0]] or readings
     texts = {plain(text): text for _, text in reversed(readings)}
-    if len(texts) == 1 and not (judged and _WRITTEN.search(next(iter(texts.values())))):
-        return _vouched_for(next(iter(texts)), one, language, whole)
-    judge, good = source.parses if whole else source.pairs_up, list[str]()
-    for text in texts:
-        verdict = judge(text, language)
-        good += [text] if verdict else []
-        if verdict is None and len(texts) == 1:
-            return _vouched_for(text, one, language, whole)  # as where no language judges
-        if verdict is None or len(good) > 1:
-            raise Undecided(one)
-    if not good:
-        raise Undecided(one)
-    marked = texts[good[0]]
-    written = [mark.start() for mark in _WRITTEN.finditer(marked)]
-    if written and (
-        source.within_strings(good[0], language, written, layout=layout) if whole else _WITHIN_LINE.search(marked)
-    ):
-        raise Undecided(one)
-    return _vouched_for(good[0], one, language, whole)
-
-
-def _vouched_for(text: str, one: DoubtfulText, language: str, whole: bool) -> str:
-    judge = source.parses if whole else source.pairs_up
-    if one.needs_voucher and not _vouches(language, text, {one.mark}, judge):
-        raise Undecided(one)
+    text, *others = texts
+    if others or (whole and language and _WRITTEN.search(texts[text])):
+        verdicts = [judge(text, language) for text in texts]
+        if verdicts != [None]:  # which no language judges
+            good = [text for text, verdict in zip(texts, verdicts, strict=True) if verdict]
+            if None in verdicts or len(good) != 1:
+                raise Undecided(one.offset)
+            text, marked = good[0], texts[good[0]]
+            written = [mark.start() for mark in _WRITTEN.finditer(marked)]
+            judged = source.within_strings(text, language, written, layout=layout) if whole and written else False
+            if judged or (not whole and _WITHIN_LINE.search(marked)):
+                raise Undecided(one.offset)
+    if one.needs_voucher and not _vouches(language, text, one.mark, judge):
+        raise Undecided(one.offset)
     return text
 
 
@@ -161,22 +141,22 @@ def plain(text: str) -> str:
     return text.translate(_MARKS) if _WRITTEN.search(text) else text
 
 
-def _vouches(language: str, text: str, marks: Set[str], judge: Callable[[str, str], bool | None]) -> bool:
+def _vouches(language: str, text: str, mark: str, judge: Callable[[str, str], bool | None]) -> bool:
     """Return whether a language accepts a text, and not what it would be as a string, or several.
 
-    ``marks``: nor with those doubled, tripled or one too many around it, or one too many in a fragment.
+    Nor with ``mark`` doubled, tripled or one too many around it, or one too many in a fragment.
     """
     bare = text.strip()
-    quoted = bare[:1] == bare[-1:] and bare[:1] in ("'", '"')
+    runs = [len(run) for run in re.findall(f"{mark}+", bare)]
+    quoted = bare[:1] == bare[-1:]
     others = [_JOIN.sub("", bare), bare.strip("\"'") if quoted else bare]
-    for mark in marks:
-        runs = [len(run) for run in re.findall(f"{mark}+", bare)]
-        tripled = bare[:1] == mark and runs[0] % 3 == runs[-1] % 3 == 2
-        doubled = all(run % 2 == 0 for run in runs)
-        others += [bare.removeprefix(mark), bare.removesuffix(mark), bare[2:-2] if tripled else bare]
-        others.append(text.replace(mark * 2, mark) if doubled else bare)
-        if judge is source.pairs_up:
-            lines = [line for line in text.split("\n") if mark in line]
-            others += [line[:at] + line[at + 1 :] for line in lines for at in range(len(line)) if line[at] == mark]
+    others += [bare.removeprefix(mark), bare.removesuffix(mark)]
+    if bare.startswith(mark) and runs[0] % 3 == runs[-1] % 3 == 2:
+        others.append(bare[2:-2])
+    if all(run % 2 == 0 for run in runs):
+        others.append(text.replace(mark * 2, mark))
+    if judge is source.pairs_up:
+        lines = [line for line in text.split("\n") if mark in line]
+        others += [line[:at] + line[at + 1 :] for line in lines for at in range(len(line)) if line[at] == mark]
     others = [one for one in others if one not in ("", bare, text)]
     return bool(judge(text, language)) and all(judge(one, language) is False for one in others)

@@ -48,8 +48,6 @@ _REMEDIES: Final[Mapping[str, str]] = {
 _EDITS: Final = frozenset({"edits", "replacements"})
 #: What an edit must have.
 _EDIT_KEYS: Final = ("file_path", "path", "old_string", "new_string")
-#: What is only compared with the file, and which nobody has to send.
-_COMPARED: Final = "old_content"
 _LINE_ENDS: Final = (
     "The line endings beside the tags are no part of a text: if it ends in one, leave a line empty there."
 )
@@ -63,8 +61,6 @@ def cause_of(body: str, fault: JsonFault) -> JsonFault:
     r"""Return a fault's cause: at \", a string has ended too early."""
     if not body.startswith('\\"', fault.offset) or fault.code not in ("syntax", "inner_quotes"):
         return fault
-    if '"' not in body[: fault.offset]:
-        return JsonFault("mixed_escaping", "some quotes of the block are escaped and some are not", fault.offset)
     return JsonFault("inner_quotes", f"{_ENDED_EARLY}, before {_found(body, fault.offset)}", fault.offset)
 
 
@@ -88,10 +84,10 @@ def _found(body: str, at: int) -> str:
 def remedy(fault: JsonFault, head: Head, tools: ToolSchemas) -> str:
     """Return what to do, with the block's tool and keys in a form that needs no escaping."""
     told = f"{fault.code}: {fault.message}"
-    words = next((said for pattern, said in _REMEDIES.items() if re.search(pattern, told)), "")
-    hint = f"{words} {_AGAIN}" if words else _AGAIN
-    of_text = fault.code in _OF_TEXT or "a string between" in fault.message
-    form = _plain_form(head.tool, head.keys, tools, head.path) if of_text and "brackets" not in fault.message else ""
+    words = next((f"{said} " for pattern, said in _REMEDIES.items() if re.search(pattern, told)), "")
+    of_text = fault.code in _OF_TEXT and "brackets" not in fault.message
+    form = _plain_form(head.tool, head.keys, tools, head.path) if of_text else ""
+    hint = f"{words}{_AGAIN}"
     return f"{hint} Or send it in the form that needs no escaping:\n{form}\n{_LINE_ENDS}" if form else hint
 
 
@@ -102,17 +98,12 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
         form = _plain_form(EDIT_FILE.name, _EDIT_KEYS, tools, path)
         return f"{form}\nSend one such call for each of the edits."
     wanted = {*keys, *quick_check.required(schema)}
-    wanted |= {f"new{key[3:]}" for key in wanted if key.startswith("old")}  # the torn text may hold its key
-    if wanted.intersection(properties) <= set(PATH_KEYS):
-        others = [key for key in properties if key != _COMPARED and allowed_types(properties[key]) != {"boolean"}]
-        wanted.update(others[:3])
-    paths = [key for key in PATH_KEYS if key in wanted and key in properties][:1]
-    texts = [key for key in properties if key in wanted and key not in PATH_KEYS]
-    if not texts or any(allowed_types(properties[key]) <= {"array", "object"} for key in texts):
+    if wanted.isdisjoint(properties.keys() - PATH_KEYS):
+        wanted.update(list(properties)[:2])  # nothing but a file's name could be read
+    types = {key: allowed_types(properties[key]) for key in properties if key in wanted and key not in PATH_KEYS}
+    if not types or any(one <= {"array", "object"} for one in types.values()):
         return ""
-    lines = [f'<tool name="{one_line(tool, 60)}">']
-    lines += [f"<{key}>{one_line(path, 200) or '…'}</{key}>" for key in paths]
-    for key in texts[:8]:
-        inner = "\nthe text as it is\n" if "string" in allowed_types(properties[key]) else "…"
-        lines.append(f"<{key}>{inner}</{key}>")
-    return "\n".join((*lines, "</tool>"))
+    inner = [(key, one_line(path, 200) or "…") for key in PATH_KEYS if key in wanted and key in properties][:1]
+    inner += [(key, "\nthe text as it is\n" if "string" in types[key] else "…") for key in types]
+    elements = [f"<{key}>{text}</{key}>" for key, text in inner]
+    return "\n".join((f'<tool name="{one_line(tool, 60)}">', *elements, "</tool>"))

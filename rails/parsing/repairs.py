@@ -23,7 +23,7 @@ from rails.core import limits
 from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Repair
 from rails.data_formats.entities import entities
-from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
+from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict
 from rails.parsing.lenient_json import KnownNames, LenientReader
 from rails.parsing.lenient_tokens import CONFIDENCE, Stop
 
@@ -57,8 +57,6 @@ def repair(
 
 
 def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
-    if too_deep(parsed.value):
-        return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
     if (not text.isascii() or "\\" in text) and has_surrogate(parsed.value):
         return JsonFault("surrogate", "there is a lone surrogate, which is not a character")
     if "\\\\" in text and {"literal_newline", "quote_style"} <= {note.name for note in parsed.repairs}:

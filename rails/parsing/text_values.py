@@ -6,7 +6,7 @@ Repairs of tiers A and B; :mod:`rails.json_schema.coerce` decides what to conver
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from rails.core.lazy_pattern import lazy
 from rails.core.text import excerpt
@@ -19,19 +19,12 @@ from rails.json_schema.coerce import Coercion, Conversion
 _FENCED: Final = lazy(r"(`{3,}+)[ \t]*+(?:json[ \t]*+)?\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
 
 
-class CoercedValue(NamedTuple):
-    """A value in its schema's types, and its conversions."""
-
-    value: Json
-    repairs: tuple[Repair, ...] = ()
-
-
-def coerced(value: Json, schema: quick_check.SchemaValue) -> CoercedValue:
-    """Return ``value`` with texts converted to ``schema``."""
+def coerced(value: Json, schema: quick_check.SchemaValue) -> ParsedJson:
+    """Return ``value`` with texts converted to ``schema``, and its conversions as repairs."""
     coercion = Coercion(schema, _read_text)
     result = coercion.value(value, schema)
     repairs = tuple(repair for one in coercion.conversions for repair in (_note(one), *one.repairs))
-    return CoercedValue(result, repairs)
+    return ParsedJson(result, repairs)
 
 
 def _note(one: Conversion) -> Repair:

@@ -25,8 +25,6 @@ from rails.parsing.values import Ignored, ToolSchemas
 
 #: Repairs that are believed only if the answer was not cut off.
 _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
-#: A line that begins like the rest of a JSON block and not like a sentence.
-REMNANT: Final = lazy(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
 #: A line of JSON outside of any fence that ends within a string: what follows may be the rest of that string.
 _OPEN_STRING: Final = lazy(r"^(?:[^\n`>]*(?:[{,\[]|[^\S\n]))?\"[\w.-]{1,60}\":[ \t]*\"(?:[^\"\\\n]|\\[^\n])*\n", re.M)
 _CALL_LIKE: Final = lazy(
@@ -36,6 +34,8 @@ _CALL_LIKE: Final = lazy(
 )
 
 
+#: The opening tag of an element on a line of its own.
+_ELEMENT: Final = lazy(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>", re.M)
 _PLACED: Final = lazy(rf"\ALine \d|, column \d+{classify.OF_ANSWER}\b")
 
 
@@ -62,10 +62,9 @@ def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at
     if isinstance(one, Refusal):
         return one
     repairs = repair_names([one])
-    if not whole and repairs & _UNLESS_CUT:
-        message = "The JSON block is broken and the answer was cut off, so it may be incomplete."
-    elif not whole and at_the_end and any(not name.startswith("text_to_") for name in repairs):
-        message = "The block is broken and the answer was cut off right behind it, so it may be incomplete."
+    behind = at_the_end and any(not name.startswith("text_to_") for name in repairs)
+    if not whole and (behind or repairs & _UNLESS_CUT):
+        message = "The block is broken and the answer was cut off, so it may be incomplete."
     elif one.start < quoted_from:
         return one
     elif whole:
@@ -84,6 +83,7 @@ def repair_names(outcomes: Sequence[BlockResult]) -> Set[str]:
 
 #: Repairs with which a string may run over raw line ends, so that a fence line could be its content.
 RAW_LINES: Final = frozenset({"raw_control", "inner_quotes"})
+_DOUBTFUL: Final = RAW_LINES | _UNLESS_CUT
 
 
 def ends_twice(block: BlockSpan) -> Refusal:
@@ -96,24 +96,15 @@ def ends_twice(block: BlockSpan) -> Refusal:
 
 def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     """Ignore a quotation, unless it never ends and so may hide requests."""
-    named = "tool" in span.raw.lower() and (_CALL_LIKE.search(span.raw) or classify.names_tool(span.raw, tools))
-    if not (named or _names_element(span.raw, tools)):
+    raw = span.raw
+    named = "tool" in raw.lower() and (_CALL_LIKE.search(raw) or classify.names_tool(raw, tools))
+    if not (named or any(found[1] in tools for found in _ELEMENT.finditer(raw))):
         return []
     name = one_line(span.label, 40) or "a fence without a language"
     if span.closed:
         return [Ignored(span.start, span.end, quoted_inside(name))]
     message = f"A block ({name}) is opened here and never closed, so what follows cannot be told from a quotation."
     return [Refusal("unterminated", message, "Close the block, then send the call again.", span.start, span.end)]
-
-
-def only_shown(place: str, start: int, end: int) -> Refusal:
-    """Refuse a call at a ``place`` (words) where calls are shown."""
-    message = f"The call is {one_line(place, 200)}, so it may be an example; it was not applied."
-    hint = (
-        "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
-        "another language, such as ```text."
-    )
-    return Refusal("unread", message, hint, start, end)
 
 
 #: What may stand before a call in another model's form on its line: nothing, a sentence, another token or what is left
@@ -124,15 +115,19 @@ _LEAD: Final = lazy(
     r"|<{1,2}|[<|｜]{1,3}[\w▁:]{1,40}[|｜]?>{0,2}(?:assistant)?"
     r"|[^\n]*(?:</[^<>\n]{1,60}>|\[/\w{1,20}\]|▷|[|｜]>(?:assistant)?)[ \t]*"
 )
-_LEAD_CHARS: Final = 200
+_LEAD_CHARS: Final = 100
 
 
 def led(span: BlockSpan, lead: str) -> list[BlockResult]:
     """Refuse a call in another model's form behind ``lead``, unless it is meant."""
-    half = _LEAD_CHARS // 2
-    if _LEAD.fullmatch(lead if len(lead) < _LEAD_CHARS else lead[:half] + lead[-half:]):
+    if _LEAD.fullmatch(lead[:_LEAD_CHARS] + lead[_LEAD_CHARS:][-_LEAD_CHARS:]):
         return []
-    return [only_shown(f"behind {lead.strip()[:40]!r}", span.start, span.end)]
+    message = f"The call is behind {lead.strip()[:40]!r}, so it may be an example; it was not applied."
+    hint = (
+        "If you want it done, send it again without that around it. If you only show it, put all of it in a fence of "
+        "another language, such as ```text."
+    )
+    return [Refusal("unread", message, hint, span.start, span.end)]
 
 
 def quoted_inside(name: str) -> str:
@@ -149,13 +144,6 @@ def inside_foreign(outcome: RawRequest | Refusal, label: str) -> Refusal:
     name = outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
     hint = "Send the request alone, in a fence that begins on a line of its own with ```json."
     return Refusal("unread", message, hint, outcome.start, outcome.end, request_id=name)
-
-
-_ELEMENT: Final = lazy(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>", re.M)
-
-
-def _names_element(text: str, tools: ToolSchemas) -> bool:
-    return "<" in text and any(found[1] in tools for found in _ELEMENT.finditer(text))
 
 
 def too_long(limit: int) -> Refusal:
@@ -195,66 +183,51 @@ def surplus(text: str) -> int:
 
 
 class Doubts:
-    """From where on a torn or unreadable block may quote others.
+    """From where on a block that may be torn, or one that cannot be read, may quote others.
 
-    Evidence: text like its rest behind a block with an uncertain end, a line like a string's end behind a torn string,
-    or for an unfinished block, a cut-off answer.
+    Evidence: a line like the end of a string behind it, or an answer that was cut off.
     """
 
     def __init__(self) -> None:
-        self._from = self._torn = self._unfinished = _NOWHERE
-        self._remnant = self._rest = False
+        self._from = self._cut = _NOWHERE
+        self._rest = False
 
     def text(self, text: str, offset: int) -> None:
         """Note prose that begins at ``offset``."""
-        self._look(text)
-        if self._from == _NOWHERE and (found := _OPEN_STRING.search(text)):
-            self._from, self._remnant = offset + found.start(), True
+        opened = _OPEN_STRING.search(text) if self._from == _NOWHERE else None
+        if opened is not None:
+            self._from, self._rest = offset + opened.start(), True
+        elif self._from < _NOWHERE:
+            self._rest = self._rest or REST_LINE.search(text) is not None
 
     def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         """Note a block and its outcomes."""
-        self._remnant = self._remnant or (not span.closed and span.start >= self._from)
         if span.kind == "json":
             self._json(span, outcomes)
         elif span.kind == "quote":
-            self._quote(span)
+            inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
+            if self._from < _NOWHERE and not (span.closed and surplus(inside) <= 0):
+                self._rest = self._rest or bool(_ENDS.search(inside) or REST_LINE.search(inside))
             if any(isinstance(one, Refusal) and one.code not in ("unread", "unterminated") for one in outcomes):
-                self._from, self._remnant = min(self._from, span.end), True
+                self._from, self._rest = min(self._from, span.end), True
 
     def _json(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         parsed, repairs = parse_strict(span.body), repair_names(outcomes)
         read = [one for one in outcomes if isinstance(one, RawRequest)]
-        strict = isinstance(parsed, ParsedJson)
-        if repairs & RAW_LINES:
-            self._from = min(self._from, span.start)
-        if span.cut_short or not (strict or read):
-            self._from = min(self._from, span.end)
+        strict = parsed if isinstance(parsed, ParsedJson) else None
         if not (strict or read):
-            self._torn = min(self._torn, span.end)
+            self._from, self._cut = min(self._from, span.end), min(self._cut, span.end)
             return
-        value = parsed.value if isinstance(parsed, ParsedJson) else dict(read[-1].parameters)
+        value = strict.value if strict else dict(read[-1].parameters)
         last = last_text(value)
-        if strict and (last is None or "\n" in last):
+        if strict and not span.cut_short and (last is None or "\n" in last):
             return
-        self._torn = min(self._torn, span.start)
+        self._from = min(self._from, span.start)
         data = value.values() if isinstance(value, dict) and not read else ()
         cut = any(looks_cut(text) for text in (last, *data) if isinstance(text, str))
-        if span.cut_short or repairs & _UNLESS_CUT or cut:
-            self._unfinished = min(self._unfinished, span.start)
-
-    def _quote(self, span: BlockSpan) -> None:
-        if span.container is None and not span.label:  # a fence line of ours may have been taken for its opening
-            self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(span.raw) is not None)
-        inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
-        if self._torn == _NOWHERE or (span.closed and surplus(inside) <= 0):
-            return
-        self._rest = self._rest or bool(_ENDS.search(inside) or REST_LINE.search(inside))
-
-    def _look(self, text: str) -> None:
-        self._remnant = self._remnant or (self._from < _NOWHERE and REMNANT.search(text) is not None)
-        self._rest = self._rest or (self._torn < _NOWHERE and REST_LINE.search(text) is not None)
+        if span.cut_short or cut or repairs & _DOUBTFUL:
+            self._cut = min(self._cut, span.start)
 
     def since(self, *, whole: bool) -> int:
         """Return the offset from which blocks are in doubt; ``whole``: not cut off."""
-        torn = self._torn if self._rest else _NOWHERE if whole else self._unfinished
-        return min(self._from if not whole or self._remnant else _NOWHERE, torn)
+        return min(self._from if self._rest else _NOWHERE, _NOWHERE if whole else self._cut)

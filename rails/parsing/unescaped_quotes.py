@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from itertools import islice
 from typing import Final
 
@@ -17,7 +17,6 @@ from rails.core.lazy_pattern import lazy
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
-from rails.json_schema.allowed import allowed_types
 from rails.parsing.call_formats.json_calls import Call, read_value
 from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Stop, decode_string
 from rails.parsing.readings import JOINED, Undecided, plain, settled
@@ -31,6 +30,8 @@ _JOINED: Final = lazy(JOINED)
 _BRACED: Final = lazy(r"\{[^{}]*\}")
 #: The end of an object whose last value is a string, and the next object with its first key.
 _NEXT_ITEM: Final = lazy(r"[\"']\s*\}\s*,\s*\{\s*[\"']([\w$-]{1,100})[\"']\s*:")
+#: An inch mark behind its digit.
+_INCH: Final = lazy(r"\d[\"'](?!\w)")
 #: What stands before an opening mark: nothing, a blank or an operator, then perhaps a letter as in f"…".
 _BEFORE_OPENING: Final = lazy(r"(?:\A|[^\w)\]}\"'])[fFrRbBuU]{0,2}\Z")
 
@@ -54,37 +55,37 @@ def swallows(raw: str, mark: str, keys: Set[str]) -> bool:
 
 
 def partnerless(raw: str, mark: str) -> bool:
-    """Return whether a mark, not an inch mark, lacks a partner, or has a wrong one at an edge.
+    """Return whether a mark, not an inch mark, lacks a partner, is doubled, or has a wrong one at an edge.
 
     Only a language can settle it.
     """
     inner, edges = marks(raw, mark), raw.strip()
     if not inner:
         return False
-    runs = re.findall(f"{mark}+", raw)
-    triples = sum(len(run) >= 3 for run in runs)
-    tripled = triples % 2 == 1 or raw.endswith(mark * 2) or (raw.startswith(mark * 2) and not triples)
-    around = len(inner) == 2 and edges.startswith(mark) and edges.endswith(mark)
-    doubled = all(len(run) % 2 == 0 for run in runs)
-    if tripled or doubled or around or raw[inner[0] + 1 :].lstrip()[:1] in (",", ":"):
+    runs = [len(run) for run in re.findall(f"{mark}+", raw)]
+    starts, ends = edges.startswith(mark), edges.endswith(mark)
+    doubled = all(run % 2 == 0 for run in runs) or sum(run >= 3 for run in runs) % 2 == 1
+    doubled = doubled or raw.endswith(mark * 2) or (raw.startswith(mark) and runs[0] == 2)
+    if doubled or (starts and ends and len(inner) == 2) or raw[inner[0] + 1 :].lstrip()[:1] in (",", ":"):
         return True
     if len(inner) % 2 == 1:
-        return edges.startswith(mark) or edges.endswith(mark) or not _pairs(raw, inner)
-    first_is_wrong = edges.startswith(mark) and (_opens(raw, inner[1]) or _is_inch(raw, inner[1]))
-    return first_is_wrong or (edges.endswith(mark) and not _opens(raw, inner[-2]))
+        return starts or ends or not _pairs(raw, inner)
+    first_is_wrong = starts and (_opens(raw, inner[1]) or _is_inch(raw, inner[1]))
+    return first_is_wrong or (ends and not _opens(raw, inner[-2]))
 
 
 def _pairs(raw: str, inner: list[int]) -> bool:
     within = False
     for at in inner:
-        if not within and not _opens(raw, at) and not _is_inch(raw, at):
+        opens = _opens(raw, at)
+        if not (within or opens or _is_inch(raw, at)):
             return False
-        within = not within and _opens(raw, at)
+        within = opens and not within
     return not within
 
 
 def _is_inch(raw: str, at: int) -> bool:
-    return raw[at - 1 : at].isdigit() and not raw[at + 1 : at + 2].isalnum()
+    return _INCH.match(raw, at - 1) is not None
 
 
 def _opens(raw: str, at: int) -> bool:
@@ -105,19 +106,16 @@ _READINGS: Final = 32
 
 _NAMED: Final = lazy(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
 _SPACE: Final = lazy(r"\s*")
+_OBJECT: Final = lazy(r"\s*(?=\{)")
 #: A quotation between apostrophes, with the closing one if its line has it.
 _APOSTROPHES: Final = lazy(r"(?:^|[^\w)\]}\"'])[bBfFrRuU]{0,2}'(?=[^\s']|\Z)[^']*('?)")
 #: A back-tick of inline code; three of them are a fence.
 _TICK: Final = lazy(r"(?<!`)`(?!`)")
 _WRITTEN_LINE: Final = lazy(r"(?<!\\)(?:\\\\)*\\[nrt]")
 _KEY: Final = lazy(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
-#: A text that holds JSON.
-_HOLDS_JSON: Final = lazy(r"[\"']\s*[{\[]")
 _SCALAR: Final = lazy(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
 _FRAME_KEYS: Final = ("arguments", "args", "params", "parameters")
 _OWN_KEYS: Final = frozenset({"tool", "tool_name", "explanation", *_FRAME_KEYS})
-#: Begins what stands for a doubtful text while the rest of its block is read.
-_PLACE: Final = "\uf8f4"
 _TEXT: Final[Mapping[str, Json]] = {"type": "string"}
 
 
@@ -134,42 +132,36 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     ``sure``: quotation marks are the fault; if not, the target's language must vouch for the text.
     """
     short = len(text) <= _CHARS and text.count('"') + text.count("'") <= _QUOTES
-    named, start = _NAMED.search(text) if short else None, _SPACE.match(text)
-    if not named or named[2] not in tools or not start or text[start.end() : start.end() + 1] != "{":
+    named, start = _NAMED.search(text) if short else None, _OBJECT.match(text)
+    if not named or named[2] not in tools or not start:
         return _TORN
     keys = quick_check.names(tools[named[2]]) | _OWN_KEYS
-    found: list[tuple[ParsedJson, _Ends]] = []
+    found: list[tuple[list[DoubtfulText], ParsedJson]] = []
     try:
         for ends in islice(_Search(text, keys).readings(start.end(), _root(named[2], tools)), _READINGS):
-            reading = _rewritten(text, ends, keys)
-            if isinstance(reading, ParsedJson) and _fits(reading.value, tools):
-                found.append((reading, ends))
+            reading = _reading(text, ends, keys)
+            if reading is not None and _fits(reading[1].value, tools):
+                found.append(reading)
             if len(found) > 1:
                 return JsonFault(
                     "ambiguous", "a quotation mark inside a string is not escaped, and there are several readings"
                 )
     except RecursionError:
         return _TORN
-    if not found:
+    strings, read = found[0] if found else ([], ParsedJson(None))
+    torn = [one for one in strings if one.doubt == "torn"]
+    if not torn or any(swallows(one.raw, one.mark, keys) for one in strings):
         return _TORN
-    reading, ends = found[0]
-    if any(swallows(text[begin + 1 : end], text[begin], keys) for begin, end in ends):
-        return _TORN
-    sure = sure and not any(_joins(text[begin + 1 : end], text[begin]) for begin, end in ends)
-
-    def needs_voucher(raw: str, mark: str) -> bool:
-        return not sure or partnerless(raw, mark) or _unsure(raw, mark)
-
-    at = next((begin for begin, end in ends if marks(text[begin + 1 : end], text[begin])), -1)
-    chosen = _rewritten(text, ends, keys, needs_voucher)
-    if at < 0 or isinstance(chosen, JsonFault):
-        return _TORN
+    sure = sure and not any(_joins(one.raw, one.mark) for one in torn)
+    for one in torn:
+        one.needs_voucher = not sure or partnerless(one.raw, one.mark) or _unsure(one.raw, one.mark)
     try:
-        value = settled(chosen.value, layout=True)
+        value = settled(read.value, {one: one for one in strings if one.doubt == "torn" or "\\" in one.raw})
     except Undecided:
         return _TORN
+    at = torn[0].offset
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
-    return ParsedJson(value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
+    return ParsedJson(value, (note, *(one for one in read.repairs if one.name != "inner_quotes")))
 
 
 def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
@@ -197,36 +189,21 @@ def _unsure(raw: str, mark: str) -> bool:
     )
 
 
-def _rewritten(
-    text: str, ends: _Ends, keys: frozenset[str], needs_voucher: Callable[[str, str], bool] | None = None
-) -> ParsedJson | JsonFault:
-    parts, pos, doubtful = [], 0, dict[str, DoubtfulText]()
+def _reading(text: str, ends: _Ends, keys: frozenset[str]) -> tuple[list[DoubtfulText], ParsedJson] | None:
+    """Return the strings of a reading, and its value, if it has one."""
+    strings, parts, pos = list[DoubtfulText](), list[str](), 0
     for begin, end in ends:
         raw, mark = text[begin + 1 : end], text[begin]
         doubt: Doubt = "torn" if marks(raw, mark) else "raw" if "\n" in raw else ""
         try:
-            decoded = decode_string(raw, mark, 0, ALL_ESCAPES, doubt)[0]
-        except Stop as stop:
-            return stop.fault
-        if needs_voucher and ("\\" in raw or doubt == "torn"):
-            name = f"{_PLACE}{len(doubtful)}"
-            doubtful[name] = one = DoubtfulText.of(decoded, raw, mark, doubt, begin)
-            one.needs_voucher = doubt == "torn" and needs_voucher(raw, mark)
-            decoded = name
-        parts += [text[pos:begin], json.dumps(plain(decoded), ensure_ascii=False)]
+            decoded = plain(decode_string(raw, mark, 0, ALL_ESCAPES, doubt)[0])
+        except Stop:
+            return None
+        strings.append(DoubtfulText.of(decoded, raw, mark, doubt, begin))
+        parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
         pos = end + 1
     found = repair("".join(parts) + text[pos:], known=lambda: keys)
-    if not doubtful or isinstance(found, JsonFault):
-        return found
-    return found._replace(value=_put_back(found.value, doubtful)) if _PLACE not in text else JsonFault("syntax", "")
-
-
-def _put_back(value: Json, texts: Mapping[str, DoubtfulText]) -> Json:
-    if isinstance(value, dict):
-        return {key: _put_back(item, texts) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_put_back(item, texts) for item in value]
-    return texts.get(value, value) if isinstance(value, str) else value
+    return (strings, found) if isinstance(found, ParsedJson) else None
 
 
 class _Search:
@@ -235,7 +212,7 @@ class _Search:
     def __init__(self, text: str, keys: Set[str]) -> None:
         self.text, self.keys = text, keys
         self.steps = 0
-        self.dead: set[tuple[int, int, frozenset[str]]] = set()
+        self.dead: set[tuple[int, int, frozenset[str] | None]] = set()
         self.marks = {mark: marks(text, mark) for mark in "\"'"}
 
     def readings(self, start: int, root: Mapping[str, Json]) -> Iterator[_Ends]:
@@ -248,46 +225,39 @@ class _Search:
         pos = self._behind_space(pos)
         char = self.text[pos : pos + 1]
         if char == "{":
-            yield from self.members(pos + 1, schema, frozenset())
+            yield from self.parts(pos + 1, schema, frozenset())
         elif char == "[":
-            items = schema.get("items") if isinstance(schema, Mapping) else None
-            yield from self.items(pos + 1, items)
-        elif char in ('"', "'") and char:
-            types = allowed_types(schema)
-            if "string" in types or _HOLDS_JSON.match(self.text, pos):
-                yield from ((end + 1, ((pos, end),)) for end in self._string_ends(pos, schema))
+            yield from self.parts(pos + 1, schema.get("items") if isinstance(schema, Mapping) else None, None)
+        elif char in ('"', "'"):
+            yield from ((end + 1, ((pos, end),)) for end in self._string_ends(pos, schema))
         elif scalar := _SCALAR.match(self.text, pos):
             yield scalar.end(), ()
 
-    def members(self, pos: int, schema: quick_check.SchemaValue, seen: frozenset[str]) -> Iterator[tuple[int, _Ends]]:
-        pos = self._behind_space(pos)
-        if self.text.startswith("}", pos):
-            if seen.issuperset(quick_check.required(schema)):
+    def parts(
+        self, pos: int, schema: quick_check.SchemaValue, seen: frozenset[str] | None
+    ) -> Iterator[tuple[int, _Ends]]:
+        """Yield the ends of what is left of an object, behind members of the names ``seen``, or of a list (None)."""
+        begin = pos = self._behind_space(pos)
+        closer = "]" if seen is None else "}"
+        if self.text.startswith(closer, pos):
+            if seen is None or seen.issuperset(quick_check.required(schema)):
                 yield pos + 1, ()
             return
-        key, names = _KEY.match(self.text, pos), quick_check.properties(schema)
-        if not key or key[2] in seen or (names and key[2] not in names):
-            return
-        state = pos, id(schema), seen
+        state, inner = (pos, id(schema), seen), schema
         if state in self.dead:
             return
+        if seen is not None:
+            key, names = _KEY.match(self.text, pos), quick_check.properties(schema)
+            if not key or key[2] in seen or (names and key[2] not in names):
+                return
+            begin, inner, seen = key.end(), names.get(key[2]), seen | {key[2]}
         self.dead.add(state)
-        for end, strings in self.value(key.end(), names.get(key[2])):
-            rest = self._next(end, "}")
-            for stop, more in self.members(rest, schema, seen | {key[2]}) if rest >= 0 else ():
-                self.dead.discard(state)
-                yield stop, strings + more
-
-    def items(self, pos: int, schema: quick_check.SchemaValue) -> Iterator[tuple[int, _Ends]]:
-        pos = self._behind_space(pos)
-        if self.text.startswith("]", pos):
-            yield pos + 1, ()
-            return
-        for end, strings in self.value(pos, schema):
-            if self.text[pos] in "\"'" and "\n" in self.text[pos:end]:
+        for end, strings in self.value(begin, inner):
+            if closer == "]" and self.text[begin] in "\"'" and "\n" in self.text[begin:end]:
                 continue  # it may hold the next item
-            rest = self._next(end, "]")
-            for stop, more in self.items(rest, schema) if rest >= 0 else ():
+            rest = self._next(end, closer)
+            for stop, more in self.parts(rest, schema, seen) if rest >= 0 else ():
+                self.dead.discard(state)
                 yield stop, strings + more
 
     def _behind_space(self, pos: int) -> int:

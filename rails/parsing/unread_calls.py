@@ -42,19 +42,15 @@ _PLACEHOLDER: Final = r"[ \t]*[\"'`{]{0,3}(?:\.{3}|…|<[a-z_ ]+>|path/to|string
 _SIGN: Final = rf"[\"'“”’*`|]{{0,3}}[ \t]*(?:=>?|:|>|</|<\|)(?!{_PLACEHOLDER})"
 _POSITIONAL: Final = rf"[(\[][ \t\r\n]*(?=[\"'{{])(?!{_PLACEHOLDER})"
 #: The key that names a tool, where its parameters may stand above.
-_KEY: Final = lazy(r".*[\"']?(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?", re.I)
-_SURE: Final = lazy(r"tool|function|action|call|invoke|name", re.I)
-#: A name that is surely a function's: words joined by an underscore, a hyphen or a hump.
-_FUNCTION_NAME: Final = lazy(r"[A-Za-z](?=\w*_\w)\w+|[a-z]+[A-Z]\w*")
+_KEY: Final = lazy(r"(?:tool|tool_?name|function|action|name)[\"']?[ \t]*[:=][ \t]*[\"']?\Z", re.I)
 #: A tool that does not exist: an element named like a function around another, or a tool key with more behind it.
 _INVENTED: Final = lazy(
     r"^[ \t]*<([A-Za-z](?=\w*_\w)\w+)>\s*<\w"
     r"|[\"']tool(?:_name)?[\"']\s*:\s*[\"']([A-Za-z](?=\w*_\w)\w+)[\"']\s*,\s*[\"']",
     re.M,
 )
-_DEFINES: Final = lazy(r"\b(?:def|fn|func|function|import)[ \t]+\Z")
-#: A call between back-ticks with nothing else on its line.
-_ALONE: Final = lazy(r"[ \t]*`\w+\([^`\n]*\)`[ \t]*\r?$", re.M)
+#: The rest of inline code behind a name, with what follows it on its line.
+_INLINE: Final = lazy(r"[^`\n]+`[^\n]*")
 #: Fences in which a call may be meant wherever it stands, and those in which all is shown.
 _CALL_FENCES: Final = lazy(
     r"(?:action|function(?:_call)?|json[5cl]?|plaintext|te?xt|tool(?:s|_calls?|_code|_request|_use)?|toml|xml|ya?ml)?"
@@ -109,24 +105,23 @@ def find_unread_calls(
         return
     blocks = find_blocks(text, tools)
     spans = [one for one in blocks.items if isinstance(one, BlockSpan)]
-    names = re.compile("|".join(map(re.escape, tools)) or "(?!)")
-    foreign = [_of_form(one, names) for one in spans if one.container == "call" and _HOLDS.search(one.body)]
-    end = count = 0
-    for call in sorted((*_named(text, tools), *foreign, *_invented(text, tools))):
+    found = sorted((*_named(text, tools), *_foreign(spans, tools), *_invented(text, tools)))
+    end = 0
+    for call in found[:_TOLD]:
         around = next((one for one in spans if one.start <= call.start < one.end), None)
-        if call.start < end or count == _TOLD or _speaks_of(text, call, read):
-            continue
         stray = blocks.strays.around(call.start)
-        where = _place(call, around)
-        if where and (stray is None or stray.kind == "call"):
+        where = _place(call, around) if stray is None or stray.kind == "call" else ""
+        if where and call.start >= end and not _speaks_of(text, call, read):
             end = around.end if around is not None else call.end
-            count += 1
             yield _refusal(text, call, where, tools if offered is None else offered)
 
 
-def _of_form(span: BlockSpan, names: re.Pattern[str]) -> _Found:
-    named = names.search(span.raw)
-    return _Found(span.start, span.end, named[0] if named else "")
+def _foreign(spans: Iterable[BlockSpan], tools: ToolSchemas) -> Iterator[_Found]:
+    names = re.compile("|".join(map(re.escape, tools)) or "(?!)")
+    for span in spans:
+        if span.container == "call" and _HOLDS.search(span.body):
+            named = names.search(span.raw)
+            yield _Found(span.start, span.end, named[0] if named else "")
 
 
 def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
@@ -135,27 +130,19 @@ def _named(text: str, tools: ToolSchemas) -> Iterator[_Found]:
     pattern = re.compile(rf"(?<![\w-])(?<!\S/)(?:{'|'.join(f'({one})' for one in spelt) or '(?!)'})(?![\w/-])")
     for found in islice(pattern.finditer(plain), _NAMES):
         tool = list(spelt.values())[(found.lastindex or 1) - 1]
-        start = plain.rfind("\n", 0, found.start()) + 1
-        head = plain[start : found.start()]
-        if _is_shown(plain, found, start, head):
-            continue
-        if not (_FUNCTION_NAME.fullmatch(tool) or _SURE.search(head)):
-            continue
         keys = "|".join(map(re.escape, quick_check.properties(tools[tool]))) or _HOLDERS
         given = re.compile(rf"{_BETWEEN}(?:\b(?i:{keys}|{_HOLDERS}){_SIGN}|(?<=--)(?:{keys})[= ])|[\"'`]?{_POSITIONAL}")
-        above = plain[max(plain.rfind("\n\n", 0, start), start - _REACH, 0) : found.start()]
-        named_last = _KEY.fullmatch(head) and re.search(rf"\b(?:{keys}){_SIGN}", above)
-        if given.match(plain, found.end(), found.end() + _REACH) or named_last:
-            end = plain.find("\n", found.end())
-            begin = start + len(head) - len(head.lstrip())
-            yield _Found(begin, len(text) if end < 0 else end, tool)
+        above = plain[max(found.start() - _REACH, 0) : found.start()]
+        named_last = _KEY.search(above) and re.search(rf"\b(?:{keys}){_SIGN}", above)
+        if (named_last or given.match(plain, found.end(), found.end() + _REACH)) and not _is_shown(plain, found):
+            start, end = plain.rfind("\n", 0, found.start()) + 1, plain.find("\n", found.end())
+            yield _Found(start, len(text) if end < 0 else end, tool)
 
 
 def _invented(text: str, tools: ToolSchemas) -> Iterator[_Found]:
     for found in islice(_INVENTED.finditer(text), _NAMES):
         name = found[1] or found[2]
-        start = text.rfind("\n", 0, found.start()) + 1
-        if name not in tools and not _is_shown(text, found, start, text[start : found.start()]):
+        if name not in tools and not _is_shown(text, found):
             yield _Found(found.start(), found.end(), name)
 
 
@@ -164,10 +151,10 @@ def _spelling(name: str) -> str:
     return f"(?i:{'[_-]?'.join(words)})" if "_" in name else re.escape(name)
 
 
-def _is_shown(text: str, found: re.Match[str], line: int, head: str) -> bool:
-    inline = head.count("`") % 2 == 1 and "``" not in head and not _ALONE.match(text, line)
-    inline = inline and not (head.endswith("`") and text.startswith("`", found.end()))
-    return inline or head.lstrip().startswith(">") or _DEFINES.search(head) is not None
+def _is_shown(text: str, found: re.Match[str]) -> bool:
+    head = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+    inline = head.count("`") % 2 == 1 and "``" not in head and _INLINE.match(text, found.end()) is not None
+    return inline or head.lstrip().startswith(">")
 
 
 def _place(call: _Found, around: BlockSpan | None) -> str:
@@ -179,11 +166,9 @@ def _place(call: _Found, around: BlockSpan | None) -> str:
         return f"in the form of another model ({label})"
     if around.kind == "xml" or (around.container == "element" and around.start == call.start):
         return "in an element"
-    if around.container:
-        return ""
     word = re.split(r"[\s:{=]", around.label.lower(), maxsplit=1)[0]
     meant = _CALL_FENCES.fullmatch(word) or around.body.lstrip().startswith((call.tool, "{", "["))
-    if _SHOWING.fullmatch(word) or not meant:
+    if around.container or _SHOWING.fullmatch(word) or not meant:
         return ""
     if around.kind == "json":
         return "in a json fence, in a form that is not known"
@@ -191,11 +176,11 @@ def _place(call: _Found, around: BlockSpan | None) -> str:
 
 
 def _speaks_of(text: str, call: _Found, read: Sequence[RawRequest]) -> bool:
+    """Return whether the words of a call hold the first text of a request of its tool."""
     words = text[call.start : call.end + 200]
     for request in read:
-        values = (one for one in request.parameters.values() if isinstance(one, str) and one.strip())
-        named = rf"(?<!\w){re.escape(next(values, '')[:100])}(?!\w)"
-        if request.tool_name == call.tool and re.search(named, words):
+        first = next((one for one in request.parameters.values() if isinstance(one, str) and one.strip()), "")
+        if request.tool_name == call.tool and re.search(rf"(?<!\w){re.escape(first[:100])}(?!\w)", words):
             return True
     return False
 

@@ -174,7 +174,7 @@ def test_an_element_around_an_answer_frames_it_and_one_with_a_name_of_its_own_qu
 def test_an_element_of_any_other_name_begins_on_its_line_and_a_tool_is_none():
     found = find_element("- <Email to='x'> a\n", ("other",))
     assert (found.kind, found.label, found.start, found.end) == ("element", "email", 0, 16)
-    for line in ("<other>", "<email/>", "<email>a</email>", "x <email>", "<example_start>", "<think>"):
+    for line in ("<other>", "<email/>", "<email>a</email>", "x <email>", "<think>"):
         assert find_element(f"{line}\n", ("other",)) is None, line
 
 

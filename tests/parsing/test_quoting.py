@@ -209,7 +209,7 @@ def test_a_tag_that_is_also_a_word_is_one_with_a_name_behind_it_only(name):
     ],
 )  # fmt: skip
 def test_what_a_patch_holds_never_runs(first, last):
-    found = find_patch(first)
+    found = find_patch(first) or find_mark(first)
     assert (found.kind, found.start, found.end, found.closing is None) == ("patch", 0, len(first), last is None)
     sign = "+" if last is None else ""
     held = "".join(f"{sign}{line}\n" for line in GOOD.splitlines())
@@ -410,7 +410,7 @@ def test_a_block_repaired_at_the_end_of_an_answer_that_was_cut_off_does_not_run_
         assert [one.tool_name for one in parse(text, SHAPES).requests] == ["read_file"]
         cut = parse(text, SHAPES, finish="max_tokens")
         assert cut.requests == ()
-        assert cut.refusals[-1].message.endswith("was cut off right behind it, so it may be incomplete.")
+        assert cut.refusals[-1].message.endswith("was cut off, so it may be incomplete.")
     assert parse(f"{F}json\n{call}\n{F}\n\nDone", SHAPES, finish="max_tokens").requests
 
 
