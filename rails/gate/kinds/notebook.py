@@ -79,7 +79,7 @@ def _findings(path: str, data: bytes, cli: RuffCli, how: RuffSettings) -> Iterat
         document = parse_document(text)
     except JsonError:
         return  # the check of data says so
-    for found in cli.lint(path, data, how):
+    for found in cli.lint(path, text, how):
         line = document.line(("cells", found.cell - 1, "source", found.start[0] - 1))
         words = f"cell {found.cell}, line {found.start[0]}: {found.message}"
         yield Finding(path, line, 1, found.rule, words, "ruff", end_line=line, remedy=found.remedy)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, one_line, plain_text
+from rails.core.text import main_eol, one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
@@ -39,7 +39,7 @@ _LINT_CANARY: Final = (
     "debugger;\nconsole.log(1);\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
     "switch (x) { case 1: break; case 1: break }\nfunction f(a) { return; y() }\n"
 )
-_FORMAT_CANARY: Final = b"const  x = {a:1}\n"
+_FORMAT_CANARY: Final = "const  x = {a:1}\n"
 #: What is said under no rule of the configuration.
 _NO_RULE: Final = "eslint"
 _EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
@@ -58,8 +58,7 @@ class NodeTools(Language):
 
     parser: str = "node"
     linter: str = "eslint"
-    formatter_name: str = "prettier"
-    other_format: str = ""
+    formatter: str = "prettier"
 
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         self.context = context
@@ -122,9 +121,9 @@ class NodeTools(Language):
         if fence := wrapping_fence(split_lines(text)):
             # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
             return unparsed_finding(path, text, (fence, 1), self.parser, "The file is not code alone.")
-        return self._parsed(path, data, text)
+        return self._parsed(path, text)
 
-    def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
+    def _parsed(self, path: str, text: str) -> Finding | None:
         try:
             found = self._ask(_Parsed, "syntax", path, text=text).found
         except CheckError:  # no installed package parses it, or Node.js is missing
@@ -134,23 +133,23 @@ class NodeTools(Language):
         message = one_line(found.message, 200)
         return unparsed_finding(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
 
-    def excused(self, data: bytes) -> bool:
+    def excused(self, text: str) -> bool:
         """Return whether a comment excuses the file."""
-        return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
+        return _EXCUSED.search(text[:2_000]) is not None
 
-    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
+    def lint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
         """Return ESLint's findings. Raises CheckError, also NotNeededError."""
         if not self.version("eslint"):
             raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
-        found = self._eslint(path, data)
+        found = self._eslint(path, text)
         # What found something looks; only silence needs proof. Our own rules go by the ending alone.
         place = path if self._eslint_config(path)[1] else f"canary{PurePosixPath(path).suffix}"
-        if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
+        if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY)):
             raise NotNeededError("ESLint's configuration selects no rule for this file")
         return tuple(found)
 
-    def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted by Prettier. Raises CheckError, also NotNeededError."""
+    def format(self, path: str, text: str) -> str:
+        """Return ``text`` formatted by Prettier. Raises CheckError, also NotNeededError."""
         if not self.version("prettier"):
             raise (CheckError(self.missing("Prettier")) if self.config.prettier else NotNeededError())
         how = self._options(path)
@@ -159,19 +158,12 @@ class NodeTools(Language):
         if how.program:
             name = one_line(str(how.config).removeprefix(self._place("")), 200)
             raise NotNeededError(f"{name} is a program or loads plugins, which are not executed")
-        wanted = self._prettier(path, data)
-        if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
+        wanted = self._prettier(path, text)
+        if wanted == text and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
             if how.options.get("requirePragma"):
                 raise ExcludedError
             raise CheckError("Prettier does not format this file")
         return wanted
-
-    def same_program(self, path: str, one: str, other: str) -> bool:
-        """Say whether both are formatted to the same text."""
-        try:
-            return self.format(path, one.encode()) == self.format(path, other.encode())
-        except CheckError:
-            return False
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Report an ESLint configuration that was not executed."""
@@ -199,7 +191,7 @@ class NodeTools(Language):
     def _place(self, path: str) -> str:
         return f"{self.context.project}/{path}"
 
-    def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
+    def _eslint(self, path: str, text: str) -> list[Diagnostic]:
         config, own = self._eslint_config(path)
         folder, _, name = config.rpartition("/")
         how: dict[str, Json] = {
@@ -209,8 +201,8 @@ class NodeTools(Language):
             "config": name if folder else "",
             "stamp": self._stamp(folder) if own else "",
         }
-        key = ("eslint", self.version("eslint"), how["stamp"], config if own else "", path, data)
-        return self.context.once(key, lambda: self._eslint_now(path, data, how))
+        key = ("eslint", self.version("eslint"), how["stamp"], config if own else "", path, text)
+        return self.context.once(key, lambda: self._eslint_now(path, text, how))
 
     def _stamp(self, folder: str) -> str:
         """Return the digest of a folder's configuration; a process that loaded another one is stopped."""
@@ -220,28 +212,21 @@ class NodeTools(Language):
             self.worker.stamps = {folder: stamp}
         return stamp
 
-    def _eslint_now(self, path: str, data: bytes, how: Mapping[str, Json]) -> list[Diagnostic]:
-        answer = self._ask(_Linted, "eslint", path, text=plain_text(data) or "", **how)
+    def _eslint_now(self, path: str, text: str, how: Mapping[str, Json]) -> list[Diagnostic]:
+        answer = self._ask(_Linted, "eslint", path, text=text, **how)
         if answer.fatal:
             raise CheckError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
         found = [replace(one, message=one_line(one.message, 300)) for one in answer.findings]
         return [*found, *not_listed(answer.more)]
 
-    def _prettier(self, path: str, data: bytes) -> bytes:
-        decoded = decode_text(data)
-        if decoded is None:
-            raise CheckError("it is not UTF-8 text")
+    def _prettier(self, path: str, text: str) -> str:
         options = dict(self._options(path).options)
-        if "endOfLine" not in options and decoded.eol == "\r\n":
+        if "endOfLine" not in options and main_eol(text)[0] == "\r\n":
             options["endOfLine"] = "crlf"
-
-        def formatted() -> bytes:
-            ignores: list[Json] = [self._place(one) for one in self.config.prettier_ignores(path)]
-            how: dict[str, Json] = {"options": options, "ignorePath": ignores}
-            return decoded.encode(self._ask(_Formatted, "prettier", path, text=decoded.text, **how).text)
-
-        key = ("prettier", self.version("prettier"), repr(options), path, data)
-        return self.context.once(key, formatted)
+        ignores: list[Json] = [self._place(one) for one in self.config.prettier_ignores(path)]
+        how: dict[str, Json] = {"text": text, "options": options, "ignorePath": ignores}
+        key = ("prettier", self.version("prettier"), repr(options), path, text)
+        return self.context.once(key, lambda: self._ask(_Formatted, "prettier", path, **how).text)
 
     def _ask(self, kind: type[T], op: str, path: str, **more: Json) -> T:
         """Return the worker's answer about a file. Raises CheckError, also ExcludedError."""

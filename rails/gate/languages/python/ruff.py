@@ -7,14 +7,14 @@ count characters.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, one_line
+from rails.core.text import one_line
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic, FixEdit, first_ones
 from rails.processes import programs
@@ -27,31 +27,22 @@ class RuffCli(Struct, frozen=True):
     project: Path
     ask: Callable[..., programs.ToolRun] = programs.run_tool
 
-    def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
-        """Return findings in ``data``. Raises CheckError."""
-        ran = self._run("check", path, data, settings, "--output-format=json-lines", "--no-fix", "--no-fix-only")
-        if ran.code not in (0, 1):
-            raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
-        return first_ones(parse_diagnostics(ran.out))
+    def lint(self, path: str, text: str, settings: RuffSettings) -> list[Diagnostic]:
+        """Return findings in ``text``. Raises CheckError."""
+        options = ("--output-format=json-lines", "--no-fix", "--no-fix-only", *settings.arguments())
+        return first_ones(parse_diagnostics(self._run("check", path, text, options, (0, 1))))
 
-    def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, also for a syntax error."""
-        ran = self._run("format", path, data, settings)
-        if ran.code:
-            raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
-        decoded = decode_text(data)
-        if decoded is None or decoded.encoding == "utf-8":
-            return ran.out
-        return decoded.encode(ran.out.decode())
+    def format(self, path: str, text: str, settings: RuffSettings) -> str:
+        """Return ``text`` formatted. Raises CheckError, also for a syntax error."""
+        options = [option for option in settings.arguments() if not option.startswith("--config=lint.")]
+        return self._run("format", path, text, options, (0,)).decode()
 
-    def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> programs.ToolRun:
-        options = [a for a in settings.arguments() if verb == "check" or not a.startswith("--config=lint.")]
-        name = str(self.project / path)
-        decoded = decode_text(data)
-        if decoded is not None and decoded.encoding != "utf-8":  # ruff reads nothing else
-            data = decoded.text.encode()
-        files = ("--no-cache", "--force-exclude", "--stdin-filename", name, "-")
-        return self.ask([*self.tool.argv, verb, *options, *more, *files], data=data)
+    def _run(self, verb: str, path: str, text: str, options: Sequence[str], codes: Sequence[int]) -> bytes:
+        files = ("--no-cache", "--force-exclude", "--stdin-filename", str(self.project / path), "-")
+        ran = self.ask([*self.tool.argv, verb, *options, *files], data=text.encode())
+        if ran.code not in codes:
+            raise CheckError(f"ruff {verb} ended with code {ran.code}: {ran.complaint}")
+        return ran.out
 
 
 class _Place(Struct):

@@ -8,9 +8,12 @@ Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "place", "root", "val
 
 from __future__ import annotations
 
+import fnmatch
 import gc
 import io
 import json
+import os
+import pathlib
 import sys
 import warnings
 from collections import Counter
@@ -65,6 +68,8 @@ def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
     from black import format_str
     from black.parsing import InvalidInput
 
+    if _black_leaves_out(f"/{path}", options):
+        return {"excluded": True}
     newline = "\r\n" if text[: text.find("\n")].endswith("\r") else "\n"
     source = io.StringIO(text, newline=None).read()
     try:
@@ -72,6 +77,17 @@ def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
     except InvalidInput as error:
         raise RefusedError(f"black cannot parse it: {str(error)[:200]}") from error
     return {"text": done.replace("\n", newline)}
+
+
+def _black_leaves_out(path: str, options: Mapping[str, Any]) -> bool:
+    """Return whether ``black .`` excludes a file, run beside its configuration; an empty match is none."""
+    from black import re_compile_maybe_verbose as compiled
+    from black.const import DEFAULT_EXCLUDES
+
+    patterns = (options.get("exclude", DEFAULT_EXCLUDES), *map(options.get, ("extend-exclude", "force-exclude")))
+    places = [path[: at + 1] for at, sign in enumerate(path) if at and sign == "/"]
+    found = [compiled(pattern).search(place) for pattern in patterns if pattern for place in (*places, path)]
+    return any(one and one[0] for one in found) or not compiled(options.get("include", "")).search(path)
 
 
 @cache
@@ -133,7 +149,6 @@ def _schema(schema: str, place: str, root: str, value: _Anything) -> dict[str, A
 
 
 def _registry(root: str) -> _Anything:
-    import pathlib
     from urllib.parse import unquote
 
     from jsonschema_specifications import REGISTRY
@@ -166,6 +181,8 @@ def _error(error: _Anything) -> dict[str, Any]:
 
 def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, Any]:
     app, guide, kept = _application(tuple(arguments))
+    if _flake8_leaves_out(path, app.options):
+        return {"excluded": True}
     checker_of = _text_checker()
     checker_of.text = text
     checkers = app.plugins.checkers
@@ -178,12 +195,22 @@ def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, 
         guide.handle_error(code, path, line, column, message, physical)
     # A plugin may report a thing twice.
     found = sorted({(one.line_number, one.column_number, one.code, one.text) for one in kept})
-    loaded = (*checkers.tree, *checkers.logical_line, *checkers.physical_line)
+    plugins = {one.entry_name for one in (*checkers.tree, *checkers.logical_line, *checkers.physical_line)}
+    selected = [*(app.options.select or ()), *(app.options.extend_select or ())]
     return {
         "findings": found[:most],
         "more": Counter(code for _, _, code, _ in found[most:]),
-        "codes": sorted({plugin.entry_name for plugin in loaded}),
+        "unknown": [code for code in selected if not any(code.startswith(k) or k.startswith(code) for k in plugins)],
     }
+
+
+def _flake8_leaves_out(path: str, options: _Anything) -> bool:
+    """Return whether ``flake8 .`` excludes a file, by its name, its path or a folder's."""
+    inside = pathlib.PurePath(path)
+    places = [*inside.parts, *(os.path.abspath(one).rstrip("/") for one in (inside, *inside.parents))]
+    if any(fnmatch.filter(places, pattern) for pattern in (*options.exclude, *options.extend_exclude)):
+        return True
+    return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in options.filename)
 
 
 @cache
