@@ -5,13 +5,16 @@ A worker's input ends however this process ends, and workers stop at its end: no
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
-import selectors
+import select
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, TypeAlias, TypeVar
 
@@ -44,24 +47,26 @@ class Worker:
         self._start = start
         self._process: programs.ToolProcess | None = None
         self._end: Callable[[], object] = lambda: None
-        self._errors = b""
 
     @property
     def pid(self) -> int:
         """The process id, or 0 when it does not run."""
-        running = self._process is not None and self._process.poll() is None
-        return self._process.pid if self._process and running else 0
+        return self._process.pid if self._process and self._process.poll() is None else 0
 
     def ask(self, message: Mapping[str, object]) -> dict[str, Any]:
         """Return the answer. Raises CheckError: for an answer with an ``error``, a crash or timeout."""
+        if self._process is None or not self.pid:
+            self.close()
+            self._process, self._end = self._start()
+            # What it complains about is read, so that it never waits for somebody to read it.
+            self._complaints: deque[bytes] = deque(maxlen=10)
+            hearing = partial(_keep_lines, self._process.stderr, self._complaints)
+            threading.Thread(target=hearing, daemon=True).start()
         try:
-            answer = msgspec.json.decode(self._answer(json.dumps(message).encode()), type=dict[str, Any])
-        except msgspec.DecodeError as error:
+            answer = msgspec.json.decode(self._answer(self._process, message), type=dict[str, Any])
+        except (CheckError, msgspec.DecodeError) as error:
             self.close()
-            raise CheckError(f"{self.name} answered something that is not JSON.") from error
-        except CheckError:
-            self.close()
-            raise
+            raise CheckError(f"{self.name} failed: {error}") from error
         if "error" in answer:
             raise CheckError(one_line(str(answer["error"]), 200))
         return answer
@@ -72,50 +77,28 @@ class Worker:
         self._process = None
         self._end = lambda: None
 
-    def _answer(self, line: bytes) -> bytes:
-        process = self._running()
+    def _answer(self, process: programs.ToolProcess, message: Mapping[str, object]) -> bytes:
         source, sink = programs.pipes(process)
         try:
-            source.write(line + b"\n")
+            source.write(json.dumps(message, default=str).encode() + b"\n")
             source.flush()
-            with selectors.DefaultSelector() as waiting:
-                waiting.register(sink, selectors.EVENT_READ)
-                if not waiting.select(limits.CHECK_SECONDS):
-                    raise CheckError(f"{self.name} did not answer in time and was stopped.")
+            waiting = select.poll()
+            waiting.register(sink, select.POLLIN)
+            if not waiting.poll(limits.CHECK_SECONDS * 1000):
+                raise CheckError("it did not answer in time and was stopped")
             answer = sink.readline()
         except (OSError, ValueError):  # a ValueError: another thread closed it
             answer = b""
         if not answer:
-            raise CheckError(f"{self.name} stopped: {self._last_words(process)}")
+            code = programs.exit_code(process, 0.2)
+            words = b"".join(self._complaints).decode(errors="replace").split()
+            raise CheckError(f"exit code {code}. {one_line(' '.join(words[-30:]), 200)}")
         return answer
 
-    def _running(self) -> programs.ToolProcess:
-        if self._process is None or not self.pid:
-            self.close()
-            self._process, self._end = self._start()
-            self._errors = b""
-            hearing = threading.Thread(
-                target=self._hear,
-                args=(self._process.stderr,),
-                daemon=True,
-            )
-            hearing.start()
-        return self._process
 
-    def _hear(self, complaints: IO[bytes]) -> None:
-        """Read what it complains about, so that it never waits for somebody to read it."""
-        try:
-            for line in complaints:
-                self._errors = (self._errors + line)[-1000:]
-        except ValueError:
-            return  # it was ended and its pipes closed
-
-    def _last_words(self, process: programs.ToolProcess) -> str:
-        code = programs.exit_code(process, 0.2)
-        if code is None:
-            return "it closed its output."
-        words = one_line(" ".join(self._errors.decode(errors="replace").split()[-30:]), 200)
-        return f"exit code {code}. {words}".strip()
+def _keep_lines(complaints: IO[bytes], lines: deque[bytes]) -> None:
+    with contextlib.suppress(ValueError):  # it was ended and its pipes closed
+        lines.extend(complaints)
 
 
 def _start_ours() -> tuple[programs.ToolProcess, Callable[[], object]]:

@@ -12,7 +12,6 @@ import fnmatch
 import gc
 import io
 import json
-import os
 import pathlib
 import sys
 import warnings
@@ -207,7 +206,7 @@ def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, 
 def _flake8_leaves_out(path: str, options: _Anything) -> bool:
     """Return whether ``flake8 .`` excludes a file, by its name, its path or a folder's."""
     inside = pathlib.PurePath(path)
-    places = [*inside.parts, *(os.path.abspath(one).rstrip("/") for one in (inside, *inside.parents))]
+    places = [*inside.parts, *(str(pathlib.Path(one).absolute()).rstrip("/") for one in (inside, *inside.parents))]
     if any(fnmatch.filter(places, pattern) for pattern in (*options.exclude, *options.extend_exclude)):
         return True
     return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in options.filename)
