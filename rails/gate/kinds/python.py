@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from rails.core.scratch import scratch_folder
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, Kind, suffix_of
 from rails.gate.support.read_file import run_by_python
 
@@ -29,27 +26,9 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     for job in jobs:
         near = settings.formatted_by_the_nearest(context.project, job.path, whole)
         groups.setdefault((near.formatter, near.black.origin), (near, []))[1].append(job)
-    with _created(context) as created:
-        reports = [
-            report_of(PythonTools(context, near, created), some, context, _THREADS) for near, some in groups.values()
-        ]
+    reports = [report_of(PythonTools(context, near), some, context, _THREADS) for near, some in groups.values()]
     outcomes = tuple(outcome for report in reports for outcome in report.outcomes)
     return CheckReport(outcomes, tuple(run for report in reports for run in report.runs))
-
-
-@contextlib.contextmanager
-def _created(context: CheckContext) -> Iterator[str]:
-    """Yield a folder where ruff finds the modules that the change creates, to tell them from installed ones, or ""."""
-    names = [path.removeprefix("src/") for path in context.created if path.endswith((".py", ".pyi"))]
-    if not names:
-        yield ""
-        return
-    with scratch_folder("created") as folder:
-        for name in names:
-            place = Path(folder, name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.touch()
-        yield folder
 
 
 def _claims(path: str, data: bytes) -> bool:

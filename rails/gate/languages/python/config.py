@@ -152,41 +152,42 @@ def _black(pyproject: Mapping[str, Json], place: str) -> BlackSettings:
     return BlackSettings({"requires-python": _requires(pyproject), **given}, origin)
 
 
-def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str = "") -> RuffSettings:
+def ruff_for(project: Path, path: str, settings: PythonSettings, created: frozenset[str] = frozenset()) -> RuffSettings:
     """Return how ruff runs on ``path``: by the nearest configuration, or ours.
 
-    ``more_src`` is a further first-party source folder. Raises CheckError for unreadable configuration.
+    ``created`` are files that will be there: their modules are the project's own, too. Raises CheckError for unreadable
+    configuration.
     """
     for folder in reversed(folders_to(path)):
         for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
             file = project / folder / name
             if file.is_file() and (name != "pyproject.toml" or "ruff" in table(_toml_file(file), "tool")):
-                return replace(_chain(project, file, more_src), origin=f"{folder}{name}")
+                return replace(_chain(project, file, created), origin=f"{folder}{name}")
     options: tuple[RuffOption, ...] = (
         ("exclude", ()),
-        ("src", tuple(filter(None, (str(project), str(project / "src"), more_src)))),
         ("target-version", f"py3{settings.target}"),
         ("lint.select", name_list("errors")),
     )
     return RuffSettings(False, options, "errors only: ruff is not configured")
 
 
-def _chain(project: Path, file: Path, more_src: str) -> RuffSettings:
+def _chain(project: Path, file: Path, created: frozenset[str]) -> RuffSettings:
     """Return what a ruff configuration says, with all it extends. Raises CheckError."""
     digest: Digest = ()
     more: tuple[str, ...] = ()
-    first: dict[str, tuple[str, ...]] = {}
+    include: tuple[str, ...] | None = None
+    own: list[str] = []
     for one, options in _extended(project, file):
         digest += ((one.name, read_config_file(one)),)
         more += _patterns_of(project, one, options.get("extend-include"))
-        if "include" in options:
-            first.setdefault("include", _patterns_of(project, one, options["include"]))
-        if "src" in options:
-            first.setdefault("src", tuple(f"{one.parent}/{folder}" for folder in _texts(options["src"])))
-    src = first.get("src", (str(file.parent), f"{file.parent}/src"))
-    named = (("src", (*src, more_src)),) if more_src else ()
-    include = first["include"] + more if "include" in first else None
-    return RuffSettings(True, named, "", digest, include)
+        if include is None and "include" in options:
+            include = _patterns_of(project, one, options["include"])
+        sorting = table({**options, **table(options, "lint")}, "isort")
+        own = own or _texts(sorting.get("known-first-party"))
+    tops = [name.removeprefix("src/").partition("/")[0] for name in sorted(created) if name.endswith((".py", ".pyi"))]
+    names = (*own, *dict.fromkeys(top.partition(".")[0] for top in tops))
+    option = (("lint.isort.known-first-party", names),) if tops else ()
+    return RuffSettings(True, option, "", digest, None if include is None else include + more)
 
 
 def _extended(project: Path, file: Path) -> Iterator[tuple[Path, Mapping[str, Json]]]:

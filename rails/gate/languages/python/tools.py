@@ -59,10 +59,8 @@ class PythonTools(Language):
     parser: str = "python"
     linter: str = "ruff"
 
-    def __init__(self, context: CheckContext, config: PythonSettings, created: str = "") -> None:
-        """``created``: a folder with empty files for the Python files that the change creates, or ""."""
+    def __init__(self, context: CheckContext, config: PythonSettings) -> None:
         self.context = context
-        self.created = created
         self.config = config
         self.also = "" if config.flake8 is None else "flake8"
         self.formatter = {"black": "black", "": "format"}.get(config.formatter, "ruff format")
@@ -176,7 +174,8 @@ class PythonTools(Language):
         """Ruff's settings for ``path``."""
         folder = path.rpartition("/")[0]
         if folder not in self.ruff_settings_seen:
-            self.ruff_settings_seen[folder] = settings.ruff_for(self.context.project, path, self.config, self.created)
+            context = self.context
+            self.ruff_settings_seen[folder] = settings.ruff_for(context.project, path, self.config, context.created)
         return self.ruff_settings_seen[folder]
 
     def lint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
