@@ -121,8 +121,8 @@ _Anything = Any
 _ERRORS = 50
 
 
-def _schema(schema: str, place: str, root: str, value: _Anything) -> dict[str, Any]:
-    """Validate ``value`` by the schema at an address, as a schema itself if that is empty. Nothing is fetched."""
+def _schema(schema: str, place: str, root: str, value: str) -> dict[str, Any]:
+    """Validate JSON by the schema at an address, as a schema itself if that is empty. Nothing is fetched."""
     import itertools
 
     from jsonschema import validators
@@ -130,12 +130,13 @@ def _schema(schema: str, place: str, root: str, value: _Anything) -> dict[str, A
     from referencing.exceptions import Unresolvable
 
     try:
-        rules = json.loads(schema) if schema else value
+        document = json.loads(value)
+        rules = json.loads(schema) if schema else document
         kind = validators.validator_for(rules, default=validators.Draft202012Validator)
         if schema:
             kind.check_schema(rules)
         wanted = {"$ref": place} if schema else kind.META_SCHEMA
-        found = kind(wanted, registry=_registry(root)).iter_errors(value)
+        found = kind(wanted, registry=_registry(root)).iter_errors(document)
         errors = sorted(itertools.islice(found, _ERRORS), key=lambda error: list(map(str, error.absolute_path)))
     except SchemaError as error:
         raise RefusedError(f"its schema is not a JSON Schema: {error.message[:120]}") from error
