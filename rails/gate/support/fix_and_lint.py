@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from itertools import compress
 from typing import Final, Protocol, TypeVar
 
@@ -23,7 +24,6 @@ from rails.gate.baseline import TextFindings, first_difference, lines_of, split_
 from rails.gate.support.advice import name_list
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, NotNeededError
 from rails.gate.support.diagnostics import MORE, SYNTAX, Diagnostic, apply_fixes
-from rails.gate.support.warm_processes import side_by_side
 
 
 class Language(Protocol):
@@ -309,7 +309,7 @@ class FixAndLint(Struct):
 def report_of(tools: Language, jobs: Sequence[CheckJob], context: CheckContext, threads: int = 1) -> CheckReport:
     """Return every file's result, on so many threads, and which tools ran."""
     files = [FixAndLint(job, tools, context) for job in jobs]
-    outcomes = side_by_side(FixAndLint.outcome, files, threads)
+    outcomes = _outcomes(files, threads)
     runs = []
     for name in dict.fromkeys(name for file in files for name in file.took):
         version, origin, command = tools.about(name)
@@ -317,3 +317,16 @@ def report_of(tools: Language, jobs: Sequence[CheckJob], context: CheckContext, 
         if version:  # none has what is not installed
             runs.append(CheckRun(name, version, took, origin, len(jobs), context.hits[name], command))
     return CheckReport(tuple(outcomes), tuple(runs))
+
+
+def _outcomes(files: Sequence[FixAndLint], threads: int) -> list[CheckResult]:
+    if len(files) < 2:
+        return [file.outcome() for file in files]
+    from concurrent.futures import ThreadPoolExecutor  # which imports logging
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        waiting = [pool.submit(copy_context().run, file.outcome) for file in files]
+        return [one.result() for one in waiting]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -13,10 +13,9 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Final, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
@@ -25,13 +24,14 @@ from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.processes import programs
 
+if TYPE_CHECKING:
+    from rails.sandbox.values import SandboxView
+
 #: Two fill the two cores of a small machine; more of them cost 40 MB each.
 _WORKERS: Final = 2
 #: The program with black and flake8.
 SCRIPT: Final = Path(__file__).parents[1] / "languages" / "python" / "worker.py"
 
-J = TypeVar("J")
-R = TypeVar("R")
 #: Returns a new process and what ends it, with its children.
 StartProcess: TypeAlias = Callable[[], tuple[programs.ToolProcess, Callable[[], object]]]
 
@@ -106,6 +106,18 @@ def _start_ours() -> tuple[programs.ToolProcess, Callable[[], object]]:
     return process, lambda: programs.kill_tool(process)
 
 
+def contained(argv: Sequence[str], view: SandboxView) -> StartProcess:
+    """Return what starts a program in a sandbox, as well as this machine has one."""
+
+    def begin() -> tuple[programs.ToolProcess, Callable[[], object]]:
+        from rails.sandbox import probe, run  # most projects have our versions, or none
+
+        running = run.start(argv, view, label=probe.label())
+        return running.process, running.end
+
+    return begin
+
+
 class PythonPool:
     """Processes with black and flake8 (``languages/python/worker.py``), isolated from the project, that share the work.
 
@@ -132,17 +144,3 @@ class PythonPool:
         """Stop all workers."""
         for worker in self.workers:
             worker.close()
-
-
-def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int) -> list[R]:
-    """Return ``work(job)`` for each job, in order, on up to ``threads`` threads. Raises the first error."""
-    if len(jobs) < 2:
-        return [work(job) for job in jobs]
-    from concurrent.futures import ThreadPoolExecutor  # which imports logging
-
-    pool = ThreadPoolExecutor(threads)
-    try:
-        waiting = [pool.submit(copy_context().run, work, job) for job in jobs]
-        return [one.result() for one in waiting]
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from rails.gate.support.check_command import program
-from rails.gate.support.warm_processes import Worker
-from rails.processes.programs import ToolProcess
-from rails.sandbox import probe
+from rails.gate.support.warm_processes import Worker, contained
 from rails.sandbox.places import around_program, own_packages
-from rails.sandbox.run import start
 from rails.sandbox.values import SandboxView
 
 _SCRIPT: Final = Path(__file__).with_name("node_worker.cjs")
@@ -58,12 +55,7 @@ class NodeWorker(Worker):
             needed += own_packages(folder / "node_modules")
         needed += around_program(Path(node))
         view = SandboxView(project, None, tuple(needed))
-
-        def begin() -> tuple[ToolProcess, Callable[[], object]]:
-            running = start((node, *_FLAGS, str(_SCRIPT)), view, label=probe.label())
-            return running.process, running.end
-
-        super().__init__("The Node worker", begin)
+        super().__init__("The Node worker", contained((node, *_FLAGS, str(_SCRIPT)), view))
 
     def ask(self, message: Mapping[str, object]) -> dict[str, Any]:
         """Return the answer. Raises CheckError as a worker does."""

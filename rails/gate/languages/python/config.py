@@ -36,8 +36,6 @@ _FLAGS: Final = frozenset({"hang-closing", "disable-noqa", "doctests"})
 #: All but stubs: flake8 alone takes ``*.py``, and pre-commit hands it what else is Python.
 _FLAKE8_FILES: Final = "*[!i],*[!y]i,*[!p]yi"
 
-#: The names and contents of what was read, which tell whether it is still the same.
-Digest = tuple[tuple[str, bytes], ...]
 RuffOption = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
 
@@ -45,14 +43,14 @@ Formatter = Literal["ruff", "black", "undecided", ""]
 class RuffSettings(Struct, frozen=True):
     """Ruff's configuration: the project's configuration, or isolated with ``options``.
 
-    ``digest`` identifies the configuration. ``include`` are the patterns of what ruff looks at, from the project's
+    ``content`` is all that was read of it. ``include`` are the patterns of what ruff looks at, from the project's
     folder on, if it names them.
     """
 
     project: bool
     options: tuple[RuffOption, ...] = ()
     origin: str = ""
-    digest: Digest = ()
+    content: bytes = b""
     include: tuple[str, ...] | None = None
 
     def canary_of(self, path: str) -> str:
@@ -60,7 +58,7 @@ class RuffSettings(Struct, frozen=True):
         if self.include is not None and not any(pattern_fits(f"/{path}", pattern) for pattern in self.include):
             raise ExcludedError
         folder, _, name = path.rpartition("/")
-        if "." not in name or any(word in data for _, data in self.digest for word in (b"per-file", b"clude")):
+        if "." not in name or b"per-file" in self.content or b"clude" in self.content:
             return path
         canary = f"canary.{name.rpartition('.')[2]}"
         return f"{folder}/{canary}" if folder and self.project else canary
@@ -173,12 +171,12 @@ def ruff_for(project: Path, path: str, settings: PythonSettings, created: frozen
 
 def _chain(project: Path, file: Path, created: frozenset[str]) -> RuffSettings:
     """Return what a ruff configuration says, with all it extends. Raises CheckError."""
-    digest: Digest = ()
+    content = b""
     more: tuple[str, ...] = ()
     include: tuple[str, ...] | None = None
     own: list[str] = []
     for one, options in _extended(project, file):
-        digest += ((one.name, read_config_file(one)),)
+        content += f"# {one.name}\n".encode() + read_config_file(one)
         more += _patterns_of(project, one, options.get("extend-include"))
         if include is None and "include" in options:
             include = _patterns_of(project, one, options["include"])
@@ -187,7 +185,7 @@ def _chain(project: Path, file: Path, created: frozenset[str]) -> RuffSettings:
     tops = [name.removeprefix("src/").partition("/")[0] for name in sorted(created) if name.endswith((".py", ".pyi"))]
     names = (*own, *dict.fromkeys(top.partition(".")[0] for top in tops))
     option = (("lint.isort.known-first-party", names),) if tops else ()
-    return RuffSettings(True, option, "", digest, None if include is None else include + more)
+    return RuffSettings(True, option, "", content, None if include is None else include + more)
 
 
 def _extended(project: Path, file: Path) -> Iterator[tuple[Path, Mapping[str, Json]]]:

@@ -166,9 +166,8 @@ class PythonTools(Language):
         return RuffCli(self._tool("ruff"), self.context.project, ask)
 
     def _by_own(self, argv: list[str], *, data: bytes) -> ToolRun:
-        answer = self.own_pool.ask({"op": "run", "argv": argv, "data": data.decode("latin-1")})
-        out, err = (answer[key].encode("latin-1") for key in ("out", "err"))
-        return ToolRun(answer["code"], out, err)
+        answer = self.own_pool.ask({"op": "run", "argv": argv, "text": data.decode()})
+        return ToolRun(answer["code"], answer["out"].encode(), answer["err"].encode())
 
     def ruff_settings(self, path: str) -> RuffSettings:
         """Ruff's settings for ``path``."""

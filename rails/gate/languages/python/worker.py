@@ -1,8 +1,8 @@
 """The process with black and flake8: a JSON line in, a JSON line out, until its input ends.
 
 Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "place", "root", "value"}``, ``{"op": "black", "text",
-"path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "data"}``
-(bytes as Latin-1). An answer is what was asked for or ``{"error"}``. Private to ``support.warm_processes``;
+"path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "text"}``. An
+answer is what was asked for or ``{"error"}``. Private to ``support.warm_processes``;
 ``python -I``.
 """
 
@@ -239,20 +239,11 @@ def _application(arguments: tuple[str, ...]) -> tuple[_Anything, _Anything, list
     return app, StyleGuideManager(app.options, SimpleNamespace(handle=kept.append)), kept
 
 
-def _run(argv: list[str], data: str) -> dict[str, Any]:
+def _run(argv: list[str], text: str) -> dict[str, Any]:
     import subprocess
 
-    ran = subprocess.run(
-        argv,
-        input=data.encode("latin-1"),
-        capture_output=True,
-        check=False,
-    )
-    return {
-        "code": ran.returncode,
-        "out": ran.stdout.decode("latin-1"),
-        "err": ran.stderr.decode("latin-1"),
-    }
+    ran = subprocess.run(argv, input=text.encode(), capture_output=True, check=False)
+    return {"code": ran.returncode, "out": ran.stdout.decode(), "err": ran.stderr.decode(errors="replace")}
 
 
 _OPERATIONS: Any = {
