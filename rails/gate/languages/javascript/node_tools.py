@@ -71,16 +71,15 @@ class NodeTools(Language):
     def worker(self) -> node_worker.NodeWorker:
         """The Node process. Raises CheckError without Node.js."""
         kept: node_worker.NodeWorker | None = self.context.resources.get("node")
-        if kept is not None and kept.packages == self.may_run:
-            return kept
-        if kept is not None:
-            kept.close()
-        node = node_worker.find_node(self.context.project)
-        if node is None:
-            raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        worker = node_worker.NodeWorker(node, self.context.project, self.context.home, packages=self.may_run)
-        self.context.resources["node"] = worker
-        return worker
+        if kept is None or kept.packages != self.may_run:
+            if kept is not None:
+                kept.close()
+            node = node_worker.find_node(self.context.project)
+            if node is None:
+                raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
+            kept = node_worker.NodeWorker(node, self.context.project, self.context.home, packages=self.may_run)
+            self.context.resources["node"] = kept
+        return kept
 
     @cached_property
     def may_run(self) -> bool:

@@ -72,7 +72,7 @@ class PythonTools(Language):
         found = [programs.find_ruff(), *map(programs.find_module, sorted(wanted))]
         self.tools = {tool.name: self._chosen(tool) for tool in found if tool}
         self.other_format = self._other_format(self.formatter.partition(" ")[0])
-        self.ruff_settings_seen: dict[str, RuffSettings] = {}
+        self.seen: dict[str, RuffSettings] = {}
         self.unknown_codes: list[str] = []
 
     # -- whose tools ------------------------------------------------------------------------------
@@ -109,10 +109,8 @@ class PythonTools(Language):
     @cached_property
     def own_pool(self) -> PythonPool:
         """The process of the project's own Python."""
-        resources = self.context.resources
-        if "own tools" not in resources:
-            resources["own tools"] = own_tools.workers(self.context.project, self.home)
-        own: PythonPool = resources["own tools"]
+        fresh = own_tools.workers(self.context.project, self.home)
+        own: PythonPool = self.context.resources.setdefault("own tools", fresh)
         return own
 
     def about(self, name: str) -> tuple[str, str, str]:
@@ -123,10 +121,8 @@ class PythonTools(Language):
         tool = self.tools.get(first)
         if tool is None:
             return "", "", ""
-        origin = ", ".join(sorted({how.origin for how in self.ruff_settings_seen.values()}))
-        if first != "ruff":
-            config = self.config.flake8 if first == "flake8" else self.config.black
-            origin = config.origin if config else ""
+        config = {"black": self.config.black, "flake8": self.config.flake8}.get(first)
+        origin = config.origin if config else ", ".join(sorted({how.origin for how in self.seen.values()}))
         if first in self.own:
             origin += f"; the project has {self.own[first]}, AI-Rails has {programs.version_of(first)}"
         verb = {"ruff": "check ", "ruff format": "format "}.get(name, "")
@@ -172,10 +168,9 @@ class PythonTools(Language):
     def ruff_settings(self, path: str) -> RuffSettings:
         """Ruff's settings for ``path``."""
         folder = path.rpartition("/")[0]
-        if folder not in self.ruff_settings_seen:
-            context = self.context
-            self.ruff_settings_seen[folder] = settings.ruff_for(context.project, path, self.config, context.created)
-        return self.ruff_settings_seen[folder]
+        if folder not in self.seen:
+            self.seen[folder] = settings.ruff_for(self.context.project, path, self.config, self.context.created)
+        return self.seen[folder]
 
     def lint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
         """Return ruff's findings in ``text``. Raises CheckError."""
