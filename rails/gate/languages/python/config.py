@@ -31,8 +31,6 @@ from rails.gate.support.config_files import (
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
-#: Options of flake8 that are there or not.
-_FLAGS: Final = frozenset({"hang-closing", "disable-noqa", "doctests"})
 #: All but stubs: flake8 alone takes ``*.py``, and pre-commit hands it what else is Python.
 _FLAKE8_FILES: Final = "*[!i],*[!y]i,*[!p]yi"
 
@@ -77,9 +75,9 @@ class BlackSettings(Struct, frozen=True):
 
 
 class Flake8Settings(Struct, frozen=True):
-    """flake8's arguments, where they are from, and what of its configuration is ignored."""
+    """flake8's options, where they are from, and what of its configuration is ignored."""
 
-    arguments: tuple[str, ...]
+    options: Mapping[str, str]
     origin: str
     notes: tuple[str, ...] = ()
 
@@ -115,22 +113,22 @@ def _flake8(project: Path, own: Mapping[str, Json], hooks: set[str]) -> Flake8Se
         given = dict(parser.items("flake8")) if parser.has_section("flake8") else {}
         if parser.has_section("flake8:local-plugins"):
             notes = ("local plugins are code of the project and are not executed",)
-            return Flake8Settings(_flake8_arguments(given), name, notes)
+            return Flake8Settings(_flake8_options(given), name, notes)
         if parser.has_section("flake8"):
-            return Flake8Settings(_flake8_arguments(given), name)
+            return Flake8Settings(_flake8_options(given), name)
     if own:
-        return Flake8Settings(_flake8_arguments(own), "pyproject.toml")
-    return Flake8Settings(_flake8_arguments({}), ".pre-commit-config.yaml") if "flake8" in hooks else None
+        return Flake8Settings(_flake8_options(own), "pyproject.toml")
+    return Flake8Settings(_flake8_options({}), ".pre-commit-config.yaml") if "flake8" in hooks else None
 
 
-def _flake8_arguments(given: Mapping[str, Json]) -> tuple[str, ...]:
+def _flake8_options(given: Mapping[str, Json]) -> dict[str, str]:
     options = {"filename": _FLAKE8_FILES}
     for key, value in given.items():
-        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        options[key.replace("_", "-")] = _without_comments(text)
-    known = {key: value for key, value in options.items() if key in name_list("flake8_options")}
-    flags = (f"--{key}" for key in known if key in _FLAGS and known[key].lower() in ("true", "1", "yes", "on"))
-    return (*flags, *(f"--{key}={value}" for key, value in known.items() if key not in _FLAGS))
+        name = key.replace("_", "-")
+        if name in name_list("flake8_options"):
+            lines = value if isinstance(value, list) else str(value).splitlines()
+            options[name] = "\n".join(re.sub(r"(^|\s)#.*", "", str(line)) for line in lines)
+    return options
 
 
 def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings) -> PythonSettings:
@@ -230,11 +228,6 @@ def _formatter(folder: Path, pyproject: Mapping[str, Json], hooks: set[str]) -> 
     if "yapf" in tool or "autopep8" in tool or not (ruff or hooks & {"ruff", "ruff-check"}):
         return ""
     return "undecided"
-
-
-def _without_comments(value: str) -> str:
-    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in value.splitlines())
-    return "\n".join(filter(None, lines))
 
 
 def _requires(pyproject: Mapping[str, Json]) -> str:

@@ -244,13 +244,13 @@ class PythonTools(Language):
         """Return flake8's findings in ``text``. Raises CheckError, also ExcludedError."""
         if syntax.error_in(path, text.encode()):
             raise CheckError(f"flake8 runs on Python {sys.version.split()[0]}, which cannot read it")
-        arguments = self.config.flake8.arguments if self.config.flake8 else ()
+        options = self.config.flake8.options if self.config.flake8 else {}
 
         def ask(path: str, text: str) -> dict[str, Any]:
-            return self._in_worker("flake8", path, text, arguments=arguments, most=limits.FINDINGS_LISTED)
+            return self._in_worker("flake8", path, text, options=options, most=limits.FINDINGS_LISTED)
 
         answer = ask(path, text)
-        by_path = any(one.startswith("--per-file-ignores") for one in arguments)
+        by_path = "per-file-ignores" in options
         # Only silence needs proof.
         if not answer["findings"] and not ask(path if by_path else "canary.py", _LINT_CANARY)["findings"]:
             if by_path and ask("canary.py", _LINT_CANARY)["findings"]:

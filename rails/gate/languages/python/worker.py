@@ -1,7 +1,7 @@
 """The process with black and flake8: a JSON line in, a JSON line out, until its input ends.
 
 Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "place", "root", "value"}``, ``{"op": "black", "text",
-"path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "text"}``. An
+"path", "options"}``, ``{"op": "flake8", "text", "path", "options", "most"}``, ``{"op": "run", "argv", "text"}``. An
 answer is what was asked for or ``{"error"}``. Private to ``support.warm_processes``;
 ``python -I``.
 """
@@ -179,8 +179,8 @@ def _error(error: _Anything) -> dict[str, Any]:
     return {"path": path, "message": best.message, "keyword": best.validator, "says": str(says)}
 
 
-def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, Any]:
-    app, guide, kept = _application(tuple(arguments))
+def _flake8(text: str, path: str, options: Mapping[str, str], most: int) -> dict[str, Any]:
+    app, guide, kept = _application(json.dumps(options))
     if _flake8_leaves_out(path, app.options):
         return {"excluded": True}
     checker_of = _text_checker()
@@ -228,13 +228,20 @@ def _text_checker() -> _Anything:
 
 
 @cache
-def _application(arguments: tuple[str, ...]) -> tuple[_Anything, _Anything, list[_Anything]]:
-    """Return flake8 with these arguments, what decides which violations count, and the list where it puts them."""
+def _application(options: str) -> tuple[_Anything, _Anything, list[_Anything]]:
+    """Return flake8 with these options, what decides which violations count, and the list where it puts them."""
+    from configparser import RawConfigParser
+
     from flake8.main.application import Application
+    from flake8.options import config
     from flake8.style_guide import StyleGuideManager
 
+    parser = RawConfigParser()
+    parser.read_dict({"flake8": json.loads(options)})
+    # What it would read of a file, where more stands than these options.
+    config.load_config = lambda *_, **__: (parser, str(pathlib.Path.cwd()))
     app = Application()
-    app.initialize(["--isolated", *arguments])
+    app.initialize([])
     kept: list[_Anything] = []
     return app, StyleGuideManager(app.options, SimpleNamespace(handle=kept.append)), kept
 
