@@ -31,12 +31,8 @@ class Language(Protocol):
 
     parser: str
     linter: str
-    #: The program behind :meth:`format`.
-    formatter: str
     #: A second linter's name, or "".
     also: str = ""
-    #: The reason why formatting is only noted, or "".
-    other_format: str = ""
 
     def about(self, name: str) -> tuple[str, str, str]:
         """Return a tool's version ("" if it is not there), where its rules are from, and its command, for reports."""
@@ -50,8 +46,15 @@ class Language(Protocol):
     def lint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
         """Return the linter's findings."""
 
+    def formatter(self, path: str, /) -> str:
+        """Return the program behind :meth:`format`, for reports."""
+
     def format(self, path: str, text: str) -> str:
         """Return ``text`` formatted."""
+
+    def other_format(self, _path: str, /) -> str:
+        """Return the reason why formatting is only noted, or ""."""
+        return ""
 
     def look_also(self, _path: str, _text: str, /) -> tuple[Finding, ...]:
         """Return the findings of the second linter, ``also``."""
@@ -128,10 +131,11 @@ class FixAndLint(Struct):
             self._miss(tools.linter, "a comment excuses the whole file from it")
         findings = self._found(text)
         earlier = self.known
-        if tools.other_format:
-            self.not_checked.append(NotChecked(".", tools.formatter, tools.other_format, required=False))
-        if tools.other_format or not self._may_write:
-            findings += self._unformatted(text)
+        noted = tools.other_format(self.job.path)
+        if noted:
+            self.not_checked.append(NotChecked(".", self._formatter, noted, required=False))
+        if noted or not self._may_write:
+            findings += self._unformatted(text, noted)
         if tools.also:
             findings += self._also(text, findings)
             earlier += self._also(self.old, earlier) if self.old else ()
@@ -151,6 +155,10 @@ class FixAndLint(Struct):
             tuple(self.not_checked),
             tuple(name for name in self.took if name not in missed),
         )
+
+    @property
+    def _formatter(self) -> str:
+        return self.tools.formatter(self.job.path)
 
     @property
     def _may_write(self) -> bool:
@@ -233,11 +241,11 @@ class FixAndLint(Struct):
         return f"a fix brought {', '.join(rules)}" if rules else ""
 
     def _formatted(self, text: str) -> str:
-        if self.tools.other_format:
+        if self.tools.other_format(self.job.path):
             return text
         wanted = self._wanted(text)
         if wanted != text and not any(fixed.rule == "format" for fixed in self.fixed):
-            self.fixed.append(Fixed(self.job.path, "format", self.tools.formatter))
+            self.fixed.append(Fixed(self.job.path, "format", self._formatter))
         return wanted
 
     def _wanted(self, text: str) -> str:
@@ -250,15 +258,14 @@ class FixAndLint(Struct):
         return formatted if old and self._format(old.text) == old.text else text
 
     def _format(self, text: str) -> str:
-        formatted = self._try(self.tools.formatter, lambda: self.tools.format(self.job.path, text))
+        formatted = self._try(self._formatter, lambda: self.tools.format(self.job.path, text))
         return text if formatted is None else formatted
 
-    def _unformatted(self, text: str) -> Told:
+    def _unformatted(self, text: str, noted: str) -> Told:
         wanted = self._wanted(text)
         if wanted == text:
             return ()
-        noted = bool(self.tools.other_format)
-        name = self.tools.formatter
+        name = self._formatter
         first = first_difference(split_lines(text), split_lines(wanted))
         words = f"The file is not formatted as {name} would."
         found = Finding(self.job.path, first, 1, "format", words, name, "info" if noted else "error")

@@ -52,7 +52,6 @@ class BiomeTools(NodeTools):
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         super().__init__(context, config)
         self.linter = "eslint" if config.eslint else "biome"
-        self.formatter = "prettier" if config.prettier else "biome format"
 
     def version(self, tool: str) -> str:
         """Return a tool's version, "" if missing."""
@@ -94,6 +93,10 @@ class BiomeTools(NodeTools):
         if self.config.eslint:
             return super().lint(path, text)
         return tuple(one for one in self._reported(path, text) if one.rule != SYNTAX)
+
+    def formatter(self, _path: str, /) -> str:
+        """Return the formatter's name."""
+        return "prettier" if self.config.prettier else "biome format"
 
     def format(self, path: str, text: str) -> str:
         """Return ``text`` formatted. Raises CheckError, also NotNeededError."""

@@ -58,7 +58,6 @@ class NodeTools(Language):
 
     parser: str = "node"
     linter: str = "eslint"
-    formatter: str = "prettier"
 
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         self.context = context
@@ -146,6 +145,10 @@ class NodeTools(Language):
         if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY)):
             raise NotNeededError("ESLint's configuration selects no rule for this file")
         return tuple(found)
+
+    def formatter(self, _path: str, /) -> str:
+        """Return the formatter's name."""
+        return "prettier"
 
     def format(self, path: str, text: str) -> str:
         """Return ``text`` formatted by Prettier. Raises CheckError, also NotNeededError."""

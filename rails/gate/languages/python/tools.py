@@ -7,7 +7,8 @@ file's place (one for all files with the same configuration); if a tool ignores 
 from __future__ import annotations
 
 import sys
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from rails.core.errors import CheckError
 from rails.core.verdict import Finding
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python import own_tools, syntax
-from rails.gate.languages.python.config import PythonSettings, RuffSettings
+from rails.gate.languages.python.config import RuffSettings
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
 from rails.gate.languages.python.ruff import RuffCli
 from rails.gate.support import suppressions
@@ -59,19 +60,19 @@ class PythonTools(Language):
     parser: str = "python"
     linter: str = "ruff"
 
-    def __init__(self, context: CheckContext, config: PythonSettings) -> None:
+    def __init__(self, context: CheckContext, paths: Sequence[str]) -> None:
         self.context = context
-        self.config = config
-        self.also = "" if config.flake8 is None else "flake8"
-        self.formatter = {"black": "black", "": "format"}.get(config.formatter, "ruff format")
+        self.config = settings.read_python_settings(context.project)
+        self.also = "" if self.config.flake8 is None else "flake8"
+        near = partial(settings.formatted_by_the_nearest, context.project, settings=self.config)
+        self.near = {path: near(path) for path in paths}
         self.home = context.home or context.project
         self.own: dict[str, OwnTool] = {}
         self.used: set[str] = set()
         self.not_run = "to let the project's own run: ai-rails gate --trust"
-        wanted = {self.formatter, self.also}.intersection(("black", "flake8"))
+        wanted = {self.also, *map(self.formatter, paths)}.intersection(("black", "flake8"))
         found = [programs.find_ruff(), *map(programs.find_module, sorted(wanted))]
         self.tools = {tool.name: self._chosen(tool) for tool in found if tool}
-        self.other_format = self._other_format(self.formatter.partition(" ")[0])
         self.seen: dict[str, RuffSettings] = {}
         self.unknown_codes: list[str] = []
 
@@ -93,8 +94,13 @@ class PythonTools(Language):
         self.used.add(own.name)
         return Tool(own.name, (str(self.home / own.place / "bin" / own.name),), own.version)
 
-    def _other_format(self, name: str) -> str:
+    def formatter(self, path: str, /) -> str:
+        """Return the formatter as reports call it."""
+        return {"black": "black", "": "format"}.get(self.near[path].formatter, "ruff format")
+
+    def other_format(self, path: str, /) -> str:
         """Return both versions of the formatter, ours and the project's, if they format differently; else ""."""
+        name = self.formatter(path).partition(" ")[0]
         own = self.own.get(name)
         if own is None or own.formats_like(self.tools[name].version):
             return ""
@@ -121,8 +127,8 @@ class PythonTools(Language):
         tool = self.tools.get(first)
         if tool is None:
             return "", "", ""
-        config = {"black": self.config.black, "flake8": self.config.flake8}.get(first)
-        origin = config.origin if config else ", ".join(sorted({how.origin for how in self.seen.values()}))
+        used = {"black": [near.black for near in self.near.values()], "flake8": [self.config.flake8]}
+        origin = ", ".join(sorted({how.origin for how in used.get(first, self.seen.values()) if how}))
         if first in self.own:
             origin += f"; the project has {self.own[first]}, AI-Rails has {programs.version_of(first)}"
         verb = {"ruff": "check ", "ruff format": "format "}.get(name, "")
@@ -209,10 +215,11 @@ class PythonTools(Language):
 
     def format(self, path: str, text: str) -> str:
         """Return ``text`` formatted. Raises CheckError, also NotNeededError."""
-        if not self.config.formatter:
+        near = self.near[path]
+        if not near.formatter:
             raise NotNeededError
-        if self.formatter == "black":
-            black = self.config.black
+        if near.formatter == "black":
+            black = near.black
             below = path.removeprefix(black.origin.removesuffix("pyproject.toml"))
             formatted = str(self._in_worker("black", below, text, options=black.options)["text"])
         else:
