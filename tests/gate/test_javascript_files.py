@@ -97,7 +97,7 @@ def package(world, name, code, version="10.0.0", **files):
 def traces(monkeypatch):
     """Let the Node worker run as the user: what it executes can leave a trace, which the sandbox would keep in."""
     label = Label(NONE, why="a test looks for traces")
-    monkeypatch.setattr(node_worker, "start", lambda argv, view, **_: start(argv, view, label=label))
+    monkeypatch.setattr("rails.sandbox.run.start", lambda argv, view, **_: start(argv, view, label=label))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from rails.data_formats import positions
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
 from rails.gate.kinds.schemas import SchemaDocument, findings_of_schema
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, NotNeededError, suffix_of
-from rails.gate.support.parse_hints import cause
+from rails.gate.support.parse_hints import with_cause
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -181,8 +181,7 @@ def _toml(context: CheckContext, path: str, text: str) -> Iterator[Finding | Not
 
 
 def _broken(path: str, text: str, place: tuple[int, int], rule: str, message: str) -> Finding:
-    why, remedy = cause(text, place[0])
-    return _at(path, place, rule, f"{message}. {why}" if why else message, remedy)
+    return _at(path, place, rule, *with_cause(text, place[0], message))
 
 
 def _at(path: str, place: tuple[int, int], rule: str, message: str, remedy: str = "") -> Finding:

@@ -116,14 +116,10 @@ class FixAndLint(Struct):
         if before is not None:
             old = decode_text(before) or Decoded("")
             self.before_is_broken = self._unreadable(before) or tools.excused(old.text)
-            self.old = "" if self.before_is_broken else old.text
-            self.known = self._found(self.old) if self.old else ()
-        if not self._may_write:
-            return self._finish(decoded.text)
-        if any(found.rule == MORE for found in self._lint(decoded.text)):
-            self._miss("fix", "it has more findings than are listed, so nothing of it was repaired", required=False)
-            return self._finish(decoded.text)
-        return self._finish(self._repaired())
+            if not self.before_is_broken:
+                self.old = old.text
+                self.known = self._found(old.text)
+        return self._finish(self._repaired() if self._may_write else decoded.text)
 
     def _finish(self, text: str) -> CheckResult:
         tools = self.tools
@@ -169,6 +165,9 @@ class FixAndLint(Struct):
     def _repaired(self) -> str:
         """Fix and format until stable; return the agent's text if that does harm."""
         text = self.decoded.text
+        if any(found.rule == MORE for found in self._lint(text)):
+            self._miss("fix", "it has more findings than are listed, so nothing of it was repaired", required=False)
+            return text
         seen = {text}
         for turn in range(_ROUNDS):
             fixed = self._fixes(text)

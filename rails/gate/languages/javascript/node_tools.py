@@ -6,7 +6,7 @@ Configuration programs run only if the person allows it. Else ESLint looks for e
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeVar
@@ -27,7 +27,7 @@ from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext, ExcludedError, NotNeededError
 from rails.gate.support.diagnostics import RULE, Diagnostic, not_listed
 from rails.gate.support.fix_and_lint import Language
-from rails.gate.support.parse_hints import cause, wrapping_fence
+from rails.gate.support.parse_hints import with_cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
 
@@ -144,7 +144,7 @@ class NodeTools(Language):
         place = path if self._eslint_config(path)[1] else f"canary{PurePosixPath(path).suffix}"
         if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY)):
             raise NotNeededError("ESLint's configuration selects no rule for this file")
-        return tuple(found)
+        return found
 
     def formatter(self, _path: str, /) -> str:
         """Return the formatter's name."""
@@ -193,18 +193,21 @@ class NodeTools(Language):
     def _place(self, path: str) -> str:
         return f"{self.context.project}/{path}"
 
-    def _eslint(self, path: str, text: str) -> list[Diagnostic]:
+    def _eslint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
         config, own = self._eslint_config(path)
         folder, _, name = config.rpartition("/")
-        how: dict[str, Json] = {
-            "root": self._place(folder),
-            "own": own,
-            "most": limits.FINDINGS_LISTED,
-            "config": name if folder else "",
-            "stamp": self._stamp(folder) if own else "",
-        }
-        key = ("eslint", self.version("eslint"), how["stamp"], config if own else "", path, text)
-        return self.context.once(key, lambda: self._eslint_now(path, text, how))
+        stamp = self._stamp(folder) if own else ""
+        how: dict[str, Json] = {"root": self._place(folder), "own": own, "stamp": stamp, "most": limits.FINDINGS_LISTED}
+
+        def look() -> tuple[Diagnostic, ...]:
+            answer = self._ask(_Linted, "eslint", path, text=text, config=name if folder else "", **how)
+            if answer.fatal:
+                raise CheckError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
+            found = (replace(one, message=one_line(one.message, 300)) for one in answer.findings)
+            return (*found, *not_listed(answer.more))
+
+        key = ("eslint", self.version("eslint"), stamp, config if own else "", path, text)
+        return self.context.once(key, look)
 
     def _stamp(self, folder: str) -> str:
         """Return the digest of a folder's configuration; a process that loaded another one is stopped."""
@@ -213,13 +216,6 @@ class NodeTools(Language):
             self.worker.close()
             self.worker.stamps = {folder: stamp}
         return stamp
-
-    def _eslint_now(self, path: str, text: str, how: Mapping[str, Json]) -> list[Diagnostic]:
-        answer = self._ask(_Linted, "eslint", path, text=text, **how)
-        if answer.fatal:
-            raise CheckError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
-        found = [replace(one, message=one_line(one.message, 300)) for one in answer.findings]
-        return [*found, *not_listed(answer.more)]
 
     def _prettier(self, path: str, text: str) -> str:
         options = dict(self._options(path).options)
@@ -252,8 +248,7 @@ def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
 def unparsed_finding(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
     """Return a parser's finding, with the cause and its remedy where they are known."""
     line, column = place
-    why, advice = cause(text, line, message)
-    words = f"{message.rstrip('.')}. {why}" if why else message
+    words, advice = with_cause(text, line, message)
     return Finding(path, line, column, RULE, words, tool, end_line=line, end_column=column, remedy=remedy or advice)
 
 

@@ -199,8 +199,8 @@ class PythonTools(Language):
 
         def look() -> tuple[Diagnostic, ...]:
             found = self.ruff.lint(path, text, how)
-            broken = [one for one in found if one.rule == SYNTAX][:1]
-            listed = (one for one in found if one.rule != SYNTAX or one in broken)
+            first = next((one for one in found if one.rule == SYNTAX), None)
+            listed = (one for one in found if one.rule != SYNTAX or one is first)
             return tuple(replace(one, safe=False) if "ruff" in self.used else one for one in listed)
 
         return self.context.once(("ruff", self.ruff.tool.version, how, path, text), look)
