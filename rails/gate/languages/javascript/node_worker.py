@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rails.gate.support.check_command import program
 from rails.gate.support.warm_processes import Worker, contained
@@ -47,16 +46,10 @@ class NodeWorker(Worker):
         self.stamps = dict[str, str]()
         own = tool_folder()
         real = home or project
-        self._roots = [str(own)]
-        if packages:
-            self._roots.insert(0, str(project))
+        roots = (str(project), str(own)) if packages else (str(own),)
         needed = [_SCRIPT, _SCRIPT.with_name("globals.txt"), own, own.resolve(), real]
         for folder in (real, *real.parents):
             needed += own_packages(folder / "node_modules")
         needed += around_program(Path(node))
         view = SandboxView(project, None, tuple(needed))
-        super().__init__("The Node worker", contained((node, *_FLAGS, str(_SCRIPT)), view))
-
-    def ask(self, message: Mapping[str, object]) -> dict[str, Any]:
-        """Return the answer. Raises CheckError as a worker does."""
-        return super().ask({**message, "roots": self._roots})
+        super().__init__("The Node worker", contained((node, *_FLAGS, str(_SCRIPT), *roots), view))

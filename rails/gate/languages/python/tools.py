@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -64,8 +64,7 @@ class PythonTools(Language):
         self.context = context
         self.config = settings.read_python_settings(context.project)
         self.also = "" if self.config.flake8 is None else "flake8"
-        near = partial(settings.formatted_by_the_nearest, context.project, settings=self.config)
-        self.near = {path: near(path) for path in paths}
+        self.near = {path: settings.formatted_by_the_nearest(context.project, path, self.config) for path in paths}
         self.home = context.home or context.project
         self.own: dict[str, OwnTool] = {}
         self.used: set[str] = set()
@@ -257,10 +256,9 @@ class PythonTools(Language):
             return self._in_worker("flake8", path, text, options=options, most=limits.FINDINGS_LISTED)
 
         answer = ask(path, text)
-        by_path = "per-file-ignores" in options
         # Only silence needs proof.
-        if not answer["findings"] and not ask(path if by_path else "canary.py", _LINT_CANARY)["findings"]:
-            if by_path and ask("canary.py", _LINT_CANARY)["findings"]:
+        if not answer["findings"] and not ask(path, _LINT_CANARY)["findings"]:
+            if ask("canary.py", _LINT_CANARY)["findings"]:
                 raise ExcludedError
             raise CheckError("the project's configuration selects no flake8 code for this file")
         self.unknown_codes = answer["unknown"]
