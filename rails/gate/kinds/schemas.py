@@ -117,10 +117,10 @@ def _read(project: Path, schema: str) -> str:
 def _finding(path: str, error: Mapping[str, Any], found: positions.Places) -> Finding:
     steps = tuple(error["path"])
     line, column = positions.place_of(found, steps)
-    shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    words = f"{one_line(error['message'], 240)} (at ${one_line(shown, 120)})"
+    shown = "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    shown = one_line(shown, 200)
+    words = f"{one_line(error['message'], 240)} (at {shown})"
     advice = one_line(error["says"], 200)
     remedy = f"The schema says: {advice}" if advice else ""
     rule = f"schema-{error['keyword']}"
-    shown = f"${one_line(shown, 200)}"
     return Finding(path, line, column, rule, words, "jsonschema", end_line=line, remedy=remedy, json_path=shown)

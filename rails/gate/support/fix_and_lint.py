@@ -74,7 +74,16 @@ _ROUNDS: Final = 4
 _FIX_ROUNDS: Final = 10
 
 #: Rules whose findings mean that the program no longer works; a fix that introduces one is taken back.
-_BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign", SYNTAX})
+_BREAKS: Final = frozenset(
+    {
+        "F821",
+        "F822",
+        "F823",
+        "no-undef",
+        "no-const-assign",
+        SYNTAX,
+    }
+)
 
 
 class FixAndLint(Struct):
@@ -129,7 +138,14 @@ class FixAndLint(Struct):
         earlier = self.known
         noted = tools.other_format(self.job.path)
         if noted:
-            self.not_checked.append(NotChecked(".", self._formatter, noted, required=False))
+            self.not_checked.append(
+                NotChecked(
+                    ".",
+                    self._formatter,
+                    noted,
+                    required=False,
+                )
+            )
         if noted or not self._may_write:
             findings += self._unformatted(text, noted)
         if tools.also:
@@ -257,7 +273,10 @@ class FixAndLint(Struct):
         return formatted if old and self._format(old.text) == old.text else text
 
     def _format(self, text: str) -> str:
-        formatted = self._try(self._formatter, lambda: self.tools.format(self.job.path, text))
+        formatted = self._try(
+            self._formatter,
+            lambda: self.tools.format(self.job.path, text),
+        )
         return text if formatted is None else formatted
 
     def _unformatted(self, text: str, noted: str) -> Told:
@@ -267,14 +286,25 @@ class FixAndLint(Struct):
         name = self._formatter
         first = first_difference(split_lines(text), split_lines(wanted))
         words = f"The file is not formatted as {name} would."
-        found = Finding(self.job.path, first, 1, "format", words, name, "info" if noted else "error")
+        found = Finding(
+            self.job.path,
+            first,
+            1,
+            "format",
+            words,
+            name,
+            "info" if noted else "error",
+        )
         return (replace(found, fixable=not noted, end_line=first),)
 
     # -- tools ------------------------------------------------------------------------------------
 
     def _syntax(self, data: bytes) -> Finding | None:
         path = self.job.path
-        return self.context.once((self.tools.parser, path, data), lambda: self.tools.syntax(path, data))
+        return self.context.once(
+            (self.tools.parser, path, data),
+            lambda: self.tools.syntax(path, data),
+        )
 
     def _unreadable(self, data: bytes) -> bool:
         try:
@@ -283,14 +313,26 @@ class FixAndLint(Struct):
             return True
 
     def _lint(self, text: str) -> tuple[Diagnostic, ...]:
-        return self._try(self.tools.linter, lambda: self.tools.lint(self.job.path, text)) or ()
+        return (
+            self._try(
+                self.tools.linter,
+                lambda: self.tools.lint(self.job.path, text),
+            )
+            or ()
+        )
 
     def _found(self, text: str) -> Told:
         return tuple(one.as_finding(self.job.path, self.tools.linter) for one in self._lint(text))
 
     def _also(self, text: str, told: Told) -> Told:
         """Return the second linter's findings but those that the first has told (same rule on the same line)."""
-        found = self._try(self.tools.also, lambda: self.tools.look_also(self.job.path, text)) or ()
+        found = (
+            self._try(
+                self.tools.also,
+                lambda: self.tools.look_also(self.job.path, text),
+            )
+            or ()
+        )
         known = {(one.rule, one.line) for one in told}
         return tuple(one for one in found if (one.rule, one.line) not in known)
 
@@ -301,13 +343,22 @@ class FixAndLint(Struct):
             made = work()
         except CheckError as reason:
             if reason.args:
-                self._miss(check, str(reason), required=not isinstance(reason, NotNeededError))
+                self._miss(
+                    check,
+                    str(reason),
+                    required=not isinstance(reason, NotNeededError),
+                )
             return None
         self.took[check] += (time.perf_counter() - start) * 1000
         return made
 
     def _miss(self, check: str, reason: str, *, required: bool = True) -> None:
-        miss = NotChecked(self.job.path, check or "format", reason, required)
+        miss = NotChecked(
+            self.job.path,
+            check or "format",
+            reason,
+            required,
+        )
         if miss not in self.not_checked:
             self.not_checked.append(miss)
 
@@ -321,7 +372,17 @@ def report_of(tools: Language, jobs: Sequence[CheckJob], context: CheckContext, 
         version, origin, command = tools.about(name)
         took = round(sum(file.took[name] for file in files), 2)
         if version:  # none has what is not installed
-            runs.append(CheckRun(name, version, took, origin, len(jobs), context.hits[name], command))
+            runs.append(
+                CheckRun(
+                    name,
+                    version,
+                    took,
+                    origin,
+                    len(jobs),
+                    context.hits[name],
+                    command,
+                )
+            )
     return CheckReport(tuple(outcomes), tuple(runs))
 
 

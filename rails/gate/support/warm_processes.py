@@ -13,7 +13,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -60,10 +59,17 @@ class Worker:
             self._process, self._end = self._start()
             # What it complains about is read, so that it never waits for somebody to read it.
             self._complaints: deque[bytes] = deque(maxlen=10)
-            hearing = partial(_keep_lines, self._process.stderr, self._complaints)
-            threading.Thread(target=hearing, daemon=True).start()
+            hearing = threading.Thread(
+                target=_keep_lines,
+                args=(self._process.stderr, self._complaints),
+                daemon=True,
+            )
+            hearing.start()
         try:
-            answer = msgspec.json.decode(self._answer(self._process, message), type=dict[str, Any])
+            answer = msgspec.json.decode(
+                self._answer(self._process, message),
+                type=dict[str, Any],
+            )
         except (CheckError, msgspec.DecodeError) as error:
             self.close()
             raise CheckError(f"{self.name} failed: {error}") from error
@@ -125,7 +131,10 @@ class PythonPool:
     """
 
     def __init__(
-        self, size: int = _WORKERS, start: StartProcess = _start_ours, name: str = "The Python worker"
+        self,
+        size: int = _WORKERS,
+        start: StartProcess = _start_ours,
+        name: str = "The Python worker",
     ) -> None:
         self.workers = tuple(Worker(name, start) for _ in range(size))
         self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()

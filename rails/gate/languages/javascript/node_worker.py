@@ -47,7 +47,13 @@ class NodeWorker(Worker):
         own = tool_folder()
         real = home or project
         roots = (str(project), str(own)) if packages else (str(own),)
-        needed = [_SCRIPT, _SCRIPT.with_name("globals.txt"), own, own.resolve(), real]
+        needed = [
+            _SCRIPT,
+            _SCRIPT.with_name("globals.txt"),
+            own,
+            own.resolve(),
+            real,
+        ]
         for folder in (real, *real.parents):
             needed += own_packages(folder / "node_modules")
         needed += around_program(Path(node))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from msgspec.structs import replace
-
 from rails.core import charsets
 from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
@@ -33,8 +31,17 @@ def error_in(path: str, data: bytes) -> Finding | None:
 
     decoded = decode_text(data)
     message, remedy = with_cause(decoded.text if decoded else "", line, one_line(message, 200), column)
-    place = Finding(path, line, column, RULE, message, "python", remedy=remedy)
-    return replace(place, end_line=end_line, end_column=end_column)
+    return Finding(
+        path,
+        line,
+        column,
+        RULE,
+        message,
+        "python",
+        end_line=end_line,
+        end_column=end_column,
+        remedy=remedy,
+    )
 
 
 def same_program(one: bytes, other: bytes) -> bool:

@@ -64,7 +64,14 @@ class PythonTools(Language):
         self.context = context
         self.config = settings.read_python_settings(context.project)
         self.also = "" if self.config.flake8 is None else "flake8"
-        self.near = {path: settings.formatted_by_the_nearest(context.project, path, self.config) for path in paths}
+        self.near = {
+            path: settings.formatted_by_the_nearest(
+                context.project,
+                path,
+                self.config,
+            )
+            for path in paths
+        }
         self.home = context.home or context.project
         self.own: dict[str, OwnTool] = {}
         self.used: set[str] = set()
@@ -91,11 +98,18 @@ class PythonTools(Language):
             self.not_run = f"which cannot be run here: {error}"
             return ours
         self.used.add(own.name)
-        return Tool(own.name, (str(self.home / own.place / "bin" / own.name),), own.version)
+        return Tool(
+            own.name,
+            (str(self.home / own.place / "bin" / own.name),),
+            own.version,
+        )
 
     def formatter(self, path: str, /) -> str:
         """Return the formatter as reports call it."""
-        return {"black": "black", "": "format"}.get(self.near[path].formatter, "ruff format")
+        return {"black": "black", "": "format"}.get(
+            self.near[path].formatter,
+            "ruff format",
+        )
 
     def other_format(self, path: str, /) -> str:
         """Return both versions of the formatter, ours and the project's, if they format differently; else ""."""
@@ -126,7 +140,10 @@ class PythonTools(Language):
         tool = self.tools.get(first)
         if tool is None:
             return "", "", ""
-        used = {"black": [near.black for near in self.near.values()], "flake8": [self.config.flake8]}
+        used = {
+            "black": [near.black for near in self.near.values()],
+            "flake8": [self.config.flake8],
+        }
         origin = ", ".join(sorted({how.origin for how in used.get(first, self.seen.values()) if how}))
         if first in self.own:
             origin += f"; the project has {self.own[first]}, AI-Rails has {programs.version_of(first)}"
@@ -147,7 +164,10 @@ class PythonTools(Language):
 
     def _is_newer(self, path: str, text: str) -> bool:
         """Return whether ruff reads a text with the project's version of Python, and not with ours."""
-        ours = RuffSettings(False, (("target-version", f"py3{sys.version_info.minor}"),))
+        ours = RuffSettings(
+            False,
+            (("target-version", f"py3{sys.version_info.minor}"),),
+        )
         try:
             read = not any(found.rule == SYNTAX for found in self.lint(path, text))
             return read and any(found.rule == SYNTAX for found in self.ruff.lint("newer.py", text, ours))
@@ -168,13 +188,22 @@ class PythonTools(Language):
 
     def _by_own(self, argv: list[str], *, data: bytes) -> ToolRun:
         answer = self.own_pool.ask({"op": "run", "argv": argv, "text": data.decode()})
-        return ToolRun(answer["code"], answer["out"].encode(), answer["err"].encode())
+        return ToolRun(
+            answer["code"],
+            answer["out"].encode(),
+            answer["err"].encode(),
+        )
 
     def ruff_settings(self, path: str) -> RuffSettings:
         """Ruff's settings for ``path``."""
         folder = path.rpartition("/")[0]
         if folder not in self.seen:
-            self.seen[folder] = settings.ruff_for(self.context.project, path, self.config, self.context.created)
+            self.seen[folder] = settings.ruff_for(
+                self.context.project,
+                path,
+                self.config,
+                self.context.created,
+            )
         return self.seen[folder]
 
     def lint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
@@ -184,7 +213,10 @@ class PythonTools(Language):
         if not self._breaks_rules(canary, how):
             if not self._looked(canary, _BROKEN_CANARY, how):
                 raise self._excluded(how)
-            if self._breaks_rules(str(PurePath(how.origin).with_name("canary.py")), how):  # beside the configuration
+            if self._breaks_rules(
+                str(PurePath(how.origin).with_name("canary.py")),
+                how,
+            ):  # beside the configuration
                 raise ExcludedError
             raise CheckError("the project's configuration selects no ruff rule for this file")
         return self._looked(path, text, how)
@@ -202,7 +234,10 @@ class PythonTools(Language):
             listed = (one for one in found if one.rule != SYNTAX or one is first)
             return tuple(replace(one, safe=False) if "ruff" in self.used else one for one in listed)
 
-        return self.context.once(("ruff", self.ruff.tool.version, how, path, text), look)
+        return self.context.once(
+            ("ruff", self.ruff.tool.version, how, path, text),
+            look,
+        )
 
     def _excluded(self, how: RuffSettings) -> CheckError:
         """Return why ruff does not look at a file: the configuration excludes it, if ruff works."""
@@ -220,7 +255,14 @@ class PythonTools(Language):
         if near.formatter == "black":
             black = near.black
             below = path.removeprefix(black.origin.removesuffix("pyproject.toml"))
-            formatted = str(self._in_worker("black", below, text, options=black.options)["text"])
+            formatted = str(
+                self._in_worker(
+                    "black",
+                    below,
+                    text,
+                    options=black.options,
+                )["text"]
+            )
         else:
             how = self.ruff_settings(path)
             if self._ruff_format(how.canary_of(path), _FORMAT_CANARY, how) == _FORMAT_CANARY:
@@ -232,7 +274,10 @@ class PythonTools(Language):
 
     def _ruff_format(self, path: str, text: str, how: RuffSettings) -> str:
         key = "ruff format", self.ruff.tool.version, how, path, text
-        return self.context.once(key, lambda: self.ruff.format(path, text, how))
+        return self.context.once(
+            key,
+            lambda: self.ruff.format(path, text, how),
+        )
 
     # -- in workers -------------------------------------------------------------------------------
 
@@ -241,7 +286,10 @@ class PythonTools(Language):
         tool = self._tool(name)
         pool = self.own_pool if name in self.used else self.context.pool
         request = {"op": name, "text": text, "path": path, **how}
-        answer = self.context.once((name, tool, repr(how), path, text), lambda: pool.ask(request))
+        answer = self.context.once(
+            (name, tool, repr(how), path, text),
+            lambda: pool.ask(request),
+        )
         if "excluded" in answer:
             raise ExcludedError
         return answer

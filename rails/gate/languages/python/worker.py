@@ -72,7 +72,10 @@ def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
     newline = "\r\n" if text[: text.find("\n")].endswith("\r") else "\n"
     source = io.StringIO(text, newline=None).read()
     try:
-        done = format_str(source, mode=_mode(json.dumps(options), path.endswith(".pyi")))
+        done = format_str(
+            source,
+            mode=_mode(json.dumps(options), path.endswith(".pyi")),
+        )
     except InvalidInput as error:
         raise RefusedError(f"black cannot parse it: {str(error)[:200]}") from error
     return {"text": done.replace("\n", newline)}
@@ -83,7 +86,10 @@ def _black_leaves_out(path: str, options: Mapping[str, Any]) -> bool:
     from black import re_compile_maybe_verbose as compiled
     from black.const import DEFAULT_EXCLUDES
 
-    patterns = (options.get("exclude", DEFAULT_EXCLUDES), *map(options.get, ("extend-exclude", "force-exclude")))
+    patterns = (
+        options.get("exclude", DEFAULT_EXCLUDES),
+        *map(options.get, ("extend-exclude", "force-exclude")),
+    )
     places = [path[: at + 1] for at, sign in enumerate(path) if at and sign == "/"]
     found = [compiled(pattern).search(place) for pattern in patterns if pattern for place in (*places, path)]
     return any(one and one[0] for one in found) or not compiled(options.get("include", "")).search(path)
@@ -137,7 +143,10 @@ def _schema(schema: str, place: str, root: str, value: str) -> dict[str, Any]:
             kind.check_schema(rules)
         wanted = {"$ref": place} if schema else kind.META_SCHEMA
         found = kind(wanted, registry=_registry(root)).iter_errors(document)
-        errors = sorted(itertools.islice(found, _ERRORS), key=lambda error: list(map(str, error.absolute_path)))
+        errors = sorted(
+            itertools.islice(found, _ERRORS),
+            key=lambda error: list(map(str, error.absolute_path)),
+        )
     except SchemaError as error:
         raise RefusedError(f"its schema is not a JSON Schema: {error.message[:120]}") from error
     except ValueError as error:
@@ -194,8 +203,25 @@ def _flake8(text: str, path: str, options: Mapping[str, str], most: int) -> dict
     for code, line, column, message, physical in results:
         guide.handle_error(code, path, line, column, message, physical)
     # A plugin may report a thing twice.
-    found = sorted({(one.line_number, one.column_number, one.code, one.text) for one in kept})
-    plugins = {one.entry_name for one in (*checkers.tree, *checkers.logical_line, *checkers.physical_line)}
+    found = sorted(
+        {
+            (
+                one.line_number,
+                one.column_number,
+                one.code,
+                one.text,
+            )
+            for one in kept
+        }
+    )
+    plugins = {
+        one.entry_name
+        for one in (
+            *checkers.tree,
+            *checkers.logical_line,
+            *checkers.physical_line,
+        )
+    }
     selected = [*(app.options.select or ()), *(app.options.extend_select or ())]
     return {
         "findings": found[:most],
@@ -207,7 +233,10 @@ def _flake8(text: str, path: str, options: Mapping[str, str], most: int) -> dict
 def _flake8_leaves_out(path: str, options: _Anything) -> bool:
     """Return whether ``flake8 .`` excludes a file, by its name, its path or a folder's."""
     inside = pathlib.PurePath(path)
-    places = [*inside.parts, *(str(pathlib.Path(one).absolute()).rstrip("/") for one in (inside, *inside.parents))]
+    places = [
+        *inside.parts,
+        *(str(pathlib.Path(one).absolute()).rstrip("/") for one in (inside, *inside.parents)),
+    ]
     if any(fnmatch.filter(places, pattern) for pattern in (*options.exclude, *options.extend_exclude)):
         return True
     return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in options.filename)
@@ -222,7 +251,11 @@ def _text_checker() -> _Anything:
         text = ""
 
         def _make_processor(self) -> FileProcessor:
-            return FileProcessor(self.filename, self.options, lines=io.StringIO(self.text, newline="").readlines())
+            return FileProcessor(
+                self.filename,
+                self.options,
+                lines=io.StringIO(self.text, newline="").readlines(),
+            )
 
     return _TextChecker
 
@@ -250,7 +283,11 @@ def _run(argv: list[str], text: str) -> dict[str, Any]:
     import subprocess
 
     ran = subprocess.run(argv, input=text.encode(), capture_output=True, check=False)
-    return {"code": ran.returncode, "out": ran.stdout.decode(), "err": ran.stderr.decode(errors="replace")}
+    return {
+        "code": ran.returncode,
+        "out": ran.stdout.decode(),
+        "err": ran.stderr.decode(errors="replace"),
+    }
 
 
 _OPERATIONS: Any = {
