@@ -69,7 +69,11 @@ def _css(text: str) -> Iterator[tuple[int, int, str]]:
         yield *line_column(text, start), f"{opened} is never closed."
 
 
-KIND = Kind("markup", suffixes=frozenset({".html", ".htm", ".css"}), place=50)
+KIND = Kind(
+    "markup",
+    suffixes=frozenset({".html", ".htm", ".css"}),
+    place=50,
+)
 
 
 _VOID: Final = r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
@@ -92,7 +96,13 @@ class Elements(HTMLParser):
         self.close()
         self._close_until("")
         if (start := text.rfind("<!--")) > text.rfind("-->"):
-            self.faults.append((text.count("\n", 0, start) + 1, 1, "This comment is never closed."))
+            self.faults.append(
+                (
+                    text.count("\n", 0, start) + 1,
+                    1,
+                    "This comment is never closed.",
+                )
+            )
         self.faults.sort()
 
     def handle_starttag(self, tag: str, _attrs: object) -> None:
@@ -106,7 +116,10 @@ class Elements(HTMLParser):
         if self._names[tag]:
             self._close_until(tag)
         elif not re.fullmatch(f"{_VOID}|{_OPTIONAL}", tag):
-            self._fault(*self.getpos(), f"</{tag[:40]}> closes nothing.")
+            self._fault(
+                *self.getpos(),
+                f"</{tag[:40]}> closes nothing.",
+            )
 
     def _close_until(self, tag: str) -> None:
         while self._open:

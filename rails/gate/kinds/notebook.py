@@ -31,7 +31,13 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
         missing = "ruff is not installed, and nothing else reads the cells"
         return CheckReport(tuple(CheckResult.missed(job, "ruff", missing) for job in jobs))
     cli = RuffCli(tool, context.project)
-    run = CheckRun("ruff", tool.version, 0, "notebook cells", command=f"{' '.join(tool.argv)} check -")
+    run = CheckRun(
+        "ruff",
+        tool.version,
+        0,
+        "notebook cells",
+        command=f"{' '.join(tool.argv)} check -",
+    )
 
     def look(path: str, data: bytes) -> Iterator[Finding | NotChecked]:
         return _findings(
@@ -77,7 +83,14 @@ def _findings(path: str, data: bytes, lint: Callable[[str], list[Diagnostic]]) -
         what = counted(count, "cell begins", "cells begin")
         yield NotChecked(path, "ruff", f"{what} with %%, and is not read", required=False)
     for found in lint(text):
-        line = document.line(("cells", found.cell - 1, "source", found.start[0] - 1))
+        line = document.line(
+            (
+                "cells",
+                found.cell - 1,
+                "source",
+                found.start[0] - 1,
+            )
+        )
         words = f"cell {found.cell}, line {found.start[0]}: {found.message}"
         yield Finding(path, line, 1, found.rule, words, "ruff", end_line=line, remedy=found.remedy)
 

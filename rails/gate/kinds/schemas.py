@@ -53,10 +53,24 @@ def findings_of_schema(document: SchemaDocument, context: CheckContext) -> Itera
         text = _read(context.project, schema) if schema else ""
         place = (context.project / schema).as_uri() if schema else ""
         value = json.dumps(document.value, default=str)
-        request = {"op": "schema", "schema": text, "place": place, "root": str(context.project), "value": value}
-        errors = context.once(("schema", text, place, value), lambda: context.pool.ask(request)["errors"])
+        request = {
+            "op": "schema",
+            "schema": text,
+            "place": place,
+            "root": str(context.project),
+            "value": value,
+        }
+        errors = context.once(
+            ("schema", text, place, value),
+            lambda: context.pool.ask(request)["errors"],
+        )
     except CheckError as error:
-        yield NotChecked(document.path, "schema", str(error), not isinstance(error, NotNeededError))
+        yield NotChecked(
+            document.path,
+            "schema",
+            str(error),
+            not isinstance(error, NotNeededError),
+        )
         return
     except (ValueError, RecursionError) as error:
         words = f"it cannot be compared with its schema: {one_line(str(error), 100)}"
@@ -123,4 +137,14 @@ def _finding(path: str, error: Mapping[str, Any], found: positions.Places) -> Fi
     advice = one_line(error["says"], 200)
     remedy = f"The schema says: {advice}" if advice else ""
     rule = f"schema-{error['keyword']}"
-    return Finding(path, line, column, rule, words, "jsonschema", end_line=line, remedy=remedy, json_path=shown)
+    return Finding(
+        path,
+        line,
+        column,
+        rule,
+        words,
+        "jsonschema",
+        end_line=line,
+        remedy=remedy,
+        json_path=shown,
+    )

@@ -132,7 +132,14 @@ class BiomeTools(NodeTools):
         return {name: data for name, data in found.items() if data}
 
     def _reported(self, path: str, text: str) -> list[Diagnostic]:
-        ran = self._ran("lint", path, text, "--reporter=json", "--max-diagnostics=none", f"./{path}")
+        ran = self._ran(
+            "lint",
+            path,
+            text,
+            "--reporter=json",
+            "--max-diagnostics=none",
+            f"./{path}",
+        )
         if "No files were processed" in ran.err:
             raise ExcludedError
         try:
@@ -146,9 +153,18 @@ class BiomeTools(NodeTools):
     def _ran(self, verb: str, path: str, text: str, *options: str) -> Result:
         """Run Biome on a text, on its disk and as its input."""
         files = self._configuration(path)
-        key = ("biome" if verb == "lint" else "biome format", self._version, tuple(files.items()), path, text)
+        key = (
+            "biome" if verb == "lint" else "biome format",
+            self._version,
+            tuple(files.items()),
+            path,
+            text,
+        )
         words = (str(self._binary), verb, "--colors=off", *options)
-        return self.context.once(key, lambda: self._run(words, {**files, path: text.encode()}, path))
+        return self.context.once(
+            key,
+            lambda: self._run(words, {**files, path: text.encode()}, path),
+        )
 
     def _run(self, words: Sequence[str], files: dict[str, bytes], path: str) -> Result:
         packages = (self.context.home or self.context.project) / "node_modules"
@@ -160,9 +176,18 @@ class BiomeTools(NodeTools):
             for one, content in files.items():
                 (folder / one).parent.mkdir(parents=True, exist_ok=True)
                 (folder / one).write_bytes(content)
-            (folder / "node_modules").symlink_to(real_path(self.context.project / "node_modules"), True)
+            (folder / "node_modules").symlink_to(
+                real_path(self.context.project / "node_modules"),
+                True,
+            )
             view = SandboxView(folder, None, (self._binary, *own_packages(packages)))
-            ran = run(words, view, limits=bounds, label=probe.label(), stdin=files[path])
+            ran = run(
+                words,
+                view,
+                limits=bounds,
+                label=probe.label(),
+                stdin=files[path],
+            )
         if ran.timed_out:
             raise CheckError(f"Biome did not finish within {limits.CHECK_SECONDS:g} seconds and was stopped.")
         return ran
@@ -204,4 +229,10 @@ def _diagnostic(item: _Item) -> Diagnostic:
     severity: Severity = "error" if item.severity in ("error", "fatal") else "warning"
     start, end = item.location.start, item.location.end
     message = one_line(item.message, 300)
-    return Diagnostic(rule, message, (start.line, start.column), (end.line, end.column), severity=severity)
+    return Diagnostic(
+        rule,
+        message,
+        (start.line, start.column),
+        (end.line, end.column),
+        severity=severity,
+    )

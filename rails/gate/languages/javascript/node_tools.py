@@ -187,7 +187,12 @@ class NodeTools(Language):
         if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
             inner = nearest.rpartition("/")[0]
             home = self.context.home or self.context.project
-            return nearest, bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
+            return nearest, bool(
+                executed_config.may_execute(
+                    self.context.project / inner,
+                    home=home / inner,
+                )
+            )
         return self.config.eslint_code, self.context.trusted and self.config.eslint
 
     def _place(self, path: str) -> str:
@@ -197,10 +202,22 @@ class NodeTools(Language):
         config, own = self._eslint_config(path)
         folder, _, name = config.rpartition("/")
         stamp = self._stamp(folder) if own else ""
-        how: dict[str, Json] = {"root": self._place(folder), "own": own, "stamp": stamp, "most": limits.FINDINGS_LISTED}
+        how: dict[str, Json] = {
+            "root": self._place(folder),
+            "own": own,
+            "stamp": stamp,
+            "most": limits.FINDINGS_LISTED,
+        }
 
         def look() -> tuple[Diagnostic, ...]:
-            answer = self._ask(_Linted, "eslint", path, text=text, config=name if folder else "", **how)
+            answer = self._ask(
+                _Linted,
+                "eslint",
+                path,
+                text=text,
+                config=name if folder else "",
+                **how,
+            )
             if answer.fatal:
                 raise CheckError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
             found = (replace(one, message=one_line(one.message, 300)) for one in answer.findings)
@@ -249,7 +266,17 @@ def unparsed_finding(path: str, text: str, place: _Place, tool: str, message: st
     """Return a parser's finding, with the cause and its remedy where they are known."""
     line, column = place
     words, advice = with_cause(text, line, message)
-    return Finding(path, line, column, RULE, words, tool, end_line=line, end_column=column, remedy=remedy or advice)
+    return Finding(
+        path,
+        line,
+        column,
+        RULE,
+        words,
+        tool,
+        end_line=line,
+        end_column=column,
+        remedy=remedy or advice,
+    )
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
