@@ -131,9 +131,9 @@ def _flake8_options(given: Mapping[str, Json]) -> dict[str, str]:
     return options
 
 
-def formatted_by_the_nearest(project: Path, below: str, settings: PythonSettings) -> PythonSettings:
-    """Return the settings with the formatter that is nearest to a folder ("", or with a slash at its end)."""
-    for folder in folders_to(below)[:0:-1]:
+def formatted_by_the_nearest(project: Path, path: str, settings: PythonSettings) -> PythonSettings:
+    """Return the settings with the nearest folder's formatter."""
+    for folder in folders_to(path)[:0:-1]:
         pyproject = _toml_file(project / folder / "pyproject.toml")
         formatter = _formatter(project / folder, pyproject, set())
         if formatter and formatter != "undecided":
