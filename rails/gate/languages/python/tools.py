@@ -79,6 +79,7 @@ class PythonTools(Language):
         wanted = {self.also, *map(self.formatter, paths)}.intersection(("black", "flake8"))
         found = [programs.find_ruff(), *map(programs.find_module, sorted(wanted))]
         self.tools = {tool.name: self._chosen(tool) for tool in found if tool}
+        self.linted: set[str] = set()
         self.seen: dict[str, RuffSettings] = {}
         self.unknown_codes: list[str] = []
 
@@ -210,7 +211,7 @@ class PythonTools(Language):
         """Return ruff's findings in ``text``. Raises CheckError."""
         how = self.ruff_settings(path)
         canary = how.canary_of(path)
-        if not self._breaks_rules(canary, how):
+        if canary not in self.linted and not self._breaks_rules(canary, how):
             if not self._looked(canary, _BROKEN_CANARY, how):
                 raise self._excluded(how)
             if self._breaks_rules(
@@ -219,6 +220,7 @@ class PythonTools(Language):
             ):  # beside the configuration
                 raise ExcludedError
             raise CheckError("the project's configuration selects no ruff rule for this file")
+        self.linted.add(canary)
         return self._looked(path, text, how)
 
     def _breaks_rules(self, path: str, how: RuffSettings) -> bool:
