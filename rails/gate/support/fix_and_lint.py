@@ -95,7 +95,7 @@ class FixAndLint(Struct):
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
     #: The tools that answered, with milliseconds.
-    took: Counter[str] = field(default_factory=Counter)
+    took: dict[str, float] = field(default_factory=dict)
     decoded: Decoded = field(default_factory=lambda: Decoded(""))
     #: The old text, if it could be compared, and the linter's findings in it.
     old: str = ""
@@ -349,7 +349,7 @@ class FixAndLint(Struct):
                     required=not isinstance(reason, NotNeededError),
                 )
             return None
-        self.took[check] += (time.perf_counter() - start) * 1000
+        self.took[check] = self.took.get(check, 0) + (time.perf_counter() - start) * 1000
         return made
 
     def _miss(self, check: str, reason: str, *, required: bool = True) -> None:
@@ -370,7 +370,7 @@ def report_of(tools: Language, jobs: Sequence[CheckJob], context: CheckContext, 
     runs = []
     for name in dict.fromkeys(name for file in files for name in file.took):
         version, origin, command = tools.about(name)
-        took = round(sum(file.took[name] for file in files), 2)
+        took = round(sum(file.took.get(name, 0) for file in files), 2)
         if version:  # none has what is not installed
             runs.append(
                 CheckRun(

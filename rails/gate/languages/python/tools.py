@@ -141,11 +141,12 @@ class PythonTools(Language):
         tool = self.tools.get(first)
         if tool is None:
             return "", "", ""
-        used = {
-            "black": [near.black for near in self.near.values()],
-            "flake8": [self.config.flake8],
-        }
-        origin = ", ".join(sorted({how.origin for how in used.get(first, self.seen.values()) if how}))
+        origins = {how.origin for how in self.seen.values()}
+        if first == "black":
+            origins = {near.black.origin for near in self.near.values()}
+        elif first == "flake8" and self.config.flake8:
+            origins = {self.config.flake8.origin}
+        origin = ", ".join(sorted(origins))
         if first in self.own:
             origin += f"; the project has {self.own[first]}, AI-Rails has {programs.version_of(first)}"
         verb = {"ruff": "check ", "ruff format": "format "}.get(name, "")
