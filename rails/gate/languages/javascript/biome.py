@@ -6,23 +6,21 @@ Node script (seven times slower). Unknown shapes of the experimental JSON are "n
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final
-
-import msgspec
-from msgspec import Struct
+from typing import Any, Final
 
 from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
-from rails.core.verdict import Finding, Severity
+from rails.core.verdict import Finding
 from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, parsed_by_tree_sitter, unparsed_finding
 from rails.gate.support import config_files
@@ -143,12 +141,14 @@ class BiomeTools(NodeTools):
         if "No files were processed" in ran.err:
             raise ExcludedError
         try:
-            report = msgspec.json.decode(ran.out, type=_Report)
-        except msgspec.DecodeError as error:
+            report = json.loads(ran.out)
+            found = [_diagnostic(item) for item in report["diagnostics"]]
+            looked = report["summary"]["changed"] or report["summary"]["unchanged"] or found
+        except (ValueError, LookupError, TypeError) as error:
             raise CheckError(f"Biome ended with code {ran.exit_code}: {_complaint(ran)}") from error
-        if not (report.summary.changed or report.summary.unchanged or report.diagnostics):
+        if not looked:
             raise CheckError("Biome does not look at this file")
-        return [_diagnostic(item) for item in report.diagnostics]
+        return found
 
     def _ran(self, verb: str, path: str, text: str, *options: str) -> Result:
         """Run Biome on a text, on its disk and as its input."""
@@ -197,42 +197,13 @@ def _complaint(ran: Result) -> str:
     return one_line(" ".join(ran.err[-600:].split()), 300)
 
 
-class _Place(Struct):
-    line: int
-    column: int
-
-
-class _Location(Struct):
-    start: _Place
-    end: _Place
-
-
-class _Item(Struct):
-    category: str
-    severity: str
-    message: str
-    location: _Location
-
-
-class _Summary(Struct):
-    changed: int
-    unchanged: int
-
-
-class _Report(Struct):
-    summary: _Summary
-    diagnostics: list[_Item]
-
-
-def _diagnostic(item: _Item) -> Diagnostic:
-    rule = SYNTAX if item.category.startswith("parse") else item.category.removeprefix("lint/")
-    severity: Severity = "error" if item.severity in ("error", "fatal") else "warning"
-    start, end = item.location.start, item.location.end
-    message = one_line(item.message, 300)
+def _diagnostic(item: Mapping[str, Any]) -> Diagnostic:
+    category = str(item["category"])
+    start, end = ((int(place["line"]), int(place["column"])) for place in map(item["location"].get, ("start", "end")))
     return Diagnostic(
-        rule,
-        message,
-        (start.line, start.column),
-        (end.line, end.column),
-        severity=severity,
+        SYNTAX if category.startswith("parse") else category.removeprefix("lint/"),
+        one_line(str(item["message"]), 300),
+        start,
+        end,
+        severity="error" if item["severity"] in ("error", "fatal") else "warning",
     )

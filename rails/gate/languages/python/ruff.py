@@ -7,10 +7,11 @@ count characters.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from rails.core.errors import CheckError
@@ -45,52 +46,31 @@ class RuffCli(Struct, frozen=True):
         return ran.out
 
 
-class _Place(Struct):
-    row: int
-    column: int
-
-
-class _Edit(Struct):
-    content: str
-    location: _Place
-    end_location: _Place
-
-
-class _Fix(Struct):
-    applicability: str = ""
-    edits: list[_Edit] = msgspec.field(default_factory=list)
-    message: str | None = None
-
-
-class _Item(Struct):
-    message: str
-    location: _Place
-    end_location: _Place
-    code: str | None
-    name: str | None = None  # which some rules of the preview have alone
-    fix: _Fix | None = None
-    cell: int | None = None
-
-
 def parse_diagnostics(out: bytes) -> Iterator[Diagnostic]:
     """Yield the diagnostic of each line of ruff's JSON, one by one: many at once take a gigabyte. Raises CheckError."""
     for line in io.BytesIO(out):
         try:
-            item = msgspec.json.decode(line, type=_Item)
-        except msgspec.DecodeError as error:
+            yield _diagnostic(json.loads(line))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise CheckError(f"ruff printed something that is not its JSON: {one_line(repr(line[:80]))}") from error
-        fix = item.fix or _Fix()
-        yield Diagnostic(
-            item.code or item.name or SYNTAX,
-            item.message,
-            _pair(item.location),
-            _pair(item.end_location),
-            tuple(FixEdit(_pair(one.location), _pair(one.end_location), one.content) for one in fix.edits),
-            fix.applicability == "safe",
-            fix.message or "",
-            cell=item.cell or 1,
-        )
 
 
-def _pair(place: _Place) -> tuple[int, int]:
-    return place.row, place.column
+def _diagnostic(item: Mapping[str, Any]) -> Diagnostic:
+    fix = item.get("fix") or {}
+    edits = [
+        FixEdit(_pair(one["location"]), _pair(one["end_location"]), str(one["content"])) for one in fix.get("edits", ())
+    ]
+    return Diagnostic(
+        str(item["code"] or item.get("name") or SYNTAX),  # some rules of the preview have a name alone
+        str(item["message"]),
+        _pair(item["location"]),
+        _pair(item["end_location"]),
+        tuple(edits),
+        fix.get("applicability") == "safe",
+        str(fix.get("message") or ""),
+        cell=int(item.get("cell") or 1),
+    )
+
+
+def _pair(place: Mapping[str, Any]) -> tuple[int, int]:
+    return int(place["row"]), int(place["column"])
