@@ -9,10 +9,9 @@ import re
 from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import PurePosixPath
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core import limits
@@ -31,7 +30,6 @@ from rails.gate.support.parse_hints import with_cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
 
-T = TypeVar("T")
 #: A line and a column, both 1-based.
 _Place = tuple[int, int]
 #: Breaks rules that nearly every configuration has.
@@ -63,7 +61,7 @@ class NodeTools(Language):
         self.context = context
         self.config = config
         self._eslint_in = cache(self._eslint_of_folder)
-        self._options = cache(lambda path: self._ask(_Options, "options", path))
+        self._options = cache(lambda path: self._ask("options", path))
         self._digest = cache(lambda folder: executed_config.digest_of(self.context.project / folder))
 
     @cached_property
@@ -123,13 +121,14 @@ class NodeTools(Language):
 
     def _parsed(self, path: str, text: str) -> Finding | None:
         try:
-            found = self._ask(_Parsed, "syntax", path, text=text).found
+            found = self._ask("syntax", path, text=text)["found"]
         except CheckError:  # no installed package parses it, or Node.js is missing
             return parsed_by_tree_sitter(path, text)
         if found is None:
             return None
-        message = one_line(found.message, 200)
-        return unparsed_finding(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
+        place = (found["line"], found["column"])
+        message = one_line(found["message"], 200)
+        return unparsed_finding(path, text, place, "node", message, remedy=found.get("remedy", ""))
 
     def excused(self, text: str) -> bool:
         """Return whether a comment excuses the file."""
@@ -155,14 +154,14 @@ class NodeTools(Language):
         if not self.version("prettier"):
             raise (CheckError(self.missing("Prettier")) if self.config.prettier else NotNeededError())
         how = self._options(path)
-        if not self.config.prettier and not how.config:
+        if not self.config.prettier and not how["config"]:
             raise NotNeededError
-        if how.program:
-            name = one_line(str(how.config).removeprefix(self._place("")), 200)
+        if how["program"]:
+            name = one_line(str(how["config"]).removeprefix(self._place("")), 200)
             raise NotNeededError(f"{name} is a program or loads plugins, which are not executed")
         wanted = self._prettier(path, text)
         if wanted == text and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
-            if how.options.get("requirePragma"):
+            if how["options"].get("requirePragma"):
                 raise ExcludedError
             raise CheckError("Prettier does not format this file")
         return wanted
@@ -211,17 +210,16 @@ class NodeTools(Language):
 
         def look() -> tuple[Diagnostic, ...]:
             answer = self._ask(
-                _Linted,
                 "eslint",
                 path,
                 text=text,
                 config=name if folder else "",
                 **how,
             )
-            if answer.fatal:
-                raise CheckError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
-            found = (replace(one, message=one_line(one.message, 300)) for one in answer.findings)
-            return (*found, *not_listed(answer.more))
+            if answer["fatal"]:
+                raise CheckError(f"ESLint could not parse it: {one_line(answer['fatal'], 160)}")
+            found = msgspec.convert(answer["findings"], list[Diagnostic])
+            return (*(replace(one, message=one_line(one.message, 300)) for one in found), *not_listed(answer["more"]))
 
         key = ("eslint", self.version("eslint"), stamp, config if own else "", path, text)
         return self.context.once(key, look)
@@ -235,23 +233,20 @@ class NodeTools(Language):
         return stamp
 
     def _prettier(self, path: str, text: str) -> str:
-        options = dict(self._options(path).options)
+        options = dict(self._options(path)["options"])
         if "endOfLine" not in options and main_eol(text)[0] == "\r\n":
             options["endOfLine"] = "crlf"
         ignores: list[Json] = [self._place(one) for one in self.config.prettier_ignores(path)]
         how: dict[str, Json] = {"text": text, "options": options, "ignorePath": ignores}
         key = ("prettier", self.version("prettier"), repr(options), path, text)
-        return self.context.once(key, lambda: self._ask(_Formatted, "prettier", path, **how).text)
+        return self.context.once(key, lambda: str(self._ask("prettier", path, **how)["text"]))
 
-    def _ask(self, kind: type[T], op: str, path: str, **more: Json) -> T:
+    def _ask(self, op: str, path: str, **more: Json) -> dict[str, Any]:
         """Return the worker's answer about a file. Raises CheckError, also ExcludedError."""
         answer = self.worker.ask({"op": op, "path": self._place(path), **more})
         if answer.get("ignored"):
             raise ExcludedError
-        try:
-            return msgspec.convert(answer, kind)
-        except msgspec.ValidationError as error:
-            raise CheckError("The Node worker answered something unknown.") from error
+        return answer
 
 
 def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
@@ -281,32 +276,3 @@ def unparsed_finding(path: str, text: str, place: _Place, tool: str, message: st
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
-
-
-class _Options(Struct):
-    """Prettier's options for a file, and the path of what they are from; with ``program`` they are not known."""
-
-    config: str | None
-    program: bool
-    options: dict[str, Any]
-
-
-class _SyntaxError(Struct):
-    message: str
-    line: int
-    column: int
-    remedy: str = ""
-
-
-class _Parsed(Struct):
-    found: _SyntaxError | None
-
-
-class _Formatted(Struct):
-    text: str
-
-
-class _Linted(Struct):
-    findings: list[Diagnostic]
-    more: dict[str, int]
-    fatal: str

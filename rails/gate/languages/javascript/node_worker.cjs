@@ -164,7 +164,9 @@ async function prettier({ text, path: file, options, ignorePath }) {
   // Prettier's own answer takes a thread and 0.3 ms; without a list, and outside of packages, it is known.
   const asked = ignorePath.some((place) => fs.existsSync(place)) || file.split(/[\\/]/).includes("node_modules");
   if (asked && (await engine.getFileInfo(file, { ignorePath, resolveConfig: false })).ignored) return { ignored: true };
-  return { text: await engine.format(text, { ...options, filepath: file, plugins: [] }) };
+  const formatted = await engine.format(text, { ...options, filepath: file, plugins: [] });
+  if (typeof formatted !== "string") throw new Error("it gave back no text");
+  return { text: formatted };
 }
 
 // What is an error in every project, for those that configure no linter; pinned, because ESLint's own sets change.
