@@ -180,8 +180,9 @@ def _chain(project: Path, file: Path, created: frozenset[str]) -> RuffSettings:
             include = _patterns_of(project, one, options["include"])
         sorting = table({**options, **table(options, "lint")}, "isort")
         own = own or _texts(sorting.get("known-first-party"))
-    tops = [name.removeprefix("src/").partition("/")[0] for name in sorted(created) if name.endswith((".py", ".pyi"))]
-    names = (*own, *dict.fromkeys(top.partition(".")[0] for top in tops))
+    paths = (name.removeprefix("src/") for name in sorted(created) if name.endswith((".py", ".pyi")))
+    tops = dict.fromkeys(path.partition("/")[0].partition(".")[0] for path in paths)
+    names = (*own, *filter(str.isidentifier, tops))
     option = (("lint.isort.known-first-party", names),) if tops else ()
     return RuffSettings(True, option, "", content, None if include is None else include + more)
 
