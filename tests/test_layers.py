@@ -372,7 +372,6 @@ SLOW += [
     "rails.edits",
     "rails.tools",
     "rails.parsing",
-    "rails.gate.support.partial_format",
 ]
 
 

@@ -63,10 +63,10 @@ def _looser(path: str, before: bytes, after: bytes | None) -> Iterator[tuple[str
         was, now = (_held(kind, pins[kind, name]) for pins in (old, new))
         if now > was:
             yield name, f"{one_line(name, 80)} was held {_TIGHTNESS[was][0]} and is held {_TIGHTNESS[now][0]}."
-    for keys, kinds in ((new.keys() - old.keys(), ("address", "switch")), (old.keys() - new.keys(), ("guard",))):
-        for kind, name in keys:
-            if kind in kinds:
-                yield name, _SENTENCES[kind].format(one_line(name, 120))
+    for kind, name in old.keys() ^ new.keys():
+        # Of what has a sentence, a guard that goes is told, and of the others what comes.
+        if kind in _SENTENCES and ((kind, name) in old) == (kind == "guard"):
+            yield name, _SENTENCES[kind].format(one_line(name, 120))
 
 
 def _pins(path: str, data: bytes) -> _Pins:

@@ -246,24 +246,21 @@ class A:
 
 
 @pytest.mark.parametrize(
-    ("line", "end_line", "options", "first", "last", "marked"),
+    ("line", "end_line", "first", "last", "marked"),
     [
-        (1, 1, {}, 1, 4, "1"),
-        (4, 6, {}, 3, 6, "4 5 6"),
-        (4, 6, {"most": 3}, 1, 7, "4 5 6"),
-        (6, 99, {}, 3, 6, "6"),
-        (8, 8, {"around": 1}, 7, 9, "8"),
-        (13, 13, {}, 9, 13, "13"),
-        (16, 16, {}, 15, 19, "16"),
-        (19, 19, {}, 18, 19, "19"),
-        (20, 20, {}, 0, 0, ""),
-        (0, 0, {}, 0, 0, ""),
+        (1, 1, 1, 4, "1"),
+        (4, 6, 3, 6, "4 5 6"),
+        (6, 99, 3, 6, "6"),
+        (8, 8, 5, 11, "8"),
+        (13, 13, 9, 13, "13"),
+        (16, 16, 15, 19, "16"),
+        (19, 19, 18, 19, "19"),
+        (20, 20, 0, 0, ""),
+        (0, 0, 0, 0, ""),
     ],
 )
-def test_around_a_finding_its_function_is_shown_or_some_lines_on_each_side(
-    line, end_line, options, first, last, marked
-):
-    shown = text.window(Finding("a.py", line, 1, "R", "m", "t", end_line=end_line), CODE, **options).split("\n")
+def test_around_a_finding_its_function_is_shown_or_some_lines_on_each_side(line, end_line, first, last, marked):
+    shown = text.window(Finding("a.py", line, 1, "R", "m", "t", end_line=end_line), CODE).split("\n")
     places = [one.partition(" | ")[0].rstrip(" |").split(" ", 1) for one in shown if one]
     assert [int(number) for _, number in places] == list(range(first, last + 1) if first else [])
     assert " ".join(number.strip() for mark, number in places if mark == ">") == marked

@@ -97,7 +97,7 @@ def package(world, name, code, version="10.0.0", **files):
 def traces(monkeypatch):
     """Let the Node worker run as the user: what it executes can leave a trace, which the sandbox would keep in."""
     label = Label(NONE, why="a test looks for traces")
-    monkeypatch.setattr(node_worker, "start", lambda argv, view, **_: start(argv, view, label=label))
+    monkeypatch.setattr("rails.sandbox.run.start", lambda argv, view, **_: start(argv, view, label=label))
 
 
 @pytest.fixture
@@ -147,11 +147,11 @@ def test_files_are_fixed_and_formatted(script):
     assert {(fixed.rule, fixed.tool) for fixed in verdict.fixed} == {("eqeqeq", "eslint"), ("format", "prettier")}
 
 
-def test_only_new_findings_and_only_touched_lines(script):
+def test_only_new_findings_and_no_format_in_an_unformatted_file(script):
     before = "const  a = 1\ndebugger\nconst  b = x == 2\n"
     verdict = script.judge(("a.js", before, before + "const  c = x == 3\n"))
     assert verdict.status == "pass", verdict
-    assert after(verdict) == before + "const c = x === 3;\n"
+    assert after(verdict) == before + "const  c = x === 3\n"
 
 
 def test_positions_count_characters(script):

@@ -7,9 +7,11 @@ import pytest
 
 from rails.gate.languages.python import own_tools
 from rails.gate.languages.python.own_tools import OwnTool, own_tool
+from rails.gate.languages.python.syntax import same_program
 from rails.processes import programs
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
+from tests.rows import walked
 
 BLACK = "[tool.black]\nline-length = 88\n"
 #: black 24 and later close up the two lines.
@@ -93,10 +95,12 @@ def test_what_is_installed_goes_before_what_is_pinned(project):
     assert str(own_tool(project, "black")) == "black 24.1.1 (.venv)"
 
 
+IMPORT = "from re import compile as re_compile_maybe_verbose\n"
 #: What black 22 has of what we ask; it tries to write where it may not.
 STUB = {
     "__init__.py": """
 import pathlib
+from re import compile as re_compile_maybe_verbose
 
 def format_str(text, mode):
     for place in PLACES:
@@ -107,7 +111,7 @@ def format_str(text, mode):
     return text.replace(" = ", " =  ") + chr(10) * (mode.line_length - 98)
 """,
     "parsing.py": "class InvalidInput(Exception): pass\n",
-    "const.py": "DEFAULT_LINE_LENGTH = 88\n",
+    "const.py": "DEFAULT_LINE_LENGTH = 88\nDEFAULT_EXCLUDES = 'build'\n",
     "mode.py": """
 import dataclasses, enum
 
@@ -185,13 +189,29 @@ def test_what_its_own_black_changes_beyond_layout_is_not_taken(own_black):
     own_tools.agree(own_black.project)
     (script,) = own_black.project.glob(".venv/lib/python*/site-packages/black/__init__.py")
     for answer in ADDED:
-        script.write_text(f"def format_str(text, mode):\n    return {answer}\n")
+        script.write_text(f"{IMPORT}def format_str(text, mode):\n    return {answer}\n")
         text = f"x = 1  # why\ny = {answer!r}\n"
         own_black.gate.close()
         verdict = own_black.judge(("m.py", text))
         assert (verdict.status, verdict.proposal.changes[0].after) == ("pass", text.encode()), answer
         (note,) = verdict.not_checked
         assert "more than layout" in note.reason
+
+
+@walked(
+    ("one", "other", "same"),
+    [
+        ("x = u'2'\n", 'x = "2"\n', True),
+        ("x = 1 #\xa0why\t\n", "x = 1  # why\n", True),
+        ("# coding: utf-8\nx=1\n", "# coding: utf-8\nx = 1\n", True),
+        ("def f():\n  ''' >>> g('a',1) '''\n", 'def f():\n    """>>> g("a", 1)"""\n', True),
+        ("x=1 # a\n", "x = 1\n", False),
+        ("x=1\n", "x = 1\nimport os\n", False),
+        ("\r\t\r'''$\\\n'''", "x", False),
+    ],
+)
+def test_a_formatter_changes_layout_and_no_program(one, other, same):
+    assert same_program(one.encode(), other.encode()) is same
 
 
 #: A ruff whose one finding deletes the file's lines and writes others, and whose formatter does so, too.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rails.core.text import decode_text
 from rails.gate.languages.javascript import config, node_worker
 from rails.gate.languages.javascript.node_tools import NodeTools
 from rails.gate.support.check import CheckContext
@@ -74,9 +75,9 @@ def test_the_worker_finds_what_the_command_finds(project, pool, sources, own):
     told = {Path(one["filePath"]).name: one for one in json.loads(command(project, LINT, "-f", "json", *sources))}
     with tools_for(project, pool, trusted=own) as tools:
         for name in sources:
-            data = (project / name).read_bytes()
-            mine = [as_told(one) for one in tools._eslint(name, data)]
-            theirs = [expected(one, data.decode("utf-8-sig")) for one in told[name]["messages"]]
+            text = (project / name).read_bytes().decode("utf-8-sig")
+            mine = [as_told(one) for one in tools._eslint(name, text)]
+            theirs = [expected(one, text) for one in told[name]["messages"]]
             # Which names exist is looked up in a package that not every ESLint brings.
             assert _known(mine) == _known(theirs), name
     assert sum(len(one["messages"]) for one in told.values()) > (40 if own else 0)
@@ -87,8 +88,11 @@ def _known(found):
 
 
 def test_the_worker_formats_as_the_command_does(project, pool, sources):
+    mine = {}
     with tools_for(project, pool) as tools:
-        mine = {name: tools._prettier(name, (project / name).read_bytes()) for name in sources}
+        for name in sources:
+            decoded = decode_text((project / name).read_bytes())
+            mine[name] = decoded.encode(tools._prettier(name, decoded.text))
     command(project, FORMAT, "--write", *sources)
     for name in sources:
         assert mine[name] == (project / name).read_bytes(), name

@@ -51,7 +51,7 @@ def test_ruffs_findings_and_fixes_are_those_of_its_own_json(project, files):
         theirs[Path(item["filename"]).name] += (same(found) for found in parse_diagnostics(json.dumps(item).encode()))
     asked = RuffCli(tool, project)
     how = RuffSettings(True)
-    ours = {name: [same(found) for found in asked.lint(name, data, how)] for name, data in files.items()}
+    ours = {name: [same(found) for found in asked.lint(name, data.decode(), how)] for name, data in files.items()}
     assert {name: sorted(found) for name, found in ours.items()} == {n: sorted(found) for n, found in theirs.items()}
     assert sum(map(len, ours.values())) > 100
     assert any(edits for found in ours.values() for *_, edits, _ in found)
@@ -76,7 +76,7 @@ def test_rules_are_told_by_their_code_when_the_project_has_the_preview_on(world)
 
 
 def test_a_rule_that_has_a_name_only_is_no_syntax_error(project):
-    source = b"import tarfile\n\ntarfile.open('a', ignore_zeros=True)\n"
+    source = "import tarfile\n\ntarfile.open('a', ignore_zeros=True)\n"
     options = (("lint.preview", True), ("lint.select", ("tarfile-ignore-zeros-true",)))
     how = RuffSettings(False, options)
     assert [found.rule for found in RuffCli(programs.find_ruff(), project).lint("a.py", source, how)] == [

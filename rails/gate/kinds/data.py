@@ -18,7 +18,7 @@ from rails.data_formats import positions
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
 from rails.gate.kinds.schemas import SchemaDocument, findings_of_schema
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind, NotNeededError, suffix_of
-from rails.gate.support.parse_hints import cause
+from rails.gate.support.parse_hints import with_cause
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -34,6 +34,7 @@ _WITH_COMMENTS: Final = lazy(
     r"|(?:settings|launch|tasks|extensions|keybindings)\.json|.*\.jsonc",
     re.I,
 )
+_TOO_DEEP: Final = "the value is nested too deeply"
 #: What readers of JSON take, we take; but keys that stand twice are told, and nesting is bounded by Python only.
 _RULES: Final = JsonRules(repeated=True, surrogates=True, any_number=True, depth=sys.maxsize)
 _COMMENT: Final = lazy(
@@ -55,12 +56,15 @@ def _look(context: CheckContext, path: str, data: bytes) -> Iterator[Finding | N
         raise NotNeededError("there is no check for JSON5")
     if suffix in _JSON:
         yield from json_findings(context, path, data)
-    elif suffix in _TOML:
-        yield from _toml(context, path, _utf8(data))
-    elif b"{{" in data and "/templates/" in f"/{path}":
+        return
+    text = _utf8(data)
+    tool = "toml" if suffix in _TOML else "yaml"
+    if tool == "yaml" and "{{" in text and "/templates/" in f"/{path}":
         raise NotNeededError("it is a template, not YAML yet")
-    else:
-        yield from _yaml(context, path, _utf8(data))
+    try:
+        yield from (_toml if tool == "toml" else _yaml)(context, path, text)
+    except RecursionError:
+        yield _at(path, (1, 1), f"{tool}-syntax", _TOO_DEEP)
 
 
 def _utf8(data: bytes) -> str:
@@ -76,7 +80,9 @@ def json_findings(context: CheckContext, path: str, data: bytes) -> Iterator[Fin
     """Yield syntax errors, else the schema's findings, and what could not be checked. Raises CheckError."""
     text = _utf8(data)
     if suffix_of(path) in (".jsonl", ".ndjson"):
-        yield from _json_lines(path, text)
+        for number, line in enumerate(text.split("\n"), 1):
+            found = parse_json(path, line)[1] if line.strip() else []
+            yield from (replace(one, line=number, end_line=number) for one in found)
         return
     commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2])
     source = _COMMENT.sub(_blank, text) if commented else text
@@ -92,20 +98,14 @@ def _blank(found: re.Match[str]) -> str:
     return text if text.startswith('"') else re.sub(r"[^\n]", " ", text)
 
 
-def _json_lines(path: str, text: str) -> Iterator[Finding]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield from (replace(found, line=number, end_line=number) for found in parse_json(path, line)[1])
-
-
 def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
     """Parse strictly; return findings for syntax or duplicate keys."""
     read = read_json(text, _RULES)
     if isinstance(read, ParsedJson):
         return read.value, list(_duplicates(path, text)) if read.repeats_keys else []
-    place = line_column(text, read.offset)
     if read.code == "depth":
-        return None, [_at(path, (1, 1), "json-syntax", "the value is nested too deeply")]
+        return None, [_at(path, (1, 1), "json-syntax", _TOO_DEEP)]
+    place = line_column(text, read.offset)
     if read.code == "not_a_number":
         name = read.message.partition(" ")[0]
         return None, [_at(path, place, "json-syntax", f"{name} is not JSON", "Use null or a string.")]
@@ -115,10 +115,12 @@ def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
 def _duplicates(path: str, text: str) -> Iterator[Finding]:
     lines = positions.LineIndex(text)
     for key in positions.repeated_keys(text):
-        shown = one_line(text[key.start : key.end], 60)
-        first = lines.at(key.first)[0]
-        words = f"The key {shown} is given twice in one object (first on line {first})."
-        yield _at(path, lines.at(key.start), "json-duplicate-key", words, "Keep one of them.")
+        yield _repeated(path, "json", text[key.start : key.end], lines.at(key.first), lines.at(key.start))
+
+
+def _repeated(path: str, tool: str, key: str, first: tuple[int, int], place: tuple[int, int]) -> Finding:
+    words = f"The key {one_line(key, 60)} is given twice in one object (first on line {first[0]})."
+    return _at(path, place, f"{tool}-duplicate-key", words, "Keep one of them.")
 
 
 def _yaml(context: CheckContext, path: str, text: str) -> Iterator[Finding | NotChecked]:
@@ -127,15 +129,13 @@ def _yaml(context: CheckContext, path: str, text: str) -> Iterator[Finding | Not
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         nodes = list(yaml.compose_all(text, Loader=loader))
-        found = [one for node in nodes for one in _yaml_duplicates(path, node, set())]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         parts = (getattr(error, "context", None), getattr(error, "problem", None))
-        message = one_line(", ".join(filter(None, parts)) or str(error), 160)
-        found = [_broken(path, text, place, "yaml-syntax", message)]
-    except RecursionError:
-        found = [_at(path, (1, 1), "yaml-syntax", "the value is nested too deeply")]
+        yield _broken(path, text, place, "yaml-syntax", one_line(", ".join(filter(None, parts)) or str(error), 160))
+        return
+    found = [one for node in nodes for one in _yaml_duplicates(path, node, set())]
     yield from found
     if found or not (":schema" in text or "$schema" in text or context.options.schemas):
         return
@@ -152,20 +152,18 @@ def _yaml(context: CheckContext, path: str, text: str) -> Iterator[Finding | Not
 def _yaml_duplicates(path: str, node: Node | None, seen: set[int]) -> Iterator[Finding]:
     import yaml
 
-    if node is None or id(node) in seen:
+    if id(node) in seen or not isinstance(node, yaml.CollectionNode):
         return
     seen.add(id(node))
-    lines: dict[tuple[str, str], int] = {}
-    for item in node.value if isinstance(node, yaml.CollectionNode) else ():
+    known: dict[tuple[str, str], tuple[int, int]] = {}
+    for item in node.value:
         key, value = item if isinstance(node, yaml.MappingNode) else (None, item)
         yield from _yaml_duplicates(path, value, seen)
         if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-            line = key.start_mark.line + 1
-            if first := lines.get((key.tag, key.value)):
-                words = f"The key {one_line(key.value, 60)!r} is given twice in one mapping (first on line {first})."
-                place = (line, key.start_mark.column + 1)
-                yield _at(path, place, "yaml-duplicate-key", words, "Keep one of them.")
-            lines.setdefault((key.tag, key.value), line)
+            place = (key.start_mark.line + 1, key.start_mark.column + 1)
+            first = known.setdefault((key.tag, key.value), place)
+            if first is not place:
+                yield _repeated(path, "yaml", key.value, first, place)
 
 
 def _toml(context: CheckContext, path: str, text: str) -> Iterator[Finding | NotChecked]:
@@ -178,15 +176,12 @@ def _toml(context: CheckContext, path: str, text: str) -> Iterator[Finding | Not
         message = _TOML_PLACE.sub("", str(error))
         at = (int(place[1]), int(place[2])) if place and place[1] else line_column(text, len(text))
         yield _broken(path, text, at, "toml-syntax", message)
-    except RecursionError:
-        yield _at(path, (1, 1), "toml-syntax", "the value is nested too deeply")
     else:
         yield from findings_of_schema(SchemaDocument(path, text, value, partial(positions.in_toml, text)), context)
 
 
 def _broken(path: str, text: str, place: tuple[int, int], rule: str, message: str) -> Finding:
-    why, remedy = cause(text, place[0])
-    return _at(path, place, rule, f"{message}. {why}" if why else message, remedy)
+    return _at(path, place, rule, *with_cause(text, place[0], message))
 
 
 def _at(path: str, place: tuple[int, int], rule: str, message: str, remedy: str = "") -> Finding:

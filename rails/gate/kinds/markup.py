@@ -69,14 +69,16 @@ def _css(text: str) -> Iterator[tuple[int, int, str]]:
         yield *line_column(text, start), f"{opened} is never closed."
 
 
-KIND = Kind("markup", suffixes=frozenset({".html", ".htm", ".css"}), place=50)
-
-
-_VOID: Final = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
-#: Elements whose end may be left out.
-_OPTIONAL: Final = re.compile(
-    r"html|head|body|p|li|dt|dd|rt|rp|optgroup|option|colgroup|caption|thead|tbody|tfoot|tr|td|th"
+KIND = Kind(
+    "markup",
+    suffixes=frozenset({".html", ".htm", ".css"}),
+    place=50,
 )
+
+
+_VOID: Final = r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+#: Elements whose end may be left out.
+_OPTIONAL: Final = r"html|head|body|p|li|dt|dd|rt|rp|optgroup|option|colgroup|caption|thead|tbody|tfoot|tr|td|th"
 
 #: Line, column and words of a mistake.
 MarkupFault = tuple[int, int, str]
@@ -94,26 +96,30 @@ class Elements(HTMLParser):
         self.close()
         self._close_until("")
         if (start := text.rfind("<!--")) > text.rfind("-->"):
-            self.faults.append((text.count("\n", 0, start) + 1, 1, "This comment is never closed."))
+            self.faults.append(
+                (
+                    text.count("\n", 0, start) + 1,
+                    1,
+                    "This comment is never closed.",
+                )
+            )
         self.faults.sort()
 
     def handle_starttag(self, tag: str, _attrs: object) -> None:
         """Open an element."""
-        if not _VOID.fullmatch(tag):
-            line, column = self.getpos()
-            self._open.append((tag, line, column + 1))
+        if not re.fullmatch(_VOID, tag):
+            self._open.append((tag, *self.getpos()))
             self._names[tag] += 1
-
-    def handle_startendtag(self, tag: str, attrs: object) -> None:
-        """Take ``<path/>`` as opened and closed."""
 
     def handle_endtag(self, tag: str) -> None:
         """Close an element, and those within it that may end with it."""
         if self._names[tag]:
             self._close_until(tag)
-        elif not (_VOID.fullmatch(tag) or _OPTIONAL.fullmatch(tag)):
-            line, column = self.getpos()
-            self.faults.append((line, column + 1, f"</{tag[:40]}> closes nothing."))
+        elif not re.fullmatch(f"{_VOID}|{_OPTIONAL}", tag):
+            self._fault(
+                *self.getpos(),
+                f"</{tag[:40]}> closes nothing.",
+            )
 
     def _close_until(self, tag: str) -> None:
         while self._open:
@@ -121,5 +127,8 @@ class Elements(HTMLParser):
             self._names[name] -= 1
             if name == tag:
                 return
-            if not _OPTIONAL.fullmatch(name):
-                self.faults.append((line, column, f"<{name[:40]}> is never closed."))
+            if not re.fullmatch(_OPTIONAL, name):
+                self._fault(line, column, f"<{name[:40]}> is never closed.")
+
+    def _fault(self, line: int, column: int, words: str) -> None:
+        self.faults.append((line, column + 1, words))

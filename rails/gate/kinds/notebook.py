@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,8 +16,7 @@ from rails.data_formats.json_document import JsonError, parse_document
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult, Kind
 
 if TYPE_CHECKING:
-    from rails.gate.languages.python.config import RuffSettings
-    from rails.gate.languages.python.ruff import RuffCli
+    from rails.gate.support.diagnostics import Diagnostic
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
@@ -31,11 +31,18 @@ def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
         missing = "ruff is not installed, and nothing else reads the cells"
         return CheckReport(tuple(CheckResult.missed(job, "ruff", missing) for job in jobs))
     cli = RuffCli(tool, context.project)
-    run = CheckRun("ruff", tool.version, 0, "notebook cells", command=f"{' '.join(tool.argv)} check -")
+    run = CheckRun(
+        "ruff",
+        tool.version,
+        0,
+        "notebook cells",
+        command=f"{' '.join(tool.argv)} check -",
+    )
 
     def look(path: str, data: bytes) -> Iterator[Finding | NotChecked]:
-        yield from _unread(path, data)
-        yield from _findings(path, data, cli, settings.ruff_for(context.project, path, config))
+        return _findings(
+            path, data, lambda text: cli.lint(path, text, settings.ruff_for(context.project, path, config))
+        )
 
     return CheckReport.of_files(run, jobs, lambda job: CheckResult.of_look(job, "ruff", look))
 
@@ -57,21 +64,8 @@ class _Book(Struct, frozen=True):
     cells: tuple[_Cell, ...] = ()
 
 
-def _unread(path: str, data: bytes) -> Iterator[NotChecked]:
-    try:
-        book = msgspec.json.decode(data, type=_Book)
-    except msgspec.DecodeError:
-        return  # the check of data says so
-    name = book.metadata.language_info.name
-    if name != "python":
-        yield NotChecked(path, "ruff", f"its cells are {one_line(name, 40)}, not Python", required=False)
-    elif count := sum("".join(cell.source).lstrip().startswith("%%") for cell in book.cells):
-        what = counted(count, "cell begins", "cells begin")
-        yield NotChecked(path, "ruff", f"{what} with %%, and is not read", required=False)
-
-
-def _findings(path: str, data: bytes, cli: RuffCli, how: RuffSettings) -> Iterator[Finding]:
-    """Yield ruff's findings at lines of the file. Raises CheckError."""
+def _findings(path: str, data: bytes, lint: Callable[[str], list[Diagnostic]]) -> Iterator[Finding | NotChecked]:
+    """Yield ruff's findings at lines of the file, and what it does not read. Raises CheckError."""
     text = plain_text(data)
     if text is None:
         raise CheckError("it is not UTF-8 text")
@@ -79,8 +73,24 @@ def _findings(path: str, data: bytes, cli: RuffCli, how: RuffSettings) -> Iterat
         document = parse_document(text)
     except JsonError:
         return  # the check of data says so
-    for found in cli.lint(path, data, how):
-        line = document.line(("cells", found.cell - 1, "source", found.start[0] - 1))
+    book = _Book()
+    with contextlib.suppress(msgspec.ValidationError):
+        book = msgspec.convert(document.value, _Book)
+    name = book.metadata.language_info.name
+    if name != "python":
+        yield NotChecked(path, "ruff", f"its cells are {one_line(name, 40)}, not Python", required=False)
+    elif count := sum("".join(cell.source).lstrip().startswith("%%") for cell in book.cells):
+        what = counted(count, "cell begins", "cells begin")
+        yield NotChecked(path, "ruff", f"{what} with %%, and is not read", required=False)
+    for found in lint(text):
+        line = document.line(
+            (
+                "cells",
+                found.cell - 1,
+                "source",
+                found.start[0] - 1,
+            )
+        )
         words = f"cell {found.cell}, line {found.start[0]}: {found.message}"
         yield Finding(path, line, 1, found.rule, words, "ruff", end_line=line, remedy=found.remedy)
 

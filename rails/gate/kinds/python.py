@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
-from rails.core.scratch import scratch_folder
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, Kind, suffix_of
 from rails.gate.support.read_file import run_by_python
-
-if TYPE_CHECKING:
-    from rails.gate.languages.python.config import PythonSettings
 
 #: Two workers, and as many files again that wait for ruff meanwhile.
 _THREADS: Final = 4
@@ -20,36 +14,10 @@ _THREADS: Final = 4
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Raises CheckError for unreadable configuration."""
-    from rails.gate.languages.python import config as settings
     from rails.gate.languages.python.tools import PythonTools
     from rails.gate.support.fix_and_lint import report_of
 
-    whole = settings.read_python_settings(context.project)
-    groups: dict[tuple[str, str], tuple[PythonSettings, list[CheckJob]]] = {}
-    for job in jobs:
-        near = settings.formatted_by_the_nearest(context.project, job.path, whole)
-        groups.setdefault((near.formatter, near.black.origin), (near, []))[1].append(job)
-    with _created(context) as created:
-        reports = [
-            report_of(PythonTools(context, near, created), some, context, _THREADS) for near, some in groups.values()
-        ]
-    outcomes = tuple(outcome for report in reports for outcome in report.outcomes)
-    return CheckReport(outcomes, tuple(run for report in reports for run in report.runs))
-
-
-@contextlib.contextmanager
-def _created(context: CheckContext) -> Iterator[str]:
-    """Yield a folder where ruff finds the modules that the change creates, to tell them from installed ones, or ""."""
-    names = [path.removeprefix("src/") for path in context.created if path.endswith((".py", ".pyi"))]
-    if not names:
-        yield ""
-        return
-    with scratch_folder("created") as folder:
-        for name in names:
-            place = Path(folder, name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.touch()
-        yield folder
+    return report_of(PythonTools(context, [job.path for job in jobs]), jobs, context, _THREADS)
 
 
 def _claims(path: str, data: bytes) -> bool:

@@ -50,12 +50,27 @@ def findings_of_schema(document: SchemaDocument, context: CheckContext) -> Itera
         schema = _schema_of(document, context)
         if schema is None:
             return
-        value = json.dumps(document.value, default=str)
-        place = (context.project / schema).as_uri() if schema else ""
         text = _read(context.project, schema) if schema else ""
-        errors = context.once(("schema", text, value), lambda: _errors(context, text, place, json.loads(value)))
+        place = (context.project / schema).as_uri() if schema else ""
+        value = json.dumps(document.value, default=str)
+        request = {
+            "op": "schema",
+            "schema": text,
+            "place": place,
+            "root": str(context.project),
+            "value": value,
+        }
+        errors = context.once(
+            ("schema", text, place, value),
+            lambda: context.pool.ask(request)["errors"],
+        )
     except CheckError as error:
-        yield NotChecked(document.path, "schema", str(error), not isinstance(error, NotNeededError))
+        yield NotChecked(
+            document.path,
+            "schema",
+            str(error),
+            not isinstance(error, NotNeededError),
+        )
         return
     except (ValueError, RecursionError) as error:
         words = f"it cannot be compared with its schema: {one_line(str(error), 100)}"
@@ -108,24 +123,28 @@ def _read(project: Path, schema: str) -> str:
         data = read_ordinary(place, _BYTES)
         if len(data) <= _BYTES:
             return data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CheckError(f"{words} cannot be read") from error
-    raise CheckError(f"{words} is larger than {_BYTES} bytes")
-
-
-def _errors(context: CheckContext, schema: str, place: str, value: object) -> list[dict[str, Any]]:
-    request = {"op": "schema", "schema": schema, "place": place, "root": str(context.project), "value": value}
-    errors: list[dict[str, Any]] = context.pool.ask(request)["errors"]
-    return errors
+    except (OSError, UnicodeDecodeError):
+        pass
+    raise CheckError(f"{words} cannot be read, or has more than {_BYTES} bytes")
 
 
 def _finding(path: str, error: Mapping[str, Any], found: positions.Places) -> Finding:
     steps = tuple(error["path"])
     line, column = positions.place_of(found, steps)
-    shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    words = f"{one_line(error['message'], 240)} (at ${one_line(shown, 120)})"
+    shown = "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    shown = one_line(shown, 200)
+    words = f"{one_line(error['message'], 240)} (at {shown})"
     advice = one_line(error["says"], 200)
     remedy = f"The schema says: {advice}" if advice else ""
     rule = f"schema-{error['keyword']}"
-    shown = f"${one_line(shown, 200)}"
-    return Finding(path, line, column, rule, words, "jsonschema", end_line=line, remedy=remedy, json_path=shown)
+    return Finding(
+        path,
+        line,
+        column,
+        rule,
+        words,
+        "jsonschema",
+        end_line=line,
+        remedy=remedy,
+        json_path=shown,
+    )

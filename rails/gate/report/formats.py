@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -19,11 +18,12 @@ _SARIF_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/
 
 def sarif(verdict: Verdict) -> str:
     """Return SARIF 2.1.0 (OASIS, errata 01): one run, skipped checks as notifications."""
-    rules = sorted({finding.rule for finding in verdict.findings})
+    first = {finding.rule: finding for finding in reversed(verdict.findings)}
+    rules = sorted(first)
     driver: Json = {
         "name": "AI-Rails",
         "version": rails.__version__,
-        "rules": [_sarif_rule(rule, verdict.findings) for rule in rules],
+        "rules": [_sarif_rule(first[rule]) for rule in rules],
     }
     extensions: Json = [
         {"name": run.name, **({"version": run.version} if run.version else {})} for run in verdict.checks
@@ -42,14 +42,14 @@ def sarif(verdict: Verdict) -> str:
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def _sarif_rule(rule: str, findings: Sequence[Finding]) -> Json:
-    first = next(finding for finding in findings if finding.rule == rule)
+def _sarif_rule(first: Finding) -> Json:
+    """Return what is said of the rule of a finding."""
     kind = CHECKS.get(first.tool)
     about, more = without_numbers(first.message), first.remedy
     if kind is not None and kind.rules is not None:
-        about, example = kind.rules()[rule]
+        about, example = kind.rules()[first.rule]
         more = f"For example: {example}"
-    described: dict[str, Json] = {"id": rule, "shortDescription": {"text": about or rule}}
+    described: dict[str, Json] = {"id": first.rule, "shortDescription": {"text": about or first.rule}}
     return {**described, "help": {"text": more}} if more else described
 
 

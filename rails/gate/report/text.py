@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,9 @@ _DIM = "\033[2m"
 _PLAIN = "\033[0m"
 #: A source line is cut here; the caret stays right for what is shown.
 _WIDTH: Final = 160
+#: Lines that are shown on each side of a finding, and of a function around it at most.
+_AROUND: Final = 3
+_FUNCTION: Final = 40
 #: More files than this with the same thing unchecked are one line.
 _NAMED: Final = 3
 
@@ -73,11 +77,7 @@ def verdict_as_text(verdict: Verdict, colour: bool = False) -> str:
     Quotes pass :func:`rails.core.text.printable`; ``colour`` adds ANSI colours.
     """
     text = "\n".join(_parts(verdict)) + "\n"
-    if colour:
-        return text
-    for code in (_RED, _GREEN, _YELLOW, _BOLD, _DIM, _PLAIN):
-        text = text.replace(code, "")  # no quote has one
-    return text
+    return text if colour else re.sub(r"\033\[\d+m", "", text)  # no quote has one
 
 
 def _paint(code: str, text: str) -> str:
@@ -165,29 +165,27 @@ def _summary(verdict: Verdict) -> str:
     return "Pass: every required check ran and found nothing new."
 
 
-def window(finding: Finding, text: str, *, around: int = 3, most: int = 40) -> str:
+def window(finding: Finding, text: str) -> str:
     """Return the numbered lines of ``text`` around a finding, its own marked ``>``.
 
-    The innermost function or class of at most ``most`` lines, else ``around`` lines each side, or three times as many.
+    The innermost function or class of at most 40 lines, else three lines each side, or nine if it does not parse.
     """
     from rails.data_formats.source import language_of, symbols  # most verdicts have no window
 
     lines = split_lines(text.removesuffix("\n"))
     if not text or not 0 < finding.line <= len(lines):
         return ""
-    reach = (
-        3 * around if finding.rule == "syntax-error" else around
-    )  # what does not parse has no symbols, and is harder to see
+    reach = 9 if finding.rule == "syntax-error" else _AROUND
     first = max(1, finding.line - reach)
     last = min(len(lines), finding.line + reach)
     for one in symbols(text, language_of(finding.path)):
-        if one.first <= finding.line <= one.last < one.first + most:
+        if one.first <= finding.line <= one.last < one.first + _FUNCTION:
             first, last = one.first, one.last
     width = len(str(last))
-    end = min(finding.end_line, finding.line + around)
+    end = max(finding.line, min(finding.end_line, finding.line + _AROUND))
     shown = []
     for number in range(first, last + 1):
-        mark = ">" if number == finding.line or finding.line < number <= end else " "
+        mark = ">" if finding.line <= number <= end else " "
         line = printable(lines[number - 1][:_WIDTH], keep="\t")
         shown.append(f"{mark} {number:>{width}} | {line}".rstrip())
     return "\n".join(shown)

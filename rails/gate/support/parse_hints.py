@@ -45,11 +45,16 @@ def wrapping_fence(lines: Sequence[str]) -> int:
     return next((number for number in (*filled[:1], *filled[-1:]) if _FENCE.match(lines[number - 1])), 0)
 
 
-def cause(text: str, line: int, message: str = "", column: int = 0) -> tuple[str, str]:
-    """Return why code does not parse and what to do, or two empty strings.
+def with_cause(text: str, line: int, message: str, column: int = 0) -> tuple[str, str]:
+    """Return a parser's message with the cause, where it is known, and what to do, or "".
 
-    ``line`` and ``column`` are the parser's place (1-based, 0: unknown), ``message`` is its message.
+    ``line`` and ``column`` are the parser's place (1-based, 0: unknown).
     """
+    why, remedy = _cause(text, line, message, column)
+    return f"{message.rstrip('.')}. {why}" if why else message, remedy
+
+
+def _cause(text: str, line: int, message: str, column: int) -> tuple[str, str]:
     lines = split_lines(text)
     here = lines[line - 1] if 0 < line <= len(lines) else ""
     if found := next(marker_blocks(lines, skip_fenced=False), None):

@@ -6,23 +6,21 @@ Node script (seven times slower). Unknown shapes of the experimental JSON are "n
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final
-
-import msgspec
-from msgspec import Struct
+from typing import Any, Final
 
 from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.core.scratch import scratch_folder
-from rails.core.text import one_line, plain_text
-from rails.core.verdict import Finding, Severity
+from rails.core.text import one_line
+from rails.core.verdict import Finding
 from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.languages.javascript.node_tools import NOT_EXECUTED, NodeTools, parsed_by_tree_sitter, unparsed_finding
 from rails.gate.support import config_files
@@ -39,6 +37,7 @@ _BESIDE: Final = ("package.json", ".editorconfig")
 _IN_FOLDERS: Final = (*_CONFIGS, ".gitignore", ".ignore")
 _NAMED: Final = re.compile(r'"((?:\.{1,2}/)?[^"\n]+\.(?:jsonc?|grit))"')
 _EXCUSED: Final = re.compile(r"^[ \t]*+(?://|/\*)\s*biome-ignore-all\s+lint[:\s]", re.M)
+_VERSION: Final = re.compile(rb'"version":\s*"([^"]+)"')
 #: What Biome may print: one file can hold ten thousand findings.
 _OUTPUT: Final = 64_000_000
 
@@ -51,7 +50,6 @@ class BiomeTools(NodeTools):
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         super().__init__(context, config)
         self.linter = "eslint" if config.eslint else "biome"
-        self.formatter_name = "prettier" if config.prettier else "biome format"
 
     def version(self, tool: str) -> str:
         """Return a tool's version, "" if missing."""
@@ -59,11 +57,8 @@ class BiomeTools(NodeTools):
 
     @cached_property
     def _version(self) -> str:
-        data = config_files.read_config_file(self._packages / "biome" / "package.json")
-        try:
-            return msgspec.json.decode(data, type=_Package).version
-        except msgspec.DecodeError:
-            return ""
+        found = _VERSION.search(config_files.read_config_file(self._packages / "biome" / "package.json"))
+        return found[1].decode() if found else ""
 
     @property
     def _packages(self) -> Path:
@@ -72,40 +67,48 @@ class BiomeTools(NodeTools):
     @cached_property
     def _binary(self) -> Path:
         machine = "x64" if platform.machine() == "x86_64" else "arm64"
-        name = f"cli-{sys.platform}-{machine}"
-        places = (self._packages / package / "biome" for package in (name, f"{name}-musl"))
-        found = next(filter(Path.is_file, places), None)
-        if found is None:
+        found = sorted(self._packages.glob(f"cli-{sys.platform}-{machine}*/biome"))
+        if not found:
             raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
         if not self.may_run:
             raise CheckError(f"Biome of the project {NOT_EXECUTED}")
-        return real_path(found)
+        return real_path(found[0])
 
-    def _parsed(self, path: str, data: bytes, text: str) -> Finding | None:
+    def _parsed(self, path: str, text: str) -> Finding | None:
         try:
-            reported = self._reported(path, data)
+            reported = self._reported(path, text)
         except NotNeededError:  # excluded or switched off, which excuses nobody from writing a program
             return parsed_by_tree_sitter(path, text)
         found = next((one for one in reported if one.rule == SYNTAX), None)
         return unparsed_finding(path, text, found.start, "biome", found.message) if found else None
 
-    def excused(self, data: bytes) -> bool:
+    def excused(self, text: str) -> bool:
         """Return whether a comment excuses the file."""
-        return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
+        return super().excused(text) if self.config.eslint else bool(_EXCUSED.search(text[:2_000]))
 
-    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
+    def lint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
         """Return the linter's findings. Raises CheckError."""
         if self.config.eslint:
-            return super().lint(path, data)
-        return tuple(one for one in self._reported(path, data) if one.rule != SYNTAX)
+            return super().lint(path, text)
+        return tuple(one for one in self._reported(path, text) if one.rule != SYNTAX)
 
-    def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, also NotNeededError."""
+    def formatter(self, _path: str, /) -> str:
+        """Return the formatter's name."""
+        return "prettier" if self.config.prettier else "biome format"
+
+    def format(self, path: str, text: str) -> str:
+        """Return ``text`` formatted. Raises CheckError, also NotNeededError."""
         if self.config.prettier:
-            return super().format(path, data)
-        files = self._configuration(path)
-        key = ("biome format", self._version, tuple(files.items()), path, data)
-        return self.context.once(key, lambda: self._format_now(path, {**files, path: data}))
+            return super().format(path, text)
+        # Biome asks its lists of files only about a file that is there.
+        ran = self._ran("format", path, text, f"--stdin-file-path={path}")
+        if "is ignored" in ran.err:
+            raise ExcludedError
+        if "is currently disabled" in ran.err:
+            raise NotNeededError("the project's configuration switches Biome's formatter off")
+        if ran.exit_code or not ran.out:
+            raise CheckError(f"Biome did not format it: {_complaint(ran)}")
+        return ran.out
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Return the ignored parts of the project's configuration."""
@@ -126,50 +129,65 @@ class BiomeTools(NodeTools):
                     found[place.relative_to(project).as_posix()] = config_files.read_config_file(place)
         return {name: data for name, data in found.items() if data}
 
-    def _reported(self, path: str, data: bytes) -> list[Diagnostic]:
-        files = self._configuration(path)
-        key = ("biome", self._version, tuple(files.items()), path, data)
-        return self.context.once(key, lambda: self._lint_now(path, {**files, path: data}))
-
-    def _lint_now(self, path: str, files: dict[str, bytes]) -> list[Diagnostic]:
-        words = ("lint", "--reporter=json", "--max-diagnostics=none", "--colors=off", f"./{path}")
-        ran = self._run(words, files)
+    def _reported(self, path: str, text: str) -> list[Diagnostic]:
+        ran = self._ran(
+            "lint",
+            path,
+            text,
+            "--reporter=json",
+            "--max-diagnostics=none",
+            f"./{path}",
+        )
         if "No files were processed" in ran.err:
             raise ExcludedError
         try:
-            report = msgspec.json.decode(ran.out, type=_Report)
-            found = [_diagnostic(item) for item in report.diagnostics]
-        except msgspec.DecodeError as error:
+            report = json.loads(ran.out)
+            found = [_diagnostic(item) for item in report["diagnostics"]]
+            looked = report["summary"]["changed"] or report["summary"]["unchanged"] or found
+        except (ValueError, LookupError, TypeError) as error:
             raise CheckError(f"Biome ended with code {ran.exit_code}: {_complaint(ran)}") from error
-        if not (report.summary.changed or report.summary.unchanged or found):
+        if not looked:
             raise CheckError("Biome does not look at this file")
         return found
 
-    def _format_now(self, path: str, files: dict[str, bytes]) -> bytes:
-        # Biome asks its lists of files only about a file that is there.
-        words = ("format", "--colors=off", f"--stdin-file-path={path}")
-        ran = self._run(words, files, files[path])
-        if "is ignored" in ran.err:
-            raise ExcludedError
-        if "is currently disabled" in ran.err:
-            raise NotNeededError("the project's configuration switches Biome's formatter off")
-        if ran.exit_code or not ran.out:
-            raise CheckError(f"Biome did not format it: {_complaint(ran)}")
-        return ran.out.encode()
+    def _ran(self, verb: str, path: str, text: str, *options: str) -> Result:
+        """Run Biome on a text, on its disk and as its input."""
+        files = self._configuration(path)
+        key = (
+            "biome" if verb == "lint" else "biome format",
+            self._version,
+            tuple(files.items()),
+            path,
+            text,
+        )
+        words = (str(self._binary), verb, "--colors=off", *options)
+        return self.context.once(
+            key,
+            lambda: self._run(words, {**files, path: text.encode()}, path),
+        )
 
-    def _run(self, words: Sequence[str], files: dict[str, bytes], data: bytes = b"") -> Result:
+    def _run(self, words: Sequence[str], files: dict[str, bytes], path: str) -> Result:
         packages = (self.context.home or self.context.project) / "node_modules"
         bounds = SandboxLimits(seconds=limits.CHECK_SECONDS, output=_OUTPUT)
         if files.keys().isdisjoint((".gitignore", ".ignore")):
             files[".gitignore"] = b"\n"  # Biome wants one where it is to leave out what git ignores
         with scratch_folder("biome") as name:
             folder = Path(name)
-            for path, content in files.items():
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(content)
-            (folder / "node_modules").symlink_to(real_path(self.context.project / "node_modules"), True)
+            for one, content in files.items():
+                (folder / one).parent.mkdir(parents=True, exist_ok=True)
+                (folder / one).write_bytes(content)
+            (folder / "node_modules").symlink_to(
+                real_path(self.context.project / "node_modules"),
+                True,
+            )
             view = SandboxView(folder, None, (self._binary, *own_packages(packages)))
-            ran = run((str(self._binary), *words), view, limits=bounds, label=probe.label(), stdin=data)
+            ran = run(
+                words,
+                view,
+                limits=bounds,
+                label=probe.label(),
+                stdin=files[path],
+            )
         if ran.timed_out:
             raise CheckError(f"Biome did not finish within {limits.CHECK_SECONDS:g} seconds and was stopped.")
         return ran
@@ -179,40 +197,13 @@ def _complaint(ran: Result) -> str:
     return one_line(" ".join(ran.err[-600:].split()), 300)
 
 
-class _Package(Struct):
-    version: str = ""
-
-
-class _Place(Struct):
-    line: int
-    column: int
-
-
-class _Location(Struct):
-    start: _Place
-    end: _Place
-
-
-class _Item(Struct):
-    category: str
-    severity: str
-    message: str
-    location: _Location
-
-
-class _Summary(Struct):
-    changed: int
-    unchanged: int
-
-
-class _Report(Struct):
-    summary: _Summary
-    diagnostics: list[_Item]
-
-
-def _diagnostic(item: _Item) -> Diagnostic:
-    rule = SYNTAX if item.category.startswith("parse") else item.category.removeprefix("lint/")
-    severity: Severity = "error" if item.severity in ("error", "fatal") else "warning"
-    start, end = item.location.start, item.location.end
-    message = one_line(item.message, 300)
-    return Diagnostic(rule, message, (start.line, start.column), (end.line, end.column), severity=severity)
+def _diagnostic(item: Mapping[str, Any]) -> Diagnostic:
+    category = str(item["category"])
+    start, end = ((int(place["line"]), int(place["column"])) for place in map(item["location"].get, ("start", "end")))
+    return Diagnostic(
+        SYNTAX if category.startswith("parse") else category.removeprefix("lint/"),
+        one_line(str(item["message"]), 300),
+        start,
+        end,
+        severity="error" if item["severity"] in ("error", "fatal") else "warning",
+    )

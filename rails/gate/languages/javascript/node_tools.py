@@ -6,18 +6,17 @@ Configuration programs run only if the person allows it. Else ESLint looks for e
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import PurePosixPath
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, one_line, plain_text
+from rails.core.text import main_eol, one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
@@ -27,11 +26,10 @@ from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext, ExcludedError, NotNeededError
 from rails.gate.support.diagnostics import RULE, Diagnostic, not_listed
 from rails.gate.support.fix_and_lint import Language
-from rails.gate.support.parse_hints import cause, wrapping_fence
+from rails.gate.support.parse_hints import with_cause, wrapping_fence
 from rails.sandbox.probe import label
 from rails.sandbox.values import NONE
 
-T = TypeVar("T")
 #: A line and a column, both 1-based.
 _Place = tuple[int, int]
 #: Breaks rules that nearly every configuration has.
@@ -39,7 +37,7 @@ _LINT_CANARY: Final = (
     "debugger;\nconsole.log(1);\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
     "switch (x) { case 1: break; case 1: break }\nfunction f(a) { return; y() }\n"
 )
-_FORMAT_CANARY: Final = b"const  x = {a:1}\n"
+_FORMAT_CANARY: Final = "const  x = {a:1}\n"
 #: What is said under no rule of the configuration.
 _NO_RULE: Final = "eslint"
 _EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
@@ -58,30 +56,27 @@ class NodeTools(Language):
 
     parser: str = "node"
     linter: str = "eslint"
-    formatter_name: str = "prettier"
-    other_format: str = ""
 
     def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
         self.context = context
         self.config = config
         self._eslint_in = cache(self._eslint_of_folder)
-        self._options = cache(lambda path: self._ask(_Options, "options", path))
+        self._options = cache(lambda path: self._ask("options", path))
         self._digest = cache(lambda folder: executed_config.digest_of(self.context.project / folder))
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
         """The Node process. Raises CheckError without Node.js."""
         kept: node_worker.NodeWorker | None = self.context.resources.get("node")
-        if kept is not None and kept.packages == self.may_run:
-            return kept
-        if kept is not None:
-            kept.close()
-        node = node_worker.find_node(self.context.project)
-        if node is None:
-            raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        worker = node_worker.NodeWorker(node, self.context.project, self.context.home, packages=self.may_run)
-        self.context.resources["node"] = worker
-        return worker
+        if kept is None or kept.packages != self.may_run:
+            if kept is not None:
+                kept.close()
+            node = node_worker.find_node(self.context.project)
+            if node is None:
+                raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
+            kept = node_worker.NodeWorker(node, self.context.project, self.context.home, packages=self.may_run)
+            self.context.resources["node"] = kept
+        return kept
 
     @cached_property
     def may_run(self) -> bool:
@@ -122,56 +117,54 @@ class NodeTools(Language):
         if fence := wrapping_fence(split_lines(text)):
             # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
             return unparsed_finding(path, text, (fence, 1), self.parser, "The file is not code alone.")
-        return self._parsed(path, data, text)
+        return self._parsed(path, text)
 
-    def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
+    def _parsed(self, path: str, text: str) -> Finding | None:
         try:
-            found = self._ask(_Parsed, "syntax", path, text=text).found
+            found = self._ask("syntax", path, text=text)["found"]
         except CheckError:  # no installed package parses it, or Node.js is missing
             return parsed_by_tree_sitter(path, text)
         if found is None:
             return None
-        message = one_line(found.message, 200)
-        return unparsed_finding(path, text, (found.line, found.column), "node", message, remedy=found.remedy)
+        place = (found["line"], found["column"])
+        message = one_line(found["message"], 200)
+        return unparsed_finding(path, text, place, "node", message, remedy=found.get("remedy", ""))
 
-    def excused(self, data: bytes) -> bool:
+    def excused(self, text: str) -> bool:
         """Return whether a comment excuses the file."""
-        return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
+        return _EXCUSED.search(text[:2_000]) is not None
 
-    def lint(self, path: str, data: bytes) -> tuple[Diagnostic, ...]:
+    def lint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
         """Return ESLint's findings. Raises CheckError, also NotNeededError."""
         if not self.version("eslint"):
             raise (CheckError if self.config.eslint else NotNeededError)(self.missing("ESLint"))
-        found = self._eslint(path, data)
+        found = self._eslint(path, text)
         # What found something looks; only silence needs proof. Our own rules go by the ending alone.
         place = path if self._eslint_config(path)[1] else f"canary{PurePosixPath(path).suffix}"
-        if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
+        if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY)):
             raise NotNeededError("ESLint's configuration selects no rule for this file")
-        return tuple(found)
+        return found
 
-    def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted by Prettier. Raises CheckError, also NotNeededError."""
+    def formatter(self, _path: str, /) -> str:
+        """Return the formatter's name."""
+        return "prettier"
+
+    def format(self, path: str, text: str) -> str:
+        """Return ``text`` formatted by Prettier. Raises CheckError, also NotNeededError."""
         if not self.version("prettier"):
             raise (CheckError(self.missing("Prettier")) if self.config.prettier else NotNeededError())
         how = self._options(path)
-        if not self.config.prettier and not how.config:
+        if not self.config.prettier and not how["config"]:
             raise NotNeededError
-        if how.program:
-            name = one_line(str(how.config).removeprefix(self._place("")), 200)
+        if how["program"]:
+            name = one_line(str(how["config"]).removeprefix(self._place("")), 200)
             raise NotNeededError(f"{name} is a program or loads plugins, which are not executed")
-        wanted = self._prettier(path, data)
-        if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
-            if how.options.get("requirePragma"):
+        wanted = self._prettier(path, text)
+        if wanted == text and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
+            if how["options"].get("requirePragma"):
                 raise ExcludedError
             raise CheckError("Prettier does not format this file")
         return wanted
-
-    def same_program(self, path: str, one: str, other: str) -> bool:
-        """Say whether both are formatted to the same text."""
-        try:
-            return self.format(path, one.encode()) == self.format(path, other.encode())
-        except CheckError:
-            return False
 
     def left_out(self, path: str) -> tuple[tuple[str, str], ...]:
         """Report an ESLint configuration that was not executed."""
@@ -193,24 +186,43 @@ class NodeTools(Language):
         if "/" in nearest and int(self.version("eslint").partition(".")[0] or 0) >= _NESTED:
             inner = nearest.rpartition("/")[0]
             home = self.context.home or self.context.project
-            return nearest, bool(executed_config.may_execute(self.context.project / inner, home=home / inner))
+            return nearest, bool(
+                executed_config.may_execute(
+                    self.context.project / inner,
+                    home=home / inner,
+                )
+            )
         return self.config.eslint_code, self.context.trusted and self.config.eslint
 
     def _place(self, path: str) -> str:
         return f"{self.context.project}/{path}"
 
-    def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
+    def _eslint(self, path: str, text: str) -> tuple[Diagnostic, ...]:
         config, own = self._eslint_config(path)
         folder, _, name = config.rpartition("/")
+        stamp = self._stamp(folder) if own else ""
         how: dict[str, Json] = {
             "root": self._place(folder),
             "own": own,
+            "stamp": stamp,
             "most": limits.FINDINGS_LISTED,
-            "config": name if folder else "",
-            "stamp": self._stamp(folder) if own else "",
         }
-        key = ("eslint", self.version("eslint"), how["stamp"], config if own else "", path, data)
-        return self.context.once(key, lambda: self._eslint_now(path, data, how))
+
+        def look() -> tuple[Diagnostic, ...]:
+            answer = self._ask(
+                "eslint",
+                path,
+                text=text,
+                config=name if folder else "",
+                **how,
+            )
+            if answer["fatal"]:
+                raise CheckError(f"ESLint could not parse it: {one_line(answer['fatal'], 160)}")
+            found = msgspec.convert(answer["findings"], list[Diagnostic])
+            return (*(replace(one, message=one_line(one.message, 300)) for one in found), *not_listed(answer["more"]))
+
+        key = ("eslint", self.version("eslint"), stamp, config if own else "", path, text)
+        return self.context.once(key, look)
 
     def _stamp(self, folder: str) -> str:
         """Return the digest of a folder's configuration; a process that loaded another one is stopped."""
@@ -220,38 +232,21 @@ class NodeTools(Language):
             self.worker.stamps = {folder: stamp}
         return stamp
 
-    def _eslint_now(self, path: str, data: bytes, how: Mapping[str, Json]) -> list[Diagnostic]:
-        answer = self._ask(_Linted, "eslint", path, text=plain_text(data) or "", **how)
-        if answer.fatal:
-            raise CheckError(f"ESLint could not parse it: {one_line(answer.fatal, 160)}")
-        found = [replace(one, message=one_line(one.message, 300)) for one in answer.findings]
-        return [*found, *not_listed(answer.more)]
-
-    def _prettier(self, path: str, data: bytes) -> bytes:
-        decoded = decode_text(data)
-        if decoded is None:
-            raise CheckError("it is not UTF-8 text")
-        options = dict(self._options(path).options)
-        if "endOfLine" not in options and decoded.eol == "\r\n":
+    def _prettier(self, path: str, text: str) -> str:
+        options = dict(self._options(path)["options"])
+        if "endOfLine" not in options and main_eol(text)[0] == "\r\n":
             options["endOfLine"] = "crlf"
+        ignores: list[Json] = [self._place(one) for one in self.config.prettier_ignores(path)]
+        how: dict[str, Json] = {"text": text, "options": options, "ignorePath": ignores}
+        key = ("prettier", self.version("prettier"), repr(options), path, text)
+        return self.context.once(key, lambda: str(self._ask("prettier", path, **how)["text"]))
 
-        def formatted() -> bytes:
-            ignores: list[Json] = [self._place(one) for one in self.config.prettier_ignores(path)]
-            how: dict[str, Json] = {"options": options, "ignorePath": ignores}
-            return decoded.encode(self._ask(_Formatted, "prettier", path, text=decoded.text, **how).text)
-
-        key = ("prettier", self.version("prettier"), repr(options), path, data)
-        return self.context.once(key, formatted)
-
-    def _ask(self, kind: type[T], op: str, path: str, **more: Json) -> T:
+    def _ask(self, op: str, path: str, **more: Json) -> dict[str, Any]:
         """Return the worker's answer about a file. Raises CheckError, also ExcludedError."""
         answer = self.worker.ask({"op": op, "path": self._place(path), **more})
         if answer.get("ignored"):
             raise ExcludedError
-        try:
-            return msgspec.convert(answer, kind)
-        except msgspec.ValidationError as error:
-            raise CheckError("The Node worker answered something unknown.") from error
+        return answer
 
 
 def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
@@ -265,39 +260,19 @@ def parsed_by_tree_sitter(path: str, text: str) -> Finding | None:
 def unparsed_finding(path: str, text: str, place: _Place, tool: str, message: str, *, remedy: str = "") -> Finding:
     """Return a parser's finding, with the cause and its remedy where they are known."""
     line, column = place
-    why, advice = cause(text, line, message)
-    words = f"{message.rstrip('.')}. {why}" if why else message
-    return Finding(path, line, column, RULE, words, tool, end_line=line, end_column=column, remedy=remedy or advice)
+    words, advice = with_cause(text, line, message)
+    return Finding(
+        path,
+        line,
+        column,
+        RULE,
+        words,
+        tool,
+        end_line=line,
+        end_column=column,
+        remedy=remedy or advice,
+    )
 
 
 def _rules(found: Sequence[Diagnostic]) -> bool:
     return any(one.rule not in (RULE, _NO_RULE) for one in found)
-
-
-class _Options(Struct):
-    """Prettier's options for a file, and the path of what they are from; with ``program`` they are not known."""
-
-    config: str | None
-    program: bool
-    options: dict[str, Any]
-
-
-class _SyntaxError(Struct):
-    message: str
-    line: int
-    column: int
-    remedy: str = ""
-
-
-class _Parsed(Struct):
-    found: _SyntaxError | None
-
-
-class _Formatted(Struct):
-    text: str
-
-
-class _Linted(Struct):
-    findings: list[Diagnostic]
-    more: dict[str, int]
-    fatal: str

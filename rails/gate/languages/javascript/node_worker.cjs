@@ -1,6 +1,7 @@
 // The process that holds ESLint and Prettier: one JSON line in, one JSON line out, until its input ends.
 //
-// Requests: {op: "about" | "options" | "syntax" | "prettier" | "eslint", roots, path, text, …}.
+// Started with the folders whose packages may load.
+// Requests: {op: "about" | "options" | "syntax" | "prettier" | "eslint", path, text, …}.
 // Answers: {…} or {error}; {ignored} for a file that the configuration excludes. A private protocol between this file
 // and rails/gate/languages/javascript/node_tools.py.
 // Lines and columns in answers are 1-based and count characters (code points), as everywhere in AI-Rails.
@@ -23,7 +24,7 @@ for (const flag of ["--always-sparkplug", "--max-inlined-bytecode-size-cumulativ
 }
 
 const TYPESCRIPT = /\.(?:ts|tsx|mts|cts)$/i;
-const state = { roots: [], prettier: null, eslint: null, engines: new Map() };
+const state = { roots: process.argv.slice(2), engines: new Map() };
 
 function find(name) {
   for (const root of state.roots) {
@@ -36,13 +37,6 @@ function find(name) {
     }
   }
   return null;
-}
-
-// The folders whose packages may load, which every request names, are the same as long as the process lives.
-function begin(roots) {
-  state.roots = roots;
-  state.prettier = find("prettier");
-  state.eslint = find("eslint");
 }
 
 async function about() {
@@ -170,7 +164,9 @@ async function prettier({ text, path: file, options, ignorePath }) {
   // Prettier's own answer takes a thread and 0.3 ms; without a list, and outside of packages, it is known.
   const asked = ignorePath.some((place) => fs.existsSync(place)) || file.split(/[\\/]/).includes("node_modules");
   if (asked && (await engine.getFileInfo(file, { ignorePath, resolveConfig: false })).ignored) return { ignored: true };
-  return { text: await engine.format(text, { ...options, filepath: file, plugins: [] }) };
+  const formatted = await engine.format(text, { ...options, filepath: file, plugins: [] });
+  if (typeof formatted !== "string") throw new Error("it gave back no text");
+  return { text: formatted };
 }
 
 // What is an error in every project, for those that configure no linter; pinned, because ESLint's own sets change.
@@ -269,11 +265,12 @@ const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
 (async () => {
+  state.prettier = find("prettier");
+  state.eslint = find("eslint");
   for await (const line of readline.createInterface({ input: process.stdin })) {
-    const { op, roots, ...request } = JSON.parse(line);
+    const { op, ...request } = JSON.parse(line);
     let answer;
     try {
-      if (!state.roots.length) begin(roots);
       answer = await operations[op](request);
     } catch (error) {
       answer = { error: `${TOOLS[op] ?? op} failed: ${String((error && error.message) || error).slice(0, 500)}` };

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rails.gate.support.check_command import program
-from rails.gate.support.warm_processes import Worker
-from rails.processes.programs import ToolProcess
-from rails.sandbox import probe
+from rails.gate.support.warm_processes import Worker, contained
 from rails.sandbox.places import around_program, own_packages
-from rails.sandbox.run import start
 from rails.sandbox.values import SandboxView
 
 _SCRIPT: Final = Path(__file__).with_name("node_worker.cjs")
@@ -50,21 +46,16 @@ class NodeWorker(Worker):
         self.stamps = dict[str, str]()
         own = tool_folder()
         real = home or project
-        self._roots = [str(own)]
-        if packages:
-            self._roots.insert(0, str(project))
-        needed = [_SCRIPT, _SCRIPT.with_name("globals.txt"), own, own.resolve(), real]
+        roots = (str(project), str(own)) if packages else (str(own),)
+        needed = [
+            _SCRIPT,
+            _SCRIPT.with_name("globals.txt"),
+            own,
+            own.resolve(),
+            real,
+        ]
         for folder in (real, *real.parents):
             needed += own_packages(folder / "node_modules")
         needed += around_program(Path(node))
         view = SandboxView(project, None, tuple(needed))
-
-        def begin() -> tuple[ToolProcess, Callable[[], object]]:
-            running = start((node, *_FLAGS, str(_SCRIPT)), view, label=probe.label())
-            return running.process, running.end
-
-        super().__init__("The Node worker", begin)
-
-    def ask(self, message: Mapping[str, object]) -> dict[str, Any]:
-        """Return the answer. Raises CheckError as a worker does."""
-        return super().ask({**message, "roots": self._roots})
+        super().__init__("The Node worker", contained((node, *_FLAGS, str(_SCRIPT), *roots), view))

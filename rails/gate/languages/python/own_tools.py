@@ -22,7 +22,6 @@ from rails.trust import consent
 
 if TYPE_CHECKING:
     from rails.gate.support.warm_processes import PythonPool
-    from rails.processes.programs import ToolProcess
 
 Numbers = tuple[int, ...]
 
@@ -38,20 +37,20 @@ _PINNED: Final = (
     r"(?mi)^[^#\n]*?(?<![\w.-]){0}(?:\[[^\]\n]*\])?[ \t]*(?:=[ \t]*(?:\{{[^}}\n]*version\s*=\s*)?[\"'])?"
     r"([<>=~!^]*=?\s*\d[^\"'#;\n]*)"
 )
-_PLACES: Final = (
-    ("uv.lock", _LOCKED),
-    ("poetry.lock", _LOCKED),
-    ("pdm.lock", _LOCKED),
-    ("pylock.toml", _LOCKED),
-    ("pyproject.toml", _PINNED),
-    ("*requirements*.txt", _PINNED),
-    ("requirements/*.txt", _PINNED),
-    ("constraints*.txt", _PINNED),
-    ("Pipfile", _PINNED),
-    ("setup.cfg", _PINNED),
-    ("tox.ini", _PINNED),
-    (".pre-commit-config.yaml", _HOOK),
-)
+#: Where versions are named, by their form, the surest first.
+_PLACES: Final = {
+    _LOCKED: ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml"),
+    _PINNED: (
+        "pyproject.toml",
+        "*requirements*.txt",
+        "requirements/*.txt",
+        "constraints*.txt",
+        "Pipfile",
+        "setup.cfg",
+        "tox.ini",
+    ),
+    _HOOK: (".pre-commit-config.yaml",),
+}
 #: The first versions that are asked as we ask them.
 _OLDEST: Final[Mapping[str, Numbers]] = {"black": (22,), "flake8": (5,), "ruff": (0, 3)}
 _CLAUSE: Final = re.compile(r"([<>=~!^]{0,3})[ \t]{0,9}(\d[\d.]*)")
@@ -121,18 +120,11 @@ def may_run(project: Path) -> bool:
 
 def workers(project: Path, home: Path) -> PythonPool:
     """Return a process with the Python of ``home``'s environment that reads ``project``, which may replace it."""
-    from rails.gate.support.warm_processes import SCRIPT, PythonPool
-    from rails.sandbox.probe import label
-    from rails.sandbox.run import start  # most projects have our versions, or none
+    from rails.gate.support.warm_processes import SCRIPT, PythonPool, contained
 
     python = home / installed_tools(home)[0].place / "bin" / "python"
     view = SandboxView(project, None, (SCRIPT, home))
-
-    def begin() -> tuple[ToolProcess, Callable[[], object]]:
-        running = start((str(python), "-I", str(SCRIPT)), view, label=label())
-        return running.process, running.end
-
-    return PythonPool(1, begin, "The project's own Python")
+    return PythonPool(1, contained((str(python), "-I", str(SCRIPT)), view), "The project's own Python")
 
 
 def _names(tools: tuple[OwnTool, ...]) -> str:
@@ -143,10 +135,9 @@ def _known(project: Path, name: str) -> Iterator[OwnTool]:
     for folder in _ENVIRONMENTS:
         for found in (project / folder).glob(f"lib/python*/site-packages/{name}-*.dist-info"):
             yield OwnTool(name, found.name.removesuffix(".dist-info").rpartition("-")[2], folder)
-    for pattern, form in _PLACES:
-        for file in sorted(project.glob(pattern)):
-            said = re.search(form.format(name), _text(file))
-            if said:
+    for form, patterns in _PLACES.items():
+        for file in (file for pattern in patterns for file in sorted(project.glob(pattern))):
+            if said := re.search(form.format(name), _text(file)):
                 yield OwnTool(name, said[1].strip(), file.relative_to(project).as_posix())
 
 

@@ -7,14 +7,15 @@ count characters.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, one_line
+from rails.core.text import one_line
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic, FixEdit, first_ones
 from rails.processes import programs
@@ -27,79 +28,49 @@ class RuffCli(Struct, frozen=True):
     project: Path
     ask: Callable[..., programs.ToolRun] = programs.run_tool
 
-    def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
-        """Return findings in ``data``. Raises CheckError."""
-        ran = self._run("check", path, data, settings, "--output-format=json-lines", "--no-fix", "--no-fix-only")
-        if ran.code not in (0, 1):
-            raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
-        return first_ones(parse_diagnostics(ran.out))
+    def lint(self, path: str, text: str, settings: RuffSettings) -> list[Diagnostic]:
+        """Return findings in ``text``. Raises CheckError."""
+        options = ("--output-format=json-lines", "--no-fix", "--no-fix-only", *settings.arguments())
+        return first_ones(parse_diagnostics(self._run("check", path, text, options, (0, 1))))
 
-    def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
-        """Return ``data`` formatted. Raises CheckError, also for a syntax error."""
-        ran = self._run("format", path, data, settings)
-        if ran.code:
-            raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
-        decoded = decode_text(data)
-        if decoded is None or decoded.encoding == "utf-8":
-            return ran.out
-        return decoded.encode(ran.out.decode())
+    def format(self, path: str, text: str, settings: RuffSettings) -> str:
+        """Return ``text`` formatted. Raises CheckError, also for a syntax error."""
+        options = [option for option in settings.arguments() if not option.startswith("--config=lint.")]
+        return self._run("format", path, text, options, (0,)).decode()
 
-    def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> programs.ToolRun:
-        options = [a for a in settings.arguments() if verb == "check" or not a.startswith("--config=lint.")]
-        name = str(self.project / path)
-        decoded = decode_text(data)
-        if decoded is not None and decoded.encoding != "utf-8":  # ruff reads nothing else
-            data = decoded.text.encode()
-        files = ("--no-cache", "--force-exclude", "--stdin-filename", name, "-")
-        return self.ask([*self.tool.argv, verb, *options, *more, *files], data=data)
-
-
-class _Place(Struct):
-    row: int
-    column: int
-
-
-class _Edit(Struct):
-    content: str
-    location: _Place
-    end_location: _Place
-
-
-class _Fix(Struct):
-    applicability: str = ""
-    edits: list[_Edit] = msgspec.field(default_factory=list)
-    message: str | None = None
-
-
-class _Item(Struct):
-    message: str
-    location: _Place
-    end_location: _Place
-    code: str | None
-    name: str | None = None  # which some rules of the preview have alone
-    fix: _Fix | None = None
-    cell: int | None = None
+    def _run(self, verb: str, path: str, text: str, options: Sequence[str], codes: Sequence[int]) -> bytes:
+        files = ("--no-cache", "--force-exclude", "--stdin-filename", str(self.project / path), "-")
+        ran = self.ask([*self.tool.argv, verb, *options, *files], data=text.encode())
+        if ran.code not in codes:
+            raise CheckError(f"ruff {verb} ended with code {ran.code}: {ran.complaint}")
+        return ran.out
 
 
 def parse_diagnostics(out: bytes) -> Iterator[Diagnostic]:
     """Yield the diagnostic of each line of ruff's JSON, one by one: many at once take a gigabyte. Raises CheckError."""
     for line in io.BytesIO(out):
         try:
-            item = msgspec.json.decode(line, type=_Item)
-        except msgspec.DecodeError as error:
+            yield _diagnostic(json.loads(line))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise CheckError(f"ruff printed something that is not its JSON: {one_line(repr(line[:80]))}") from error
-        fix = item.fix or _Fix()
-        yield Diagnostic(
-            item.code or item.name or SYNTAX,
-            item.message,
-            _pair(item.location),
-            _pair(item.end_location),
-            tuple(FixEdit(_pair(one.location), _pair(one.end_location), one.content) for one in fix.edits),
-            fix.applicability == "safe",
-            fix.message or "",
-            cell=item.cell or 1,
-        )
 
 
-def _pair(place: _Place) -> tuple[int, int]:
-    return place.row, place.column
+def _diagnostic(item: Mapping[str, Any]) -> Diagnostic:
+    fix = item.get("fix") or {}
+    edits = [
+        FixEdit(_pair(one["location"]), _pair(one["end_location"]), str(one["content"])) for one in fix.get("edits", ())
+    ]
+    return Diagnostic(
+        str(item["code"] or item.get("name") or SYNTAX),  # some rules of the preview have a name alone
+        str(item["message"]),
+        _pair(item["location"]),
+        _pair(item["end_location"]),
+        tuple(edits),
+        fix.get("applicability") == "safe",
+        str(fix.get("message") or ""),
+        cell=int(item.get("cell") or 1),
+    )
+
+
+def _pair(place: Mapping[str, Any]) -> tuple[int, int]:
+    return int(place["row"]), int(place["column"])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from msgspec.structs import replace
-
 from rails.core import charsets
 from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
@@ -15,13 +13,35 @@ from rails.gate.support.diagnostics import RULE
 
 def error_in(path: str, data: bytes) -> Finding | None:
     """Compile ``data`` without running it; return what is wrong, or ``None``."""
-    found = _compile_error(path, data)
-    if found is None or (decoded := decode_text(data)) is None:
-        return found
-    from rails.gate.support.parse_hints import cause
+    line = column = 1
+    end_line = end_column = 0
+    try:
+        with alone():
+            compile(data, path, "exec", dont_inherit=True)
+        return None
+    except SyntaxError as error:
+        message = error.msg or "invalid syntax"
+        line, column = error.lineno or 1, max(error.offset or 1, 1)
+        end_line, end_column = max(error.end_lineno or line, line), max(error.end_offset or column, 1)
+    except ValueError as error:
+        message = str(error)
+    except (RecursionError, MemoryError, OverflowError):
+        message = "the code is nested too deeply for Python to compile"
+    from rails.gate.support.parse_hints import with_cause
 
-    why, remedy = cause(decoded.text, found.line, found.message, found.column)
-    return replace(found, message=f"{found.message}. {why}" if why else found.message, remedy=remedy)
+    decoded = decode_text(data)
+    message, remedy = with_cause(decoded.text if decoded else "", line, one_line(message, 200), column)
+    return Finding(
+        path,
+        line,
+        column,
+        RULE,
+        message,
+        "python",
+        end_line=end_line,
+        end_column=end_column,
+        remedy=remedy,
+    )
 
 
 def same_program(one: bytes, other: bytes) -> bool:
@@ -60,27 +80,3 @@ def encoding_error(path: str, data: bytes) -> Finding | None:
     name = charsets.misleading(head) if b"coding" in head else ""
     words = f"Python reads this file as {name}, where it is a different program than shown"
     return Finding(path, 1, 1, RULE, words, "python", remedy="Declare UTF-8, or nothing.") if name else None
-
-
-def _compile_error(path: str, data: bytes) -> Finding | None:
-    try:
-        with alone():
-            compile(data, path, "exec", dont_inherit=True)
-    except SyntaxError as error:
-        line = error.lineno or 1
-        column = max(error.offset or 1, 1)
-        return Finding(
-            path,
-            line,
-            column,
-            RULE,
-            one_line(error.msg or "invalid syntax", 200),
-            "python",
-            end_line=max(error.end_lineno or line, line),
-            end_column=max(error.end_offset or column, 1),
-        )
-    except ValueError as error:
-        return Finding(path, 1, 1, RULE, one_line(str(error), 200), "python")
-    except (RecursionError, MemoryError, OverflowError):
-        return Finding(path, 1, 1, RULE, "the code is nested too deeply for Python to compile", "python")
-    return None

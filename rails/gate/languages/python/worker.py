@@ -1,16 +1,18 @@
 """The process with black and flake8: a JSON line in, a JSON line out, until its input ends.
 
 Requests: ``{"op": "ping"}``, ``{"op": "schema", "schema", "place", "root", "value"}``, ``{"op": "black", "text",
-"path", "options"}``, ``{"op": "flake8", "text", "path", "arguments", "most"}``, ``{"op": "run", "argv", "data"}``
-(bytes as Latin-1). An answer is what was asked for or ``{"error"}``. Private to ``support.warm_processes``;
+"path", "options"}``, ``{"op": "flake8", "text", "path", "options", "most"}``, ``{"op": "run", "argv", "text"}``. An
+answer is what was asked for or ``{"error"}``. Private to ``support.warm_processes``;
 ``python -I``.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import gc
 import io
 import json
+import pathlib
 import sys
 import warnings
 from collections import Counter
@@ -65,13 +67,32 @@ def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
     from black import format_str
     from black.parsing import InvalidInput
 
+    if _black_leaves_out(f"/{path}", options):
+        return {"excluded": True}
     newline = "\r\n" if text[: text.find("\n")].endswith("\r") else "\n"
     source = io.StringIO(text, newline=None).read()
     try:
-        done = format_str(source, mode=_mode(json.dumps(options), path.endswith(".pyi")))
+        done = format_str(
+            source,
+            mode=_mode(json.dumps(options), path.endswith(".pyi")),
+        )
     except InvalidInput as error:
         raise RefusedError(f"black cannot parse it: {str(error)[:200]}") from error
     return {"text": done.replace("\n", newline)}
+
+
+def _black_leaves_out(path: str, options: Mapping[str, Any]) -> bool:
+    """Return whether ``black .`` excludes a file, run beside its configuration; an empty match is none."""
+    from black import re_compile_maybe_verbose as compiled
+    from black.const import DEFAULT_EXCLUDES
+
+    patterns = (
+        options.get("exclude", DEFAULT_EXCLUDES),
+        *map(options.get, ("extend-exclude", "force-exclude")),
+    )
+    places = [path[: at + 1] for at, sign in enumerate(path) if at and sign == "/"]
+    found = [compiled(pattern).search(place) for pattern in patterns if pattern for place in (*places, path)]
+    return any(one and one[0] for one in found) or not compiled(options.get("include", "")).search(path)
 
 
 @cache
@@ -106,8 +127,8 @@ _Anything = Any
 _ERRORS = 50
 
 
-def _schema(schema: str, place: str, root: str, value: _Anything) -> dict[str, Any]:
-    """Validate ``value`` by the schema at an address, as a schema itself if that is empty. Nothing is fetched."""
+def _schema(schema: str, place: str, root: str, value: str) -> dict[str, Any]:
+    """Validate JSON by the schema at an address, as a schema itself if that is empty. Nothing is fetched."""
     import itertools
 
     from jsonschema import validators
@@ -115,13 +136,17 @@ def _schema(schema: str, place: str, root: str, value: _Anything) -> dict[str, A
     from referencing.exceptions import Unresolvable
 
     try:
-        rules = json.loads(schema) if schema else value
+        document = json.loads(value)
+        rules = json.loads(schema) if schema else document
         kind = validators.validator_for(rules, default=validators.Draft202012Validator)
         if schema:
             kind.check_schema(rules)
         wanted = {"$ref": place} if schema else kind.META_SCHEMA
-        found = kind(wanted, registry=_registry(root)).iter_errors(value)
-        errors = sorted(itertools.islice(found, _ERRORS), key=lambda error: list(map(str, error.absolute_path)))
+        found = kind(wanted, registry=_registry(root)).iter_errors(document)
+        errors = sorted(
+            itertools.islice(found, _ERRORS),
+            key=lambda error: list(map(str, error.absolute_path)),
+        )
     except SchemaError as error:
         raise RefusedError(f"its schema is not a JSON Schema: {error.message[:120]}") from error
     except ValueError as error:
@@ -133,7 +158,6 @@ def _schema(schema: str, place: str, root: str, value: _Anything) -> dict[str, A
 
 
 def _registry(root: str) -> _Anything:
-    import pathlib
     from urllib.parse import unquote
 
     from jsonschema_specifications import REGISTRY
@@ -164,8 +188,10 @@ def _error(error: _Anything) -> dict[str, Any]:
     return {"path": path, "message": best.message, "keyword": best.validator, "says": str(says)}
 
 
-def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, Any]:
-    app, guide, kept = _application(tuple(arguments))
+def _flake8(text: str, path: str, options: Mapping[str, str], most: int) -> dict[str, Any]:
+    app, guide, kept = _application(json.dumps(options))
+    if _flake8_leaves_out(path, app.options):
+        return {"excluded": True}
     checker_of = _text_checker()
     checker_of.text = text
     checkers = app.plugins.checkers
@@ -177,13 +203,43 @@ def _flake8(text: str, path: str, arguments: list[str], most: int) -> dict[str, 
     for code, line, column, message, physical in results:
         guide.handle_error(code, path, line, column, message, physical)
     # A plugin may report a thing twice.
-    found = sorted({(one.line_number, one.column_number, one.code, one.text) for one in kept})
-    loaded = (*checkers.tree, *checkers.logical_line, *checkers.physical_line)
+    found = sorted(
+        {
+            (
+                one.line_number,
+                one.column_number,
+                one.code,
+                one.text,
+            )
+            for one in kept
+        }
+    )
+    plugins = {
+        one.entry_name
+        for one in (
+            *checkers.tree,
+            *checkers.logical_line,
+            *checkers.physical_line,
+        )
+    }
+    selected = [*(app.options.select or ()), *(app.options.extend_select or ())]
     return {
         "findings": found[:most],
         "more": Counter(code for _, _, code, _ in found[most:]),
-        "codes": sorted({plugin.entry_name for plugin in loaded}),
+        "unknown": [code for code in selected if not any(code.startswith(k) or k.startswith(code) for k in plugins)],
     }
+
+
+def _flake8_leaves_out(path: str, options: _Anything) -> bool:
+    """Return whether ``flake8 .`` excludes a file, by its name, its path or a folder's."""
+    inside = pathlib.PurePath(path)
+    places = [
+        *inside.parts,
+        *(str(pathlib.Path(one).absolute()).rstrip("/") for one in (inside, *inside.parents)),
+    ]
+    if any(fnmatch.filter(places, pattern) for pattern in (*options.exclude, *options.extend_exclude)):
+        return True
+    return not any(fnmatch.fnmatch(f"./{path}", pattern) for pattern in options.filename)
 
 
 @cache
@@ -195,36 +251,42 @@ def _text_checker() -> _Anything:
         text = ""
 
         def _make_processor(self) -> FileProcessor:
-            return FileProcessor(self.filename, self.options, lines=io.StringIO(self.text, newline="").readlines())
+            return FileProcessor(
+                self.filename,
+                self.options,
+                lines=io.StringIO(self.text, newline="").readlines(),
+            )
 
     return _TextChecker
 
 
 @cache
-def _application(arguments: tuple[str, ...]) -> tuple[_Anything, _Anything, list[_Anything]]:
-    """Return flake8 with these arguments, what decides which violations count, and the list where it puts them."""
+def _application(options: str) -> tuple[_Anything, _Anything, list[_Anything]]:
+    """Return flake8 with these options, what decides which violations count, and the list where it puts them."""
+    from configparser import RawConfigParser
+
     from flake8.main.application import Application
+    from flake8.options import config
     from flake8.style_guide import StyleGuideManager
 
+    parser = RawConfigParser()
+    parser.read_dict({"flake8": json.loads(options)})
+    # What it would read of a file, where more stands than these options.
+    config.load_config = lambda *_, **__: (parser, str(pathlib.Path.cwd()))
     app = Application()
-    app.initialize(["--isolated", *arguments])
+    app.initialize([])
     kept: list[_Anything] = []
     return app, StyleGuideManager(app.options, SimpleNamespace(handle=kept.append)), kept
 
 
-def _run(argv: list[str], data: str) -> dict[str, Any]:
+def _run(argv: list[str], text: str) -> dict[str, Any]:
     import subprocess
 
-    ran = subprocess.run(
-        argv,
-        input=data.encode("latin-1"),
-        capture_output=True,
-        check=False,
-    )
+    ran = subprocess.run(argv, input=text.encode(), capture_output=True, check=False)
     return {
         "code": ran.returncode,
-        "out": ran.stdout.decode("latin-1"),
-        "err": ran.stderr.decode("latin-1"),
+        "out": ran.stdout.decode(),
+        "err": ran.stderr.decode(errors="replace"),
     }
 
 
