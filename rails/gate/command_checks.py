@@ -19,7 +19,7 @@ from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
-from rails.gate.baseline import TextFindings, mark_new, split_lines
+from rails.gate.baseline import TextFindings, new_findings, split_lines
 from rails.gate.support.check_command import CheckCommand
 from rails.gate.support.config_files import read_config_file
 from rails.sandbox import probe
@@ -62,7 +62,7 @@ def findings_of_command(
     *,
     whole: Collection[str] | None = (),
 ) -> list[Finding]:
-    """Run ``command`` on the project ``after`` the change; mark what was there ``before``.
+    """Run ``command`` on the project ``after`` the change; return what was not there ``before``.
 
     Both map changed paths to bytes (``None``: no file). The old state runs only if needed. Of ``whole`` files (None: of
     all) every finding is new, as no test run and too little coverage always are. Raises CheckError.
@@ -81,7 +81,7 @@ def findings_of_command(
     old = run_check_command(replace(command, measures=False), project, before)
     for path in dict.fromkeys(finding.path for finding in found):
         was, now = (_of_file(project, path, *side) for side in ((before, old), (after, found)))
-        marked += mark_new(was, now)
+        marked += new_findings(was, now, moved={})
     return marked
 
 

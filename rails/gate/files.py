@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Identity, Known, TextFindings, identity, lines_of, mark_new
+from rails.gate.baseline import Identity, Known, TextFindings, identity, lines_of, new_findings
 from rails.gate.registry import CHECKS
 from rails.gate.support.check import CheckJob, CheckResult
 
@@ -80,17 +80,16 @@ class File(Struct):
         written = self.change.after
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
-    def judged(self, moved: Moved, *, keep_old: bool) -> list[Finding]:
-        """Return new findings with lines; with ``keep_old`` all, marked."""
+    def judged(self, moved: Moved) -> list[Finding]:
+        """Return the new findings, with lines."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
         lines = lines_of(self.after)
         if self.before is not None or (self.compared and moved.findings):
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             now = TextFindings(lines, findings)
-            findings = mark_new(self.old, now, old_is_broken=broken, moved=moved.findings)
-            findings = [found for found in findings if found.new or keep_old]
-        if (keep := self.job.keep) and any(found.new and found.fixable for found in findings):
-            self.not_checked.append(NotChecked(self.path, "fix", keep, required=False))
+            findings = new_findings(self.old, now, old_is_broken=broken, moved=moved.findings)
+        if self.keep and any(found.fixable for found in findings):
+            self.not_checked.append(NotChecked(self.path, "fix", self.keep, required=False))
         if self.compared:
             from rails.gate.support import suppressions
 

@@ -33,7 +33,6 @@ from rails.gate.support.read_file import LARGE, read_from_disk
 from rails.gate.verdicts import COMMAND, CONFIGURES, importance, rank, status_of
 
 if TYPE_CHECKING:
-    from rails.gate.support.check_command import CheckCommand
     from rails.gate.support.warm_processes import PythonPool
 
 _IN_PART: Final = (
@@ -49,10 +48,8 @@ _ASK_FIRST: Final = "it would execute something of this project; read .rails.tom
 class Gate:
     """Judges changes of one project. Keeps its tools warm until :meth:`close`.
 
-    ``strict``: everything unchecked counts. ``keep_old`` keeps old findings (``new=False``), which never count.
-    ``pool`` are shared workers, closed by their maker. ``trusted``: configuration programs run without a recorded
-    agreement. ``commands``, beside the settings', run on a copy if every file parses. ``profile`` is where n8n
-    workflows run: import, api, publish or strict. ``wait``: commands run even if the change goes back.
+    ``strict``: everything unchecked counts. ``pool`` are shared workers, closed by their maker. ``profile`` is where
+    n8n workflows run: import, api, publish or strict. ``wait``: commands run even if the change goes back.
     ``settings_agreed``: a person agreed to the change's configuration of checks.
     """
 
@@ -61,27 +58,21 @@ class Gate:
         project: Path | str,
         *,
         strict: bool = False,
-        keep_old: bool = False,
-        trusted: bool = False,
         profile: str = "import",
-        commands: Sequence[CheckCommand] = (),
         pool: PythonPool | None = None,
         wait: bool = False,
         settings_agreed: bool = False,
     ) -> None:
         self.project = Path(project).resolve()
         self.strict = strict
-        self.keep_old = keep_old
-        self.commands = tuple(commands)
         self._entered = 0
         self._turn = threading.RLock()
-        self._trusted = trusted
         self._waits = wait
         self._settings_agreed = settings_agreed
         self._approved: Mapping[str, bytes | None] = {}
         self._modes = Modes()
-        self._unfinished: dict[str, FileChange] = {}
-        self._context = CheckContext(self.project, pool, trusted=trusted, profile=profile)
+        self._unfinished: dict[WorkspacePath, bytes | None] = {}
+        self._context = CheckContext(self.project, pool, profile=profile)
 
     def judge(
         self,
@@ -110,23 +101,21 @@ class Gate:
             verdict = self._modes.attempted(verdict, agent)
             if not final and len(self._unfinished) < limits.FILES_PER_CHANGE:
                 unused = {finding.path for finding in verdict.findings if finding.rule in name_list("unfinished")}
-                for change in changes.changes:
-                    if str(change.path) in unused:
-                        self._unfinished.setdefault(str(change.path), change)
+                first = {change.path: change.before for change in changes.changes if str(change.path) in unused}
+                self._unfinished = {**first, **self._unfinished}
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
     def last_fixes(self, agent: str = "") -> ChangeSet:
         """Return the safe fixes put off by ``final=False``, against the files' first state."""
-        begun = self._unfinished
-        self._unfinished = {}
         now = []
-        for change in begun.values():
-            read = read_from_disk(self.project, change.path)
+        for path, before in self._unfinished.items():
+            read = read_from_disk(self.project, path)
             if not isinstance(read, str):
-                now.append(FileChange(change.path, change.before, read[0], read[1]))
+                now.append(FileChange(path, before, *read))
+        self._unfinished = {}
         judged = self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes
-        pairs = [(was, new) for was, new in zip(now, judged, strict=True) if new.after != was.after]
-        return ChangeSet(tuple(FileChange(was.path, was.after, new.after, was.mode) for was, new in pairs))
+        fixed = [change for change in judged if change.proposed is not None]
+        return ChangeSet(tuple(FileChange(one.path, one.proposed, one.after, one.mode) for one in fixed))
 
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
         """Judge files by proposed content (``None``: deleted); only what is new counts.
@@ -279,7 +268,7 @@ class Gate:
         self._context.gone = frozenset(str(change.path) for change in gone)
         runs = self._checked({file.path: file for file in files if not file.is_pointer()})
         left = left_elsewhere(files, gone)
-        findings = [found for file in files for found in file.judged(left, keep_old=self.keep_old)]
+        findings = [found for file in files for found in file.judged(left)]
         findings += of_the_change(self.project, self._home, files, gone, author)
         findings += self._newly_hidden(files)
         told_only = {CONFIGURES} if self._settings_agreed else set[str]()
@@ -288,7 +277,7 @@ class Gate:
         findings = [replace(f, severity="warning") if f.rule in told_only else f for f in findings]
         missed = list(dict.fromkeys((*unset, *not_checked, *(miss for file in files for miss in file.not_checked))))
         if executing:
-            held = _UNPARSED if any(found.new and rank(found) == 0 for found in findings) else ""
+            held = _UNPARSED if any(rank(found) == 0 for found in findings) else ""
             if goes_back and not held:
                 weighed, _ = self._modes.applied(findings, (), self._context.options, agent)
                 held = _GOES_BACK if status_of(weighed, ()) == "fail" else ""
@@ -299,12 +288,10 @@ class Gate:
         findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
-        shown = tuple(sorted((one for one in findings if one.new or self.keep_old), key=importance))
-        proposal = ChangeSet((*(file.proposal() for file in files), *gone))
         return Verdict(
-            status_of(shown, missed),
-            proposal,
-            shown,
+            status_of(findings, missed),
+            ChangeSet((*(file.proposal() for file in files), *gone)),
+            tuple(sorted(findings, key=importance)),
             tuple(fixed for file in files for fixed in file.fixed),
             tuple(missed),
             tuple(runs),
@@ -337,7 +324,7 @@ class Gate:
             self._context.options = settings.GateSettings()
             return [NotChecked(settings.PROJECT_FILE, "settings", str(error))]
         self._context.options = found
-        self._context.trusted = self._trusted
+        self._context.trusted = False
         return [
             NotChecked(settings.PROJECT_FILE, command.name, _ASK_FIRST, command.blocking) for command in found.held_back
         ]
@@ -356,7 +343,7 @@ class Gate:
         after: dict[str, bytes | None] = {**dict.fromkeys(before), **{file.path: file.after for file in files}}
         wanted = wanted_tools(self.project, [file.path for file in files])
         whole = {file.path for file in files if not file.compared}
-        for command in (*self.commands, *self._context.options.commands, *wanted):
+        for command in (*self._context.options.commands, *wanted):
             required = command.blocking and not command.optional
             if not any(path.endswith(command.endings) for path in before):
                 continue
