@@ -301,17 +301,15 @@ class Gate:
     def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
         from rails.gate.support import suppressions
 
-        bare: dict[str, File] = {}
-        comments: dict[str, tuple[dict[int, str], dict[int, str]]] = {}
+        bare = []
         for file in files:
             if file.before and file.before != file.after:
                 old, new = (suppressions.uncovered(file.path, data) for data in (file.before, file.after))
                 if old.excused and new.excused:
-                    comments[file.path] = old.excused, new.excused
-                    bare[file.path] = File(file.path, file.change, old.text, new.text, file.mode, keep=_BARE)
-        self._checked(bare)
-        for path, file in bare.items():
-            was, now = comments[path]
+                    shown = File(file.path, file.change, old.text, new.text, file.mode, keep=_BARE)
+                    bare.append((shown, old.excused, new.excused))
+        self._checked({file.path: file for file, _, _ in bare})
+        for file, was, now in bare:
             known = {(was.get(found.line), found.rule) for one in file.outcomes for found in one.before}
             for found in (found for one in file.outcomes for found in one.found if found.line in now):
                 if (now[found.line], found.rule) not in known and rank(found) < 3 and found.rule != "format":
