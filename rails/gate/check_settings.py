@@ -42,7 +42,7 @@ _WHOLE: Final = lazy(
     r"|package\.yaml|setup\.cfg|tox\.ini|[jt]sconfig(?:\.[\w.-]+)?\.json|pyrightconfig\.json"
 )
 #: Beside one of these, another is not the project's first.
-_CONFIGURATION: Final = frozenset(name_list("read_by_checks")) - {".gitignore", ".editorconfig", "package.json"}
+_CONFIGURATION: Final = frozenset(name_list("read_by_checks")) - {".gitignore", ".editorconfig"}
 #: Files of commands, of which some run checks.
 _COMMANDS: Final = lazy(
     r"(?:.*/)?(?:(?:gnu)?makefile|justfile|taskfile\.ya?ml|noxfile\.py|jenkinsfile|lefthook\.ya?ml|\.gitlab-ci\.ya?ml"

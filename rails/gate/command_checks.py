@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
-from rails.core.text import one_line, plain_text
+from rails.core.text import one_line
 from rails.core.verdict import Finding, Severity
-from rails.gate.baseline import TextFindings, new_findings, split_lines
+from rails.gate.baseline import TextFindings, lines_of, new_findings
 from rails.gate.support.check_command import CheckCommand
 from rails.gate.support.config_files import read_config_file
 from rails.sandbox import probe
@@ -80,14 +80,12 @@ def findings_of_command(
         return every
     old = run_check_command(replace(command, measures=False), project, before)
     for path in dict.fromkeys(finding.path for finding in found):
-        was, now = (_of_file(project, path, *side) for side in ((before, old), (after, found)))
+        was, now = (
+            TextFindings(lines_of(_content(project, path, contents)), [one for one in some if one.path == path])
+            for contents, some in ((before, old), (after, found))
+        )
         marked += new_findings(was, now, moved={})
     return marked
-
-
-def _of_file(project: Path, path: str, contents: _Contents, findings: Sequence[Finding]) -> TextFindings:
-    lines = split_lines(plain_text(_content(project, path, contents)) or "")
-    return TextFindings(lines, [finding for finding in findings if finding.path == path])
 
 
 def _content(project: Path, path: str, contents: _Contents) -> bytes:

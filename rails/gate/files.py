@@ -17,10 +17,8 @@ from rails.gate.baseline import Identity, Known, TextFindings, identity, lines_o
 from rails.gate.registry import CHECKS
 from rails.gate.support.check import CheckJob, CheckResult
 
-#: A created file that shares this much of its lines with a deleted one is that file, moved.
+#: A created file of which a deleted one has this share of lines is that file, moved, or a part of it.
 _MOVED: Final = 0.5
-#: From so many lines on, one that is nearly all in a deleted file is a part of it.
-_PART: Final = 10
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
 #: A pointer of Git LFS (its specification, version 1; "hawser" before): lines of a key and a value.
@@ -130,18 +128,15 @@ def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
 
 
 def moved_from(gone: Iterable[FileChange], data: bytes) -> bytes | None:
-    """Return the content of the deleted file that a new one contains or is part of, or None."""
-    found = [(share, change.before) for change in gone if change.before and (share := _shared(change.before, data))]
-    return max(found, key=lambda pair: pair[0])[1] if found else None
+    """Return the content of the deleted file that has most lines of a new one, and half of them, or None."""
+    lines = Counter(data.splitlines())
 
+    def shared(old: bytes) -> int:
+        return (Counter(old.splitlines()) & lines).total()
 
-def _shared(old: bytes, new: bytes) -> float:
-    ours = Counter(old.splitlines())
-    theirs = Counter(new.splitlines())
-    shared = (ours & theirs).total()
-    is_moved = old == new or shared >= _MOVED * max(ours.total(), theirs.total(), 1)
-    is_part = theirs.total() >= _PART and shared >= _MOVED * theirs.total()
-    return shared / max(ours.total(), 1) + is_moved if is_moved or is_part else 0
+    olds = [change.before for change in gone if change.before]
+    found = [old for old in olds if lines and shared(old) >= _MOVED * lines.total()]
+    return max(found, key=lambda old: (shared(old), -len(old)), default=None)
 
 
 if TYPE_CHECKING:
