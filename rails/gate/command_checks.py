@@ -74,17 +74,18 @@ def findings_of_command(
     if whole is None or before == after:
         return every
     counted = {path for path, data in before.items() if data is None}.union(whole)
-    marked = [finding for finding in every if finding.rule in _ALWAYS or finding.path in counted]
-    found = [finding for finding in every if finding.rule not in _ALWAYS and finding.path not in counted]
+    found: dict[str, list[Finding]] = {}
+    marked = []
+    for finding in every:
+        is_counted = finding.rule in _ALWAYS or finding.path in counted
+        (marked if is_counted else found.setdefault(finding.path, [])).append(finding)
     if not found:
         return every
     old = run_check_command(replace(command, measures=False), project, before)
-    for path in dict.fromkeys(finding.path for finding in found):
-        was, now = (
-            TextFindings(lines_of(_content(project, path, contents)), [one for one in some if one.path == path])
-            for contents, some in ((before, old), (after, found))
-        )
-        marked += new_findings(was, now, moved={})
+    for path, findings in found.items():
+        was, now = (lines_of(_content(project, path, contents)) for contents in (before, after))
+        known = TextFindings(was, [finding for finding in old if finding.path == path])
+        marked += new_findings(known, TextFindings(now, findings), moved={})
     return marked
 
 
@@ -118,26 +119,22 @@ def run_check_command(command: CheckCommand, project: Path, contents: _Contents)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
         paths = json.dumps([name for name, data in contents.items() if data is not None]).encode()
         ran = run(argv, view, limits=bounds, label=label, stdin=paths if command.takes_paths else b"", collect=False)
-        _must_have_ended(command, ran)
+        if ran.timed_out:
+            words = f"did not finish within {command.timeout_s:g} seconds and was stopped"
+            raise CommandFailedError(f"{command.name} {words}.")
+        if ran.exit_code not in command.ok_codes:
+            raise CommandFailedError(f"{command.name} {_ended(ran)}")
         low = _too_little(ran) if threshold else ""
         found = list(_findings(command, ran, layer))
         if report and not any(finding.rule in (_NO_TESTS, _FAILED) for finding in found):
             low = low or _too_little(run(report, view, limits=bounds, label=label, collect=False))
     if low:
         found.append(_finding(command, (".", 0, 0, _COVERAGE, low)))
-    if ran.exit_code != 0 and not found:
+    if ran.exit_code and not found:
         raise CommandFailedError(
             f"{command.name} ended with code {ran.exit_code} and reported nothing that could be read."
         )
     return found
-
-
-def _must_have_ended(command: CheckCommand, ran: Result) -> None:
-    if ran.timed_out:
-        words = f"did not finish within {command.timeout_s:g} seconds and was stopped"
-        raise CommandFailedError(f"{command.name} {words}.")
-    if ran.exit_code not in command.ok_codes:
-        raise CommandFailedError(f"{command.name} {_ended(ran)}")
 
 
 def _ended(ran: Result) -> str:

@@ -28,7 +28,7 @@ from rails.gate.files import File, change_summaries, left_elsewhere, moved_from
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.check import CheckContext, CheckReport
 from rails.gate.support.read_file import LARGE, read_from_disk
 from rails.gate.verdicts import COMMAND, CONFIGURES, importance, rank, status_of
 
@@ -331,19 +331,21 @@ class Gate:
         self, files: Sequence[File], gone: Sequence[FileChange], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands on the project's copy, with the approved state's configuration; ``held``: why not."""
+        from rails.gate.support.known_tools import wanted_tools
+
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
-        from rails.gate.support.known_tools import wanted_tools
-
         before = {file.path: file.before if file.compared else file.was for file in files}
         before |= {str(one.path): one.before for one in gone}
-        after: dict[str, bytes | None] = {**dict.fromkeys(before), **{file.path: file.after for file in files}}
-        wanted = wanted_tools(self.project, [file.path for file in files])
+        after = {**dict.fromkeys(before), **{file.path: file.after for file in files}}
+        names = [*before]
         whole = {file.path for file in files if not file.compared}
+        counted = None if whole.issuperset(names) else whole
+        wanted = wanted_tools(self.project, [file.path for file in files])
         for command in (*self._context.options.commands, *wanted):
             required = command.blocking and not command.optional
-            if not any(path.endswith(command.endings) for path in before):
+            if not any(path.endswith(command.endings) for path in names):
                 continue
             if held:
                 missed.append(NotChecked(".", command.name, held, required))
@@ -351,43 +353,32 @@ class Gate:
             from rails.gate.command_checks import findings_of_command
 
             start = time.perf_counter()
+            sides = {**before, **self._approved}, {**after, **self._approved}
             try:
-                findings += findings_of_command(
-                    command,
-                    self._home,
-                    {**before, **self._approved},
-                    {**after, **self._approved},
-                    whole=None if len(whole) == len(after) else whole,
-                )
+                findings += findings_of_command(command, self._home, *sides, whole=counted)
             except FAULT as error:
                 missed.append(NotChecked(".", command.name, _why(error), required))
             took = round((time.perf_counter() - start) * 1000, 2)
-            argv = " ".join(command.argv)
-            runs.append(CheckRun(command.name, "", took, COMMAND, len(before), command=argv))
+            runs.append(CheckRun(command.name, "", took, COMMAND, len(names), command=" ".join(command.argv)))
         return findings, missed, runs
 
     def _checked(self, files: dict[str, File]) -> list[CheckRun]:
         """Run every check on the files that are of its kind; return what ran."""
         runs: list[CheckRun] = []
         for name in (*CHECKS, FALLBACK):
-            if jobs := [file.job for file in files.values() if name in checks_for(file.path, file.after)]:
-                runs += self._run(name, jobs, files)
-        return runs
-
-    def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
-        why = "the check did not answer for this file"
-        answered = set()
-        runs: Sequence[CheckRun] = ()
-        try:
-            report = load_check(name).run_check(jobs, self._context)
-            runs = report.runs
-            for outcome in report.outcomes:
-                files[outcome.path].take(outcome, [run.name for run in runs] or [name])
-                answered.add(outcome.path)
-        except FAULT as error:
-            why = _why(error)
-        for path in (job.path for job in jobs if job.path not in answered):
-            files[path].not_checked.append(NotChecked(path, name, why))
+            jobs = [file.job for file in files.values() if name in checks_for(file.path, file.after)]
+            left = dict.fromkeys(job.path for job in jobs)
+            why = "the check did not answer for this file"
+            try:
+                report = load_check(name).run_check(jobs, self._context) if jobs else CheckReport(())
+                runs += report.runs
+                for outcome in report.outcomes:
+                    files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
+                    left.pop(outcome.path, None)
+            except FAULT as error:
+                why = _why(error)
+            for path in left:
+                files[path].not_checked.append(NotChecked(path, name, why))
         return runs
 
 
