@@ -6,7 +6,7 @@ Line numbers fail after an insertion; changed lines miss what breaks elsewhere (
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -126,22 +126,25 @@ def explained(
 
     places = line_map(old.lines, new.lines)
     by_line = _grouped(old.findings, lambda found: _placed(found, max(found.line - 1, 0)))
-    by: dict[int, Finding | None] = {}
+    by: list[Finding | None] = [None] * len(new.findings)
+    pending = []
     for index, finding in enumerate(new.findings):
         line = _old_line(finding, places)
-        if line >= 0:
+        if line < 0:
+            pending.append(index)
+        else:
             by[index] = finding if old_is_broken else _take(by_line, _placed(finding, line))
-    pending = {index: identity(found, new.lines) for index, found in enumerate(new.findings) if index not in by}
     left = _grouped(chain.from_iterable(by_line.values()), lambda found: identity(found, old.lines))
-    by |= {index: _take(left, key) for index, key in pending.items()}
-    pending = {index: key for index, key in pending.items() if by[index] is None}
+    for index in pending:
+        by[index] = _take(left, identity(new.findings[index], new.lines))
+    pending = [index for index in pending if by[index] is None]
     if pending:
-        kept = frozenset(places)
-        gone = [found for found in chain.from_iterable(left.values()) if found.line - 1 not in kept]
-        by |= _touched(TextFindings(old.lines, gone), new, places, pending)
-    for index, key in pending.items():
-        by[index] = by[index] or _take(moved, key)
-    return [by[index] for index in range(len(new.findings))]
+        gone = TextFindings(old.lines, [*chain.from_iterable(left.values())])
+        for index, known in _touched(gone, new, places, pending):
+            by[index] = known
+    for index in pending:
+        by[index] = by[index] or _take(moved, identity(new.findings[index], new.lines))
+    return by
 
 
 def _old_line(finding: Finding, places: Sequence[int]) -> int:
@@ -156,27 +159,26 @@ def _touched(
     gone: TextFindings, new: TextFindings, places: Sequence[int], pending: Iterable[int]
 ) -> Iterator[tuple[int, Finding]]:
     """Yield which are explained by one that is gone from a similar line, in the same changed block."""
-    end = len(gone.lines)
-    # The nearest unchanged old lines, at or above and at or below, per new line and for the end.
-    above = list(accumulate([*places, -1], max))
-    upwards = (place if place >= 0 else end for place in reversed([*places, end]))
-    below = list(accumulate(upwards, min))[::-1]
-    by_name = _grouped(sorted(gone.findings, key=_index), lambda found: nameless(found, gone.lines))
-    candidates = {key: [*some] for key, some in by_name.items()}
+    kept = [place for place in places if place >= 0]
+    # How many lines stayed above a line: of the old text, and of each of the new one and its end.
+    stayed = frozenset(kept)
+    above = [0, *accumulate(place >= 0 for place in places)]
+    left = sorted((found for found in gone.findings if found.line - 1 not in stayed), key=lambda found: found.line)
+    blocks = _grouped(left, lambda found: (bisect_left(kept, found.line - 1), *nameless(found, gone.lines)))
     tries = _TRIES
     for index in pending:
         finding = new.findings[index]
-        some = candidates.get(nameless(finding, new.lines), [])
         at = min(finding.line - 1, len(places))
         after = _line(new.lines, finding.line - 1).strip()[:_COMPARED]
-        for place in range(bisect_right(some, above[at], key=_index), bisect_left(some, below[at], key=_index)):
+        some = blocks[above[at], *nameless(finding, new.lines)]
+        for known in some:
             tries -= 1
             if tries < 0:
                 return
-            before = _line(gone.lines, some[place].line - 1).strip()[:_COMPARED]
+            before = _line(gone.lines, known.line - 1).strip()[:_COMPARED]
             if likeness(before, after) >= _TOUCHED or _is_part(before, after):
-                yield index, some[place]
-                del some[place]
+                some.remove(known)
+                yield index, known
                 break
 
 
@@ -198,10 +200,6 @@ def _is_part(before: str, after: str) -> bool:
 
 def _placed(finding: Finding, index: int) -> tuple[str, str, int]:
     return finding.rule, without_numbers(finding.message), index
-
-
-def _index(finding: Finding) -> int:
-    return finding.line - 1
 
 
 def lines_of(data: bytes) -> list[str]:
