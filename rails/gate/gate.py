@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -128,8 +129,8 @@ class Gate:
         path = exact_path(name)
         if isinstance(path, Refusal):
             raise UsageError(f"{path} Nothing was checked.")
-        there = self.project.joinpath(*path.parts)
-        read = read_from_disk(self.project, path) if there.is_symlink() or there.exists() else (None, 0o644)
+        is_there = os.path.lexists(self.project.joinpath(*path.parts))
+        read = read_from_disk(self.project, path) if is_there else (None, 0o644)
         if isinstance(read, str):
             raise UsageError(f"{one_line(name)} cannot be compared: {read}. Nothing was checked.")
         return FileChange(path, read[0], content.encode() if isinstance(content, str) else content, read[1])
@@ -156,10 +157,10 @@ class Gate:
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
         index: dict[str, bytes | None] = {}
-        compared = [str(path) for path in paths if path not in whole]
-        if (base is not None or staged) and (compared or deleted):
+        if base is not None or staged:
             from rails.git import revisions
 
+            compared = [str(path) for path in paths if path not in whole]
             old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
             index = revisions.contents(self.project, revisions.INDEX, compared) if staged else {}
         gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]

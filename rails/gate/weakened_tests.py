@@ -188,18 +188,15 @@ def dropped_definitions(files: Sequence[tuple[str, bytes | None, bytes | None]],
         return
     sides = [(path, _names(path, old), _names(path, new)) for path, old, new in files]
     brought = [name for _, was, now in sides for name in now if name not in was]
-    may_go = {*(name.rpartition(".")[2] for name in brought), *_words(author.task)}
+    may_go = _words(f"{author.task} {' '.join(name.rpartition('.')[2] for name in brought)}")
     for path, was, now in sides:
-        if now and path in author.rewritten and not TEST_FILE.search(path):
-            gone = [name for name in was if name not in now and _goes_alone(name, now, may_go)]
-            if gone:
-                words = f"It takes away {', '.join(gone)}, which nobody asked for."
-                yield Finding(path, 1, 1, "definition-dropped", words, "gate", remedy=_REMEDY)
-
-
-def _goes_alone(name: str, now: Sequence[str], may_go: set[str]) -> bool:
-    inside, _, last = name.rpartition(".")
-    return inside in ("", *now) and last not in may_go and not last.startswith("_")
+        if not now or path not in author.rewritten or TEST_FILE.search(path):
+            continue
+        lost = [name.rpartition(".") for name in was if name not in now and "._" not in f".{name}"]
+        gone = ["".join(name) for name in lost if name[0] in ("", *now) and name[2] not in may_go]
+        if gone:
+            words = f"It takes away {', '.join(gone)}, which nobody asked for."
+            yield Finding(path, 1, 1, "definition-dropped", words, "gate", remedy=_REMEDY)
 
 
 def _names(path: str, data: bytes | None) -> list[str]:
