@@ -116,14 +116,15 @@ def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
     from rails.core.diff import line_map
     from rails.gate.support import suppressions
 
-    sides = [(file.path, file.before, file.after) for file in files if file.before]
-    for path, before, after in (*sides, *((str(change.path), change.before, b"") for change in gone)):
-        moved.comments.update(suppressions.left_out(path, before or b"", after or b""))
-    for file in (file for file in files if file.before and file.old.findings):
+    for change in gone:
+        moved.comments.update(suppressions.left_out(str(change.path), change.before or b"", b""))
+    for file in files:
+        moved.comments.update(suppressions.left_out(file.path, file.before or b"", file.after))
         old = file.old
-        kept = set(line_map(old.lines, lines_of(file.after)))
-        for found in (found for found in old.findings if found.line - 1 not in kept):
-            moved.findings[identity(found, old.lines)].append(found)
+        kept = set(line_map(old.lines, lines_of(file.after))) if old.findings else ()
+        for found in old.findings:
+            if found.line - 1 not in kept:
+                moved.findings[identity(found, old.lines)].append(found)
     return moved
 
 
