@@ -111,7 +111,7 @@ def read_changed_files(
     index: Entries = {}
     then: Entries = {}
     missed: list[NotChecked] = []
-    alone = {name for name in named if name and _mode(project / name) and not _is_ours(name)}
+    alone = {name for name in named if _mode(project / name) not in ("", _REPOSITORY) and not _is_ours(name)}
     if base is not None or any((folder / ".git").exists() for folder in (project, *project.parents)):
         from rails.git import listing
 

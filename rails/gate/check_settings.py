@@ -39,7 +39,7 @@ _ENDING: Final = r"(?:rc|ignore|\.conf(?:ig)?|\.workspace)?(?:\.(?:toml|json\w?|
 _WHOLE: Final = lazy(
     rf"\.?(?:{_CHECKS}){_ENDING}"
     r"|\.coveragerc|\.editorconfig|\.pre-commit-config\.yaml|eslint-suppressions\.json|sonar-project\.properties"
-    r"|package\.yaml|setup\.cfg|tox\.ini|[jt]sconfig(?:\.[\w.-]+)?\.json|pyrightconfig\.json"
+    r"|package\.yaml|[jt]sconfig(?:\.[\w.-]+)?\.json|pyrightconfig\.json"
 )
 #: Beside one of these, another is not the project's first.
 _CONFIGURATION: Final = frozenset(name_list("read_by_checks")) - {".gitignore", ".editorconfig"}
@@ -63,7 +63,7 @@ _BUILDS: Final = frozenset(
         *("black", "isort", "yapf", "docformatter", "bumpversion", "semantic_release"),
     )
 )
-_PACKAGING: Final = lazy(r"^\[(?:metadata|options|bdist).*\n(?:(?!\[).*\n?)*", re.M)
+_PACKAGING: Final = ("metadata", "options", "bdist")
 _MANIFEST: Final = frozenset(
     (
         "eslintConfig",
@@ -109,10 +109,11 @@ def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = (
     changed = {path: parts for path, before, after in sides if (parts := _changed_parts(path, before, after))}
     changed |= {path: {path} for path in set(configures) - changed.keys()}
     of_ruff = {path: texts for path, *texts in sides if path in changed and _is_ruffs(path, changed[path])}
+    created = {path for path, before, _ in sides if before is None}
     proven = of_ruff if of_ruff and _ask_no_less(project, of_ruff) else {}
     for path, before, after in sides:
         if path in changed or _without_schema(path, before, after):
-            mild = path in proven or path.endswith(".py") or _is_first(project, path, before, after)
+            mild = path in proven or path.endswith(".py") or _is_first(project, path, after, created)
             yield _finding(path, before, after, mild=mild)
 
 
@@ -135,14 +136,15 @@ def _changed_parts(path: str, before: bytes | None, after: bytes | None) -> set[
 
 
 def _parts(path: str, name: str, data: bytes) -> Mapping[str, object]:
-    if name == ".gitignore":
-        return {}
     if top := _TOP.get(name):
         tools = config_files.table(config_files.parse_toml(data, name), top)
         return {key: value for key, value in tools.items() if key not in _BUILDS}
     if name == "package.json":
         return _manifest(json.loads(data))
-    text = _PACKAGING.sub("", plain_text(data) or "")
+    if name in ("setup.cfg", "tox.ini"):
+        parser = config_files.parse_ini(data, name)
+        return {one: parser.items(one) for one in parser.sections() if not one.startswith(_PACKAGING)}
+    text = plain_text(data) or ""
     if name == "conftest.py":
         return {"": [one.split() for one in _CHOOSES.findall(text)]}
     is_whole = _WHOLE.fullmatch(name)
@@ -165,12 +167,12 @@ def _manifest(value: Json) -> Mapping[str, Json]:
     return found
 
 
-def _is_first(project: Path, path: str, before: bytes | None, after: bytes | None) -> bool:
-    """Return whether nothing in its folder, or one above in the project, configures checks."""
-    if before is not None or path.endswith("ignore") or _EXCLUDES.search(after or b""):
+def _is_first(project: Path, path: str, after: bytes | None, created: set[str]) -> bool:
+    """Return whether it leaves nothing out, and nothing old in its folder or one above configures checks."""
+    if path not in created or path.endswith("ignore") or _EXCLUDES.search(after or b""):
         return False
-    files = (project / folder / name for folder in config_files.folders_to(path) for name in _CONFIGURATION)
-    return not any(file.is_file() for file in files)
+    files = {f"{folder}{name}" for folder in config_files.folders_to(path) for name in _CONFIGURATION}
+    return not any((project / file).is_file() for file in files - created)
 
 
 def _without_schema(path: str, before: bytes | None, after: bytes | None) -> bool:

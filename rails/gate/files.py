@@ -17,8 +17,10 @@ from rails.gate.baseline import Identity, Known, TextFindings, identity, lines_o
 from rails.gate.registry import CHECKS
 from rails.gate.support.check import CheckJob, CheckResult
 
-#: A created file of which a deleted one has this share of lines is that file, moved, or a part of it.
+#: A created file of whose lines a deleted one has this share is that file, moved, or a part of it.
 _MOVED: Final = 0.5
+#: Of fewer lines than so many a file is no part: the deleted one has to have as few.
+_PART: Final = 10
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
 #: A pointer of Git LFS (its specification, version 1; "hawser" before): lines of a key and a value.
@@ -129,15 +131,16 @@ def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
 
 
 def moved_from(gone: Iterable[FileChange], data: bytes) -> bytes | None:
-    """Return the content of the deleted file that has most lines of a new one, and half of them, or None."""
+    """Return the content of the deleted file that a new one is, moved, or is a part of, or None."""
     lines = Counter(data.splitlines())
-
-    def shared(old: bytes) -> int:
-        return (Counter(old.splitlines()) & lines).total()
-
-    olds = [change.before for change in gone if change.before]
-    found = [old for old in olds if lines and shared(old) >= _MOVED * lines.total()]
-    return max(found, key=lambda old: (shared(old), -len(old)), default=None)
+    found = []
+    for change in gone:
+        old = Counter((change.before or b"").splitlines())
+        shared = (old & lines).total()
+        least = lines.total() if lines.total() >= _PART else max(lines.total(), old.total(), 1)
+        if shared >= _MOVED * least:
+            found.append((shared, -old.total(), change.before))
+    return max(found)[2] if found else None
 
 
 if TYPE_CHECKING:

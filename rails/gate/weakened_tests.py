@@ -23,11 +23,11 @@ TEST_FILE: Final = lazy(
     r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.pyw?$|^(?>(?:.*?/)?tests?/).*\.py$"
     r"|\.(?:test|spec)\.[cm]?[jt]sx?$|^(?>(?:.*?/)?__tests__/).*\.[cm]?[jt]sx?$"
 )
-#: The head of a function or class of Python, and what asserts in one; not what holds whatever the code does.
-_HEAD: Final = lazy(r"^([ \t]*)(class|(?:async )?def) (\w+)", re.M)
+#: The head of a function or method of Python, and what asserts in one; not what holds whatever the code does.
+_HEAD: Final = lazy(r"^(?=\S|.*\((?:self|cls)\b)[ \t]*(?:async )?def (\w+)", re.M)
 _ASSERTS: Final = lazy(
-    r"^[ \t]*(?:assert (?!True$|[\d\"'(]|.* or True$)|(?:(?:async )?with |await |return )?(?:\w+\.)*"
-    r"(?:assert\w*|raises|warns|fail)\((?!True[,)])).*",
+    r"^[ \t]*(?:assert (?!(?:True|\d+|\"[^\"\n]*\"|'[^'\n]*')\s*(?:#.*)?$|.* or True\s*$)"
+    r"|(?:(?:async )?with |await |return )?(?:\w+\.)*(?:assert\w*|raises|warns|fail)\((?!True[,)])).*",
     re.M,
 )
 #: Nothing of a function is reached below.
@@ -39,7 +39,7 @@ _OF_PYTHON: Final = (
     (
         "test-skipped",
         lazy(
-            r"\b(?:pytest|unittest|mark|self|cls)\.(?:skip(?:Test)?\b|xfail|SkipTest|expectedFailure|skip\w+\((?:True|\d))"
+            r"\b(?:pytest|unittest|mark|self|cls)\.(?:skip(?:Test)?\b|xfail|SkipTest|expectedFailure|skip\w+\((?:True|False|\d))"
             r"|(?<![\w.])(?:skip(?:Test)?|xfail|SkipTest)\(|\b__test__ ="
         ),
         _SKIPPED,
@@ -69,7 +69,6 @@ _PYTHON: Final = (".py", ".pyw")
 _DEFINED: Final = re.compile(r"\b(?:def|class)\s+(\w+)")
 #: Test files that are read to see which answers they expect.
 _FILES: Final = 200
-_DEEP: Final = 1_000
 _NOT_GIVEN: Final = "This role changes only tests that its task names, and this file is none of them"
 _REMEDY: Final = "Write the whole file, with everything in it that is to stay."
 
@@ -124,16 +123,11 @@ def _is_test(name: str) -> bool:
 
 
 def _functions(text: str) -> dict[str, str]:
-    """Return the functions and what is reached in them, inner ones too; of several with one name, all."""
+    """Return the functions and what is reached in them; of several with one name, all."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    current = ""
-    depth = _DEEP
     _, *parts = _HEAD.split(text)
-    for indent, kind, name, body in zip(*(parts[at::4] for at in range(4)), strict=True):
-        if len(indent) <= depth:
-            current = name
-            depth = _DEEP if kind == "class" else len(indent)
-        found[current].append(_ENDS.split(body)[0])
+    for name, body in zip(parts[::2], parts[1::2], strict=True):
+        found[name].append(_ENDS.split(body)[0])
     return {name: "\n".join(bodies) for name, bodies in found.items()}
 
 

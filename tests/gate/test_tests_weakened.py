@@ -49,6 +49,11 @@ def rules(verdict):
         (TEST[TEST.index("@pytest") :], "", "test-removed"),
         ("    assert total([]) == 0\n", "", "assertion-removed"),
         ("assert total([]) == 0", "assert True", "assertion-removed"),
+        (
+            "    assert total([1, 2]) == 3\n    assert total([]) == 0",
+            "    assert (total([1, 2])) == 3",
+            "assertion-removed",
+        ),
         ("assert total([]) == 0", "assert total([]) == 0 or True", "assertion-removed"),
         ("    assert total([1", "    return\n    assert total([1", "assertion-removed"),
     ],
@@ -80,6 +85,8 @@ def test_c12_21_javascript_tests_are_held_alike(world, old, new, rule):
     ("old", "new"),
     [
         ("def test_total", "def test_the_total"),
+        ("assert total([]) == 0", "assert (total([])) == 0"),
+        ("assert total([]) == 0", "assert 0 == total([])"),
         ("    assert total([]) == 0\n", "    skip = total.skip([])\n    assert total([]) == 0\n"),
         ("    assert total([]) == 0\n", "    assert total([]) == 0\n    assert total([4]) == 4\n"),
         ("[[1], [2], [3]]", "[[1], [2], [3], [4]]"),

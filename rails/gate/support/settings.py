@@ -98,7 +98,7 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
 
     mine = _parsed(own, PROJECT_FILE, str(project))
     theirs = _parsed(users, USER_FILE, str(project))
-    agreed = not mine.commands or bool(executed_config.may_execute(folder, own, project))
+    agreed = not mine.commands or executed_config.may_execute(folder, own, project)
     return GateSettings(
         (*mine.modes, *theirs.modes),
         (*theirs.schemas, *mine.schemas),
