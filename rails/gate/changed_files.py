@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from rails.core.errors import CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, exact_path
-from rails.core.text import one_line
+from rails.core.text import counted, one_line
 from rails.core.verdict import NotChecked
 from rails.gate.registry import FALLBACK, checks_for
 
@@ -167,13 +167,14 @@ def _beside(reader: _Reader, names: set[str], index: Entries, alone: set[str]) -
     for path in filter(reader.wants, index.keys() - names):
         if reader.compared and index[path].mode == _REPOSITORY and os.path.lexists(reader.project / path / ".git"):
             try:
-                differs = bool(listing.differing(reader.project / path, "HEAD"))
+                count = len(listing.differing(reader.project / path, "HEAD"))
             except (CheckError, UsageError) as error:
                 yield _miss(path, f"it is a repository of its own: {error}")
                 continue
+            differ = counted(count, "file differs", "files differ")
             how = f"to check them: ai-rails gate --diff HEAD --project {shlex.quote(path)}"
-            if differs:
-                yield _miss(path, f"it is a repository of its own, with files that differ from its commit; {how}")
+            if count:
+                yield _miss(path, f"it is a repository of its own, in which {differ} from its commit; {how}")
 
 
 def _walk(project: Path, folder: str) -> Iterator[str]:
