@@ -32,9 +32,8 @@ SIGNATURES = {
     ),
     "validate": "(request: 'RawRequest', project: 'Path | str') -> 'ToolRequest | Sequence[Refusal]'",
     "Gate": (
-        "(project: 'Path | str', *, strict: 'bool' = False, keep_old: 'bool' = False, trusted: 'bool' = False, "
-        "profile: 'str' = 'import', commands: 'Sequence[CheckCommand]' = (), pool: 'PythonPool | None' = None, "
-        "wait: 'bool' = False, settings_agreed: 'bool' = False) -> 'None'"
+        "(project: 'Path | str', *, strict: 'bool' = False, profile: 'str' = 'import', "
+        "pool: 'PythonPool | None' = None, wait: 'bool' = False, settings_agreed: 'bool' = False) -> 'None'"
     ),
     "Gate.check_contents": "(self, contents: 'Mapping[str, str | bytes | None]') -> 'Verdict'",
     "Gate.check_files": (

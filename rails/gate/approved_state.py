@@ -20,13 +20,13 @@ from rails.core.errors import CheckError, UsageError
 from rails.core.scratch import scratch_folder
 from rails.gate.support.advice import name_list
 from rails.gate.support.config_files import folders_to, parse_toml, read_config_file
-from rails.gate.support.quoted_paths import is_inside, named_by, path_from, reached
+from rails.gate.support.quoted_paths import is_inside, path_from, paths_named, reached
 from rails.git import listing, revisions
 
 _NAMES: Final = name_list("read_by_checks")
 #: What a configuration file extends, or names as a schema: quoted, one or several.
 _EXTENDS: Final = re.compile(
-    rb"""["']?\b(?:extends?|schema|plugins|ref)\b["']?\s*[:=]\s*+(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*'"""
+    rb"""["']?\b(?:extends?|schema|plugins|ref|prettier)\b["']?\s*[:=]\s*+(\[[^\]]{0,4000}\]|"[^"\n]*"|'[^'\n]*'"""
     rb"""|(?:\s*-[ \t]*["'][^"'\n]*["'])+)"""
 )
 #: A word of YAML without quotes: after a key, in a list.
@@ -53,6 +53,7 @@ _WORD: Final = re.compile(r"(?<![./-])(?:[./-]*+\w++)++")
 _QUOTED: Final = re.compile(rb"""["']([^"'\n]{1,400})["']""")
 _ESCAPED: Final = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _LINK: Final = "120000"
+_MOST: Final = 100_000
 #: Settings of ours whose paths are files that are judged.
 _JUDGED: Final = re.compile(rb"(?m)^[^\S\n]*+path\s*=.*$")
 #: Data that may name the schema by which it is judged.
@@ -100,7 +101,8 @@ def _configured(project: Path, base: str, paths: Iterable[str]) -> dict[str, byt
         target = path_from(name, held[name] or b"")
         return revisions.contents(project, base, [target])[target] if target in tree else _on_disk(project, name)
 
-    names = {*reached(places, then_of, _extended), *reached(places, lambda name: _on_disk(project, name), _extended)}
+    sides = (then_of, lambda name: _on_disk(project, name))
+    names = {name for side in sides for name in reached(places, side, _extended, _MOST)}
     return {name: then_of(name) for name in sorted(names) if name in tree or os.path.lexists(project / name)}
 
 
@@ -117,14 +119,12 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
         return (_on_disk(project, name) or b"") if os.path.lexists(home / name) else None
 
     def named(name: str, data: bytes) -> Iterator[str]:
-        if name.endswith("package.json"):
-            data = _of_package(data)
-        elif name == ".rails.toml":
+        if name == ".rails.toml":
             data = _JUDGED.sub(b"", data)
         yield from (path for path in _extended(name, data) if path.endswith(_DATA) or is_configuration(path))
         yield from filter(is_inside, [os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))])
 
-    return set(reached(places, read, named))
+    return set(reached(places, read, named, _MOST))
 
 
 def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:
@@ -140,13 +140,6 @@ def loaded_by(project: Path, paths: Sequence[str]) -> set[str]:
             found = _WORD.findall(text.decode("utf-8", "replace"))
             words |= {posixpath.normpath(one) for one in found if plugins or "." in one}  # no plain word is a path
     return {path for path in paths if path in words or path.removesuffix(".py").replace("/", ".") in words}
-
-
-def _of_package(data: bytes) -> bytes:
-    with contextlib.suppress(ValueError, RecursionError):
-        if isinstance(package := json.loads(data), dict):
-            return json.dumps({"eslint": package.get("eslintConfig"), "extends": package.get("prettier")}).encode()
-    return b""
 
 
 def _schemas(project: Path, path: str) -> Iterator[str]:
@@ -166,7 +159,7 @@ def _places(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _extended(name: str, data: bytes) -> Iterator[str]:
-    yield from named_by(name, data)
+    yield from filter(is_inside, paths_named(name, data))
     for found in _EXTENDS.findall(_plain(name, data)):
         for path in filter(is_inside, (path_from(name, quoted) for quoted in _QUOTED.findall(found))):
             yield from (path, f"{path}.json", f"{path}.jsonc", f"{path}.toml")

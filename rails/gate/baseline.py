@@ -6,7 +6,7 @@ Line numbers fail after an insertion; changed lines miss what breaks elsewhere (
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -63,7 +63,6 @@ def without_numbers(message: str) -> str:
     return _NUMBER.sub(lambda found: found[1] or "#", _HELP_TAIL.sub("", message)).strip()
 
 
-@lru_cache(4096)
 def count_in(message: str) -> int:
     """Return the message's first number outside of a name, or -1."""
     return next((int(found[0]) for found in _NUMBER.finditer(message) if not found[1]), -1)
@@ -76,27 +75,29 @@ class TextFindings(Struct, frozen=True):
     findings: Sequence[Finding]
 
 
-def mark_new(
-    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Known[Identity] | None = None
+def new_findings(
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Known[Identity]
 ) -> list[Finding]:
-    """Return the findings of ``new``, each with ``new`` set; one that was there is new if its count grew.
+    """Return the findings of ``new`` that are new; one that was there is if its count grew.
 
     ``old_is_broken``: the old text did not parse; findings on unchanged lines are old. ``moved`` are findings that left
     other files; it loses those that explain one.
     """
-    explained = _explained(old, new, old_is_broken, {} if moved is None else moved)
-    return [_marked(finding, was) for finding, was in zip(new.findings, explained, strict=True)]
+    known = explained(old, new, old_is_broken=old_is_broken, moved=moved)
+    return [one for one in map(_new, new.findings, known) if one]
 
 
 def which_are_new(old: TextFindings, new: TextFindings, *, old_is_broken: bool = False) -> list[bool]:
     """Return whether each finding of ``new`` is new, whatever its count was, in order."""
-    return [was is None for was in _explained(old, new, old_is_broken, {})]
+    return [was is None for was in explained(old, new, old_is_broken=old_is_broken, moved={})]
 
 
-def _marked(finding: Finding, was: Finding | None) -> Finding:
-    if was is None or not _COUNTED.search(finding.rule) or count_in(finding.message) <= count_in(was.message):
-        return replace(finding, new=was is None)
+def _new(finding: Finding, was: Finding | None) -> Finding | None:
+    if was is None:
+        return finding
     before = count_in(was.message)
+    if not _COUNTED.search(finding.rule) or count_in(finding.message) <= before:
+        return None
     message = f"worse than before ({before}): {finding.message}"
     return replace(finding, worse_than=before, message=message, remedy=f"Bring it back to {before} or below.")
 
@@ -117,30 +118,33 @@ def _line(lines: Sequence[str], index: int) -> str:
     return lines[index] if 0 <= index < len(lines) else ""
 
 
-def _explained(
-    old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Known[Identity]
+def explained(
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool, moved: Known[Identity]
 ) -> list[Finding | None]:
     """Return the old finding that explains each of ``new``; each explains at most one."""
     from rails.core.diff import line_map
 
     places = line_map(old.lines, new.lines)
     by_line = _grouped(old.findings, lambda found: _placed(found, max(found.line - 1, 0)))
-    explained: dict[int, Finding | None] = {}
+    by: list[Finding | None] = [None] * len(new.findings)
+    pending = []
     for index, finding in enumerate(new.findings):
         line = _old_line(finding, places)
-        if line >= 0:
-            explained[index] = finding if old_is_broken else _take(by_line, _placed(finding, line))
-    pending = {index: identity(found, new.lines) for index, found in enumerate(new.findings) if index not in explained}
+        if line < 0:
+            pending.append(index)
+        else:
+            by[index] = finding if old_is_broken else _take(by_line, _placed(finding, line))
     left = _grouped(chain.from_iterable(by_line.values()), lambda found: identity(found, old.lines))
-    explained |= {index: _take(left, key) for index, key in pending.items()}
-    pending = {index: key for index, key in pending.items() if explained[index] is None}
+    for index in pending:
+        by[index] = _take(left, identity(new.findings[index], new.lines))
+    pending = [index for index in pending if by[index] is None]
     if pending:
-        kept = frozenset(places)
-        gone = [found for found in chain.from_iterable(left.values()) if found.line - 1 not in kept]
-        explained |= _touched(TextFindings(old.lines, gone), new, places, pending)
-    for index, key in pending.items():
-        explained[index] = explained[index] or _take(moved, key)
-    return [explained[index] for index in range(len(new.findings))]
+        gone = TextFindings(old.lines, [*chain.from_iterable(left.values())])
+        for index, known in _touched(gone, new, places, pending):
+            by[index] = known
+    for index in pending:
+        by[index] = by[index] or _take(moved, identity(new.findings[index], new.lines))
+    return by
 
 
 def _old_line(finding: Finding, places: Sequence[int]) -> int:
@@ -155,27 +159,26 @@ def _touched(
     gone: TextFindings, new: TextFindings, places: Sequence[int], pending: Iterable[int]
 ) -> Iterator[tuple[int, Finding]]:
     """Yield which are explained by one that is gone from a similar line, in the same changed block."""
-    end = len(gone.lines)
-    # The nearest unchanged old lines, at or above and at or below, per new line and for the end.
-    above = list(accumulate([*places, -1], max))
-    upwards = (place if place >= 0 else end for place in reversed([*places, end]))
-    below = list(accumulate(upwards, min))[::-1]
-    by_name = _grouped(sorted(gone.findings, key=_index), lambda found: nameless(found, gone.lines))
-    candidates = {key: [*some] for key, some in by_name.items()}
+    kept = [place for place in places if place >= 0]
+    # How many lines stayed above a line: of the old text, and of each of the new one and its end.
+    stayed = frozenset(kept)
+    above = [0, *accumulate(place >= 0 for place in places)]
+    left = sorted((found for found in gone.findings if found.line - 1 not in stayed), key=lambda found: found.line)
+    blocks = _grouped(left, lambda found: (bisect_left(kept, found.line - 1), *nameless(found, gone.lines)))
     tries = _TRIES
     for index in pending:
         finding = new.findings[index]
-        some = candidates.get(nameless(finding, new.lines), [])
         at = min(finding.line - 1, len(places))
         after = _line(new.lines, finding.line - 1).strip()[:_COMPARED]
-        for place in range(bisect_right(some, above[at], key=_index), bisect_left(some, below[at], key=_index)):
+        some = blocks[above[at], *nameless(finding, new.lines)]
+        for known in some:
             tries -= 1
             if tries < 0:
                 return
-            before = _line(gone.lines, some[place].line - 1).strip()[:_COMPARED]
+            before = _line(gone.lines, known.line - 1).strip()[:_COMPARED]
             if likeness(before, after) >= _TOUCHED or _is_part(before, after):
-                yield index, some[place]
-                del some[place]
+                some.remove(known)
+                yield index, known
                 break
 
 
@@ -199,25 +202,7 @@ def _placed(finding: Finding, index: int) -> tuple[str, str, int]:
     return finding.rule, without_numbers(finding.message), index
 
 
-def _index(finding: Finding) -> int:
-    return finding.line - 1
-
-
-#: Texts whose lines are kept, and the bytes and lines of one: 22 MB of code, and 45 MB of whatever else.
-_KEPT: Final = 64
-_LARGEST: Final = 100_000
-_MOST: Final = 5_000
-
-
 def lines_of(data: bytes) -> list[str]:
-    """Return shared, constant lines; non-text bytes become characters."""
-    small = len(data) <= _LARGEST and data.count(b"\n") + data.count(b"\r") <= _MOST
-    return _kept(data) if small else _split(data)
-
-
-def _split(data: bytes) -> list[str]:
+    """Return the lines; bytes that are no text become characters."""
     decoded = decode_text(data)
     return split_lines(data.decode("latin-1") if decoded is None else decoded.text)
-
-
-_kept = lru_cache(_KEPT)(_split)

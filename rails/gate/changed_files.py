@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from rails.core.errors import CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, exact_path
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 _MOST: Final = 500_000
 #: What stands in a name for a byte that is not UTF-8.
 _UNDECODED: Final = re.compile("[\udc80-\udcff]")
-#: Kinds of entries of a tree, by their mode.
+#: Kinds of entries of a tree, by their mode; "" is none.
 _LINK: Final = "120000"
 _REPOSITORY: Final = "160000"
 _FILE: Final = "100644"
-_MODES: Final = {stat.S_IFREG: _FILE, stat.S_IFLNK: _LINK, stat.S_IFDIR: _REPOSITORY}
+_PIPE: Final = "pipe"
 
 
 class ChangedFiles(Struct, frozen=True):
@@ -49,55 +49,39 @@ class ChangedFiles(Struct, frozen=True):
     missed: tuple[NotChecked, ...] = ()
 
 
-class _Reader(Struct):
+class _Reader(Struct, frozen=True):
     project: Path
     named: Sequence[str]
     compared: bool
-    chosen: dict[WorkspacePath, None] = field(default_factory=dict)
-    deleted: dict[WorkspacePath, None] = field(default_factory=dict)
-    missed: dict[str, NotChecked] = field(default_factory=dict)
 
     def wants(self, path: str) -> bool:
-        return not self.named or any(f"{path}/".startswith(f"{name}/") or not name for name in self.named)
+        return not self.named or any(f"{path}/".startswith(f"{name}/") for name in self.named)
 
-    def miss(self, path: str, reason: str, *, required: bool = False, check: str = "read") -> None:
-        shown = one_line(path, 300)
-        self.missed.setdefault(shown, NotChecked(shown, check, reason, required))
-
-    def choose(self, path: str) -> None:
+    def entry(self, path: str, mode: str, was: str, *, recorded: bool) -> WorkspacePath | NotChecked | None:
+        """Return what comes of an entry of ``mode``, which the base has as ``was``: its path, or why it is missed."""
         parsed = exact_path(path)
+        if mode == _LINK:
+            return self._link(path)
+        if mode == _REPOSITORY:
+            what = "it is a repository of its own" + (", recorded by its commit" if recorded else "")
+            return _miss(path, what, required=self.compared and not recorded)
+        if mode == _PIPE:
+            return _miss(path, "it is a pipe, a socket or a device", required=self.compared)
+        if not mode and was in ("", _REPOSITORY):
+            return None
         if not isinstance(parsed, Refusal):
-            self.chosen[parsed] = None
-            return
+            return parsed
+        if not mode:
+            return _miss(path, "it is gone, and its name is refused", check="path")
         required = self.compared or checks_for(path) != [FALLBACK]
         why = "it is not UTF-8" if _UNDECODED.search(path) else parsed.message.partition(": ")[2]
-        self.miss(path, f"its name is refused: {why}", required=required, check="path")
+        return _miss(path, f"its name is refused: {why}", required=required, check="path")
 
-    def lose(self, path: str) -> None:
-        parsed = exact_path(path)
-        if isinstance(parsed, Refusal):
-            self.miss(path, "it is gone, and its name is refused", check="path")
-        else:
-            self.deleted[parsed] = None
-
-    def take(self, path: str, mode: str = "", *, recorded: bool = False) -> None:
-        """Choose or miss an entry of ``mode``, by default the disk's."""
-        mode = mode or _MODES.get(stat.S_IFMT(os.lstat(self.project / path).st_mode), "")
-        if mode == _LINK:
-            self.miss_link(path)
-        elif mode == _REPOSITORY:
-            what = "it is a repository of its own" + (", recorded by its commit" if recorded else "")
-            self.miss(path, what, required=self.compared and not recorded)
-        elif mode:
-            self.choose(path)
-        else:
-            self.miss(path, "it is a pipe, a socket or a device", required=self.compared)
-
-    def miss_link(self, path: str) -> None:
+    def _link(self, path: str) -> NotChecked:
         """Miss a link; required if it leads outside or to configuration of checks."""
         configures = self.compared and self._configures(path)
         words = "it is a link; links are not followed" + (", and checks are configured by it" if configures else "")
-        self.miss(path, words, required=self.compared and (configures or not self._leads_inside(path)))
+        return _miss(path, words, required=self.compared and (configures or not self._leads_inside(path)))
 
     def _leads_inside(self, path: str) -> bool:
         from rails.git import listing
@@ -123,108 +107,100 @@ def read_changed_files(
     With ``base`` only differences from that revision; ``staged`` reads git's index. Raises UsageError for an unknown
     revision, CheckError if git cannot run.
     """
-    reader = _Reader(project, named, base is not None)
-    alone = [name for name in named if name and _is_single(project / name) and not _is_ours(name)]
-    by_index: tuple[WorkspacePath, ...] = ()
+    reader = _Reader(project, () if "" in named else named, base is not None)
+    index: Entries = {}
+    then: Entries = {}
+    missed: list[NotChecked] = []
+    alone = {name for name in named if _mode(project / name) not in ("", _REPOSITORY) and not _is_ours(name)}
     if base is not None or any((folder / ".git").exists() for folder in (project, *project.parents)):
         from rails.git import listing
 
         index = listing.indexed_files(project)
         then = listing.files_at(project, base) if base is not None else {}
-        if staged:
-            _staged(reader, index, then)
-            by_index = tuple(reader.chosen)
-        else:
-            alone = [name for name in alone if name not in index]
-            _on_disk(reader, base, index, then, alone)
+        names = _staged(index, then) if staged else _on_disk(project, base, index)
+        missed += () if staged else _beside(reader, names, index, alone)
     else:
-        _without_git(reader)
-    for name in alone:
-        reader.take(name)
-    chosen = tuple(reader.chosen)
-    whole = chosen[len(by_index) :] if staged else ()
-    return ChangedFiles(chosen, frozenset(whole), tuple(reader.deleted), tuple(reader.missed.values()))
-
-
-def _on_disk(reader: _Reader, base: str | None, index: Entries, then: Entries, alone: Sequence[str]) -> None:
-    from rails.git import listing
-
-    project = reader.project
-    if base is None:
-        names = {*index, *listing.untracked(project)}
-    else:
-        names = {*listing.differing(project, base)}
-        for path in (path for path, entry in index.items() if entry.mode == _REPOSITORY and path not in names):
-            _in_submodule(reader, path)
-    for path in sorted(name.rstrip("/") for name in names):
-        if not reader.wants(path) or _is_ours(path):
-            continue
+        names = {*islice(_walk(project, ""), _MOST + 1)}
+        if len(names) > _MOST:
+            missed.append(_miss(".", f"there are more than {_MOST} files; name folders", required=True, check="walk"))
+    chosen: dict[WorkspacePath, bool] = {}
+    deleted: list[WorkspacePath] = []
+    for path in sorted(filter(reader.wants, names | (alone if staged else alone.difference(index)))):
         was, now = (entries[path].mode if path in entries else "" for entries in (then, index))
-        place = project / path
-        if _is_single(place) or os.path.lexists(place / ".git") or (now == _REPOSITORY and any(place.glob("[!.]*"))):
-            reader.take(path, recorded=now == _REPOSITORY)
-        elif was not in ("", _REPOSITORY):
-            reader.lose(path)
-    for name in listing.ignored(project) if reader.named and "" not in reader.named else ():
-        path = name.rstrip("/")
-        if reader.wants(path) and path not in alone:
-            reader.miss(path, "it is ignored; name the file itself to have it checked", check="git")
+        recorded = now == _REPOSITORY
+        by_index = staged and path in names
+        mode = now if by_index else _mode(project / path, recorded=recorded)
+        found = reader.entry(path, mode, was, recorded=recorded)
+        if isinstance(found, NotChecked):
+            missed.append(found)
+        elif found and mode:
+            chosen[found] = by_index
+        elif found:
+            deleted.append(found)
+    whole = frozenset(path for path, by_index in chosen.items() if staged and not by_index)
+    return ChangedFiles(tuple(chosen), whole, tuple(deleted), tuple({one.path: one for one in missed}.values()))
 
 
-def _in_submodule(reader: _Reader, path: str) -> None:
+def _miss(path: str, reason: str, *, required: bool = False, check: str = "read") -> NotChecked:
+    return NotChecked(one_line(path, 300), check, reason, required)
+
+
+def _staged(index: Entries, then: Entries) -> set[str]:
+    now, was = ({(path, entry.mode, entry.object) for path, entry in entries.items()} for entries in (index, then))
+    return {path for path, _, _ in now ^ was}
+
+
+def _on_disk(project: Path, base: str | None, index: Entries) -> set[str]:
     from rails.git import listing
 
-    if not reader.wants(path) or not os.path.lexists(reader.project / path / ".git"):
-        return
-    try:
-        count = len(listing.differing(reader.project / path, "HEAD"))
-    except (CheckError, UsageError) as error:
-        reader.miss(path, f"it is a repository of its own: {error}")
-        return
-    if count:
-        differ = counted(count, "file differs", "files differ")
-        how = f"to check them: ai-rails gate --diff HEAD --project {shlex.quote(path)}"
-        reader.miss(path, f"it is a repository of its own, in which {differ} from its commit; {how}")
+    names = [*index, *listing.untracked(project)] if base is None else listing.differing(project, base)
+    return {name.rstrip("/") for name in names if not _is_ours(name)}
 
 
-def _staged(reader: _Reader, index: Entries, then: Entries) -> None:
-    for path in filter(reader.wants, index):
-        now, was = index[path], then.get(path)
-        if was is None or (was.mode, was.object) != (now.mode, now.object):
-            reader.take(path, now.mode, recorded=True)
-    for path in then:
-        if path not in index and reader.wants(path):
-            reader.lose(path)
+def _beside(reader: _Reader, names: set[str], index: Entries, alone: set[str]) -> Iterator[NotChecked]:
+    """Yield what of the wanted is ignored, or differs in a submodule."""
+    from rails.git import listing
 
-
-def _without_git(reader: _Reader) -> None:
-    for number, path in enumerate(_walk(reader.project, "")):
-        if number > _MOST:
-            reader.miss(".", f"there are more than {_MOST} files; name folders", required=True, check="walk")
-            return
-        if reader.wants(path):
-            reader.take(path)
+    for path in (name.rstrip("/") for name in listing.ignored(reader.project) if reader.named):
+        if reader.wants(path) and path not in alone:
+            yield _miss(path, "it is ignored; name the file itself to have it checked", check="git")
+    for path in filter(reader.wants, index.keys() - names):
+        if reader.compared and index[path].mode == _REPOSITORY and os.path.lexists(reader.project / path / ".git"):
+            try:
+                count = len(listing.differing(reader.project / path, "HEAD"))
+            except (CheckError, UsageError) as error:
+                yield _miss(path, f"it is a repository of its own: {error}")
+                continue
+            differ = counted(count, "file differs", "files differ")
+            how = f"to check them: ai-rails gate --diff HEAD --project {shlex.quote(path)}"
+            if count:
+                yield _miss(path, f"it is a repository of its own, in which {differ} from its commit; {how}")
 
 
 def _walk(project: Path, folder: str) -> Iterator[str]:
-    for entry in _entries(project / folder):
+    with os.scandir(project / folder) as found:
+        entries = sorted(found, key=os.fspath)
+    for entry in entries:
         path = f"{folder}{entry.name}"
         if entry.name.startswith("."):
             continue
-        if entry.is_dir(follow_symlinks=False) and not os.path.lexists(f"{entry.path}/.git"):
-            yield from _walk(project, f"{path}/")
-        else:
+        if _mode(project / path):
             yield path
+        else:
+            yield from _walk(project, f"{path}/")
 
 
-def _entries(folder: Path) -> Iterable[os.DirEntry[str]]:
-    with os.scandir(folder) as found:
-        return sorted(found, key=os.fspath)
+def _mode(place: Path, *, recorded: bool = False) -> str:
+    """Return the mode of what stands there; "" for nothing, and for a folder that is no repository."""
+    if not os.path.lexists(place):
+        return ""
+    if place.is_symlink():
+        return _LINK
+    if place.is_dir():
+        is_own = os.path.lexists(place / ".git") or (recorded and any(place.glob("[!.]*")))
+        return _REPOSITORY if is_own else ""
+    return _FILE if place.is_file() else _PIPE
 
 
 def _is_ours(path: str) -> bool:
     return f"{path}/".startswith(".rails/")
-
-
-def _is_single(place: Path) -> bool:
-    return os.path.lexists(place) and (place.is_symlink() or not place.is_dir())

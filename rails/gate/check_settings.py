@@ -22,6 +22,7 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import first_difference, split_lines
 from rails.gate.support import config_files
+from rails.gate.support.advice import name_list
 from rails.gate.verdicts import CONFIGURES
 
 #: Path, content before and content after.
@@ -40,9 +41,8 @@ _WHOLE: Final = lazy(
     r"|\.coveragerc|\.editorconfig|\.pre-commit-config\.yaml|eslint-suppressions\.json|sonar-project\.properties"
     r"|package\.yaml|[jt]sconfig(?:\.[\w.-]+)?\.json|pyrightconfig\.json"
 )
-#: Files with a table for each tool, and how it begins.
-_TABLES: Final = ("setup.cfg", "tox.ini", "pyproject.toml", "package.json")
-_TABLE: Final = rb'(?m)^\[(?:tool[.:])?TOOL\b|"TOOL(?:Config)?": *\{'
+#: Beside one of these, another is not the project's first.
+_CONFIGURATION: Final = frozenset(name_list("read_by_checks")) - {".gitignore", ".editorconfig"}
 #: Files of commands, of which some run checks.
 _COMMANDS: Final = lazy(
     r"(?:.*/)?(?:(?:gnu)?makefile|justfile|taskfile\.ya?ml|noxfile\.py|jenkinsfile|lefthook\.ya?ml|\.gitlab-ci\.ya?ml"
@@ -107,20 +107,19 @@ def findings(project: Path, sides: Sequence[Side], configures: Iterable[str] = (
     ``configures`` are paths that configuration loads under other names.
     """
     changed = {path: parts for path, before, after in sides if (parts := _changed_parts(path, before, after))}
-    of_ruff = {path: (before, after) for path, before, after in sides if _only_ruff(path, changed.get(path))}
+    changed |= {path: {path} for path in set(configures) - changed.keys()}
+    of_ruff = {path: texts for path, *texts in sides if path in changed and _is_ruffs(path, changed[path])}
+    created = {path for path, before, _ in sides if before is None}
     proven = of_ruff if of_ruff and _ask_no_less(project, of_ruff) else {}
-    also = set(configures)
     for path, before, after in sides:
-        if path in changed or path in also:
-            mild = path in proven or path.endswith(".py") or _is_first(project, path, before, after)
+        if path in changed or _without_schema(path, before, after):
+            mild = path in proven or path.endswith(".py") or _is_first(project, path, after, created)
             yield _finding(path, before, after, mild=mild)
-        elif _without_schema(path, before, after):
-            yield _finding(path, before, after, mild=False)
 
 
-def _only_ruff(path: str, changed: set[str] | None) -> bool:
+def _is_ruffs(path: str, changed: set[str]) -> bool:
     name = path.rpartition("/")[2]
-    return bool(changed) and name in RUFF_FILES and (name != "pyproject.toml" or changed == {"ruff"})
+    return name in RUFF_FILES and (name != "pyproject.toml" or changed == {"ruff"})
 
 
 def _changed_parts(path: str, before: bytes | None, after: bytes | None) -> set[str]:
@@ -137,8 +136,6 @@ def _changed_parts(path: str, before: bytes | None, after: bytes | None) -> set[
 
 
 def _parts(path: str, name: str, data: bytes) -> Mapping[str, object]:
-    if name == ".gitignore":
-        return {}
     if top := _TOP.get(name):
         tools = config_files.table(config_files.parse_toml(data, name), top)
         return {key: value for key, value in tools.items() if key not in _BUILDS}
@@ -170,21 +167,12 @@ def _manifest(value: Json) -> Mapping[str, Json]:
     return found
 
 
-def _is_first(project: Path, path: str, before: bytes | None, after: bytes | None) -> bool:
-    """Return whether nothing in its folder, or one above in the project, configures the same tool."""
-    own = project / path
-    if before is not None or path.endswith("ignore") or _EXCLUDES.search(after or b""):
+def _is_first(project: Path, path: str, after: bytes | None, created: set[str]) -> bool:
+    """Return whether it leaves nothing out, and nothing old in its folder or one above configures checks."""
+    if path not in created or path.endswith("ignore") or _EXCLUDES.search(after or b""):
         return False
-    if not (tool := re.search(_CHECKS, own.name)):
-        return True
-    names = re.compile(rf"(?!\.coverage$)\.?{tool[0]}{_ENDING}")
-    table = re.compile(_TABLE.replace(b"TOOL", tool[0].encode()))
-    above = [folder for folder in own.parents if folder.is_relative_to(project)]
-    files = (file for folder in above for file in folder.glob("*") if file != own and file.is_file())
-    return not any(
-        names.fullmatch(file.name) or (file.name in _TABLES and table.search(config_files.read_config_file(file)))
-        for file in files
-    )
+    files = {f"{folder}{name}" for folder in config_files.folders_to(path) for name in _CONFIGURATION}
+    return not any((project / file).is_file() for file in files - created)
 
 
 def _without_schema(path: str, before: bytes | None, after: bytes | None) -> bool:
@@ -198,28 +186,22 @@ def _without_schema(path: str, before: bytes | None, after: bytes | None) -> boo
 def _finding(path: str, before: bytes | None, after: bytes | None, *, mild: bool) -> Finding:
     lines = [split_lines(plain_text(side or b"") or "") for side in (before, after)]
     line = min(first_difference(*lines), len(lines[1]))
-    verb = "brings" if before is None else "takes away" if after is None else "changes"
     more = "it counts from the next change on" if mild else "a person has to agree"
-    words = f"It {verb} how the project is checked; {more}."
+    words = f"It changes how the project is checked; {more}."
     found = Finding(path, line, 1, CONFIGURES, words, "gate", end_line=line, remedy=_REMEDY)
     return replace(found, severity="warning", remedy="") if mild else found
 
 
-def _ask_no_less(project: Path, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> bool:
+def _ask_no_less(project: Path, files: Mapping[str, Sequence[bytes | None]]) -> bool:
     """Return whether by ruff's account no file is checked less. ``files`` are the changed ones' sides."""
-    folders = sorted({posixpath.dirname(path) for path in files} | {""})
     try:
-        old, new = (
-            list(_resolved(project, folders, {path: sides[index] for path, sides in files.items()})) for index in (0, 1)
-        )
+        old, new = ([*_resolved(project, {path: sides[at] for path, sides in files.items()})] for at in (0, 1))
     except (CheckError, OSError):
         return False
     return not any(map(_less, old, new))
 
 
-def _resolved(
-    project: Path, folders: Sequence[str], files: Mapping[str, bytes | None]
-) -> Iterator[set[tuple[str, str]]]:
+def _resolved(project: Path, files: Mapping[str, bytes | None]) -> Iterator[set[tuple[str, str]]]:
     """Yield what ruff resolves for each folder: names and values, of a list each of its lines. Raises CheckError."""
     from rails.processes import programs
 
@@ -227,7 +209,7 @@ def _resolved(
     if tool is None:
         raise CheckError("ruff is not installed")
     with scratch_folder("settings") as scratch:
-        for folder in folders:
+        for folder in sorted({"", *map(posixpath.dirname, files)}):
             place = Path(scratch, folder)
             place.mkdir(parents=True, exist_ok=True)
             for name in RUFF_FILES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from rails.core.errors import CheckError
 from rails.core.plain_file import real_path
 from rails.core.restrictions import Restrictions
-from rails.core.text import one_line, plain_text
+from rails.core.text import one_line
 from rails.core.verdict import Finding, Severity
-from rails.gate.baseline import TextFindings, mark_new, split_lines
+from rails.gate.baseline import TextFindings, lines_of, new_findings
 from rails.gate.support.check_command import CheckCommand
 from rails.gate.support.config_files import read_config_file
 from rails.sandbox import probe
@@ -62,7 +62,7 @@ def findings_of_command(
     *,
     whole: Collection[str] | None = (),
 ) -> list[Finding]:
-    """Run ``command`` on the project ``after`` the change; mark what was there ``before``.
+    """Run ``command`` on the project ``after`` the change; return what was not there ``before``.
 
     Both map changed paths to bytes (``None``: no file). The old state runs only if needed. Of ``whole`` files (None: of
     all) every finding is new, as no test run and too little coverage always are. Raises CheckError.
@@ -74,20 +74,19 @@ def findings_of_command(
     if whole is None or before == after:
         return every
     counted = {path for path, data in before.items() if data is None}.union(whole)
-    marked = [finding for finding in every if finding.rule in _ALWAYS or finding.path in counted]
-    found = [finding for finding in every if finding.rule not in _ALWAYS and finding.path not in counted]
+    found: dict[str, list[Finding]] = {}
+    marked = []
+    for finding in every:
+        is_counted = finding.rule in _ALWAYS or finding.path in counted
+        (marked if is_counted else found.setdefault(finding.path, [])).append(finding)
     if not found:
         return every
     old = run_check_command(replace(command, measures=False), project, before)
-    for path in dict.fromkeys(finding.path for finding in found):
-        was, now = (_of_file(project, path, *side) for side in ((before, old), (after, found)))
-        marked += mark_new(was, now)
+    for path, findings in found.items():
+        was, now = (lines_of(_content(project, path, contents)) for contents in (before, after))
+        known = TextFindings(was, [finding for finding in old if finding.path == path])
+        marked += new_findings(known, TextFindings(now, findings), moved={})
     return marked
-
-
-def _of_file(project: Path, path: str, contents: _Contents, findings: Sequence[Finding]) -> TextFindings:
-    lines = split_lines(plain_text(_content(project, path, contents)) or "")
-    return TextFindings(lines, [finding for finding in findings if finding.path == path])
 
 
 def _content(project: Path, path: str, contents: _Contents) -> bytes:
@@ -120,26 +119,22 @@ def run_check_command(command: CheckCommand, project: Path, contents: _Contents)
         bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
         paths = json.dumps([name for name, data in contents.items() if data is not None]).encode()
         ran = run(argv, view, limits=bounds, label=label, stdin=paths if command.takes_paths else b"", collect=False)
-        _must_have_ended(command, ran)
+        if ran.timed_out:
+            words = f"did not finish within {command.timeout_s:g} seconds and was stopped"
+            raise CommandFailedError(f"{command.name} {words}.")
+        if ran.exit_code not in command.ok_codes:
+            raise CommandFailedError(f"{command.name} {_ended(ran)}")
         low = _too_little(ran) if threshold else ""
         found = list(_findings(command, ran, layer))
         if report and not any(finding.rule in (_NO_TESTS, _FAILED) for finding in found):
             low = low or _too_little(run(report, view, limits=bounds, label=label, collect=False))
     if low:
         found.append(_finding(command, (".", 0, 0, _COVERAGE, low)))
-    if ran.exit_code != 0 and not found:
+    if ran.exit_code and not found:
         raise CommandFailedError(
             f"{command.name} ended with code {ran.exit_code} and reported nothing that could be read."
         )
     return found
-
-
-def _must_have_ended(command: CheckCommand, ran: Result) -> None:
-    if ran.timed_out:
-        words = f"did not finish within {command.timeout_s:g} seconds and was stopped"
-        raise CommandFailedError(f"{command.name} {words}.")
-    if ran.exit_code not in command.ok_codes:
-        raise CommandFailedError(f"{command.name} {_ended(ran)}")
 
 
 def _ended(ran: Result) -> str:

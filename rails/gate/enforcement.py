@@ -41,7 +41,7 @@ class Modes:
 
     def attempted(self, verdict: Verdict, agent: str) -> Verdict:
         """Count an attempt per file sent back; forget those that pass."""
-        told = {(agent, finding.path) for finding in verdict.findings if finding.new}
+        told = {(agent, finding.path) for finding in verdict.findings}
         if verdict.status == "fail":
             self._tries.update(self._counted)
         for key in {(agent, str(change.path)) for change in verdict.proposal.changes} - told:
@@ -49,7 +49,7 @@ class Modes:
         return verdict
 
     def _weighed(self, finding: Finding, options: GateSettings, agent: str) -> Finding:
-        if not finding.new or (finding.severity != "error" and finding.rule != LOOSER):
+        if finding.severity != "error" and finding.rule != LOOSER:
             return finding
         mode = options.mode_of(finding, agent)
         if mode is None:

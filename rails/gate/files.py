@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Identity, Known, TextFindings, identity, lines_of, mark_new
+from rails.gate.baseline import Identity, Known, TextFindings, identity, lines_of, new_findings
 from rails.gate.registry import CHECKS
 from rails.gate.support.check import CheckJob, CheckResult
 
-#: A created file that shares this much of its lines with a deleted one is that file, moved.
+#: A created file of whose lines a deleted one has this share is that file, moved, or a part of it.
 _MOVED: Final = 0.5
-#: From so many lines on, one that is nearly all in a deleted file is a part of it.
+#: Of fewer lines than so many a file is no part: the deleted one has to have as few.
 _PART: Final = 10
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
@@ -80,17 +80,16 @@ class File(Struct):
         written = self.change.after
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
-    def judged(self, moved: Moved, *, keep_old: bool) -> list[Finding]:
-        """Return new findings with lines; with ``keep_old`` all, marked."""
+    def judged(self, moved: Moved) -> list[Finding]:
+        """Return the new findings, with lines."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
         lines = lines_of(self.after)
         if self.before is not None or (self.compared and moved.findings):
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             now = TextFindings(lines, findings)
-            findings = mark_new(self.old, now, old_is_broken=broken, moved=moved.findings)
-            findings = [found for found in findings if found.new or keep_old]
-        if (keep := self.job.keep) and any(found.new and found.fixable for found in findings):
-            self.not_checked.append(NotChecked(self.path, "fix", keep, required=False))
+            findings = new_findings(self.old, now, old_is_broken=broken, moved=moved.findings)
+        if self.keep and any(found.fixable for found in findings):
+            self.not_checked.append(NotChecked(self.path, "fix", self.keep, required=False))
         if self.compared:
             from rails.gate.support import suppressions
 
@@ -119,30 +118,29 @@ def left_elsewhere(files: Sequence[File], gone: Sequence[FileChange]) -> Moved:
     from rails.core.diff import line_map
     from rails.gate.support import suppressions
 
-    sides = [(file.path, file.before, file.after) for file in files if file.before]
-    for path, before, after in (*sides, *((str(change.path), change.before, b"") for change in gone)):
-        moved.comments.update(suppressions.left_out(path, before or b"", after or b""))
-    for file in (file for file in files if file.before and file.old.findings):
+    for change in gone:
+        moved.comments.update(suppressions.left_out(str(change.path), change.before or b"", b""))
+    for file in files:
+        moved.comments.update(suppressions.left_out(file.path, file.before or b"", file.after))
         old = file.old
-        kept = set(line_map(old.lines, lines_of(file.after)))
-        for found in (found for found in old.findings if found.line - 1 not in kept):
-            moved.findings[identity(found, old.lines)].append(found)
+        kept = set(line_map(old.lines, lines_of(file.after))) if old.findings else ()
+        for found in old.findings:
+            if found.line - 1 not in kept:
+                moved.findings[identity(found, old.lines)].append(found)
     return moved
 
 
 def moved_from(gone: Iterable[FileChange], data: bytes) -> bytes | None:
-    """Return the content of the deleted file that a new one contains or is part of, or None."""
-    found = [(share, change.before) for change in gone if change.before and (share := _shared(change.before, data))]
-    return max(found, key=lambda pair: pair[0])[1] if found else None
-
-
-def _shared(old: bytes, new: bytes) -> float:
-    ours = Counter(old.splitlines())
-    theirs = Counter(new.splitlines())
-    shared = (ours & theirs).total()
-    is_moved = old == new or shared >= _MOVED * max(ours.total(), theirs.total(), 1)
-    is_part = theirs.total() >= _PART and shared >= _MOVED * theirs.total()
-    return shared / max(ours.total(), 1) + is_moved if is_moved or is_part else 0
+    """Return the content of the deleted file that a new one is, moved, or is a part of, or None."""
+    lines = Counter(data.splitlines())
+    found = []
+    for change in gone:
+        old = Counter((change.before or b"").splitlines())
+        shared = (old & lines).total()
+        least = lines.total() if lines.total() >= _PART else max(lines.total(), old.total(), 1)
+        if shared >= _MOVED * least:
+            found.append((shared, -old.total(), change.before))
+    return max(found)[2] if found else None
 
 
 if TYPE_CHECKING:

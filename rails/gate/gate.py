@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -28,12 +29,11 @@ from rails.gate.files import File, change_summaries, left_elsewhere, moved_from
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
 from rails.gate.support.advice import name_list
-from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.check import CheckContext, CheckReport
 from rails.gate.support.read_file import LARGE, read_from_disk
 from rails.gate.verdicts import COMMAND, CONFIGURES, importance, rank, status_of
 
 if TYPE_CHECKING:
-    from rails.gate.support.check_command import CheckCommand
     from rails.gate.support.warm_processes import PythonPool
 
 _IN_PART: Final = (
@@ -49,10 +49,8 @@ _ASK_FIRST: Final = "it would execute something of this project; read .rails.tom
 class Gate:
     """Judges changes of one project. Keeps its tools warm until :meth:`close`.
 
-    ``strict``: everything unchecked counts. ``keep_old`` keeps old findings (``new=False``), which never count.
-    ``pool`` are shared workers, closed by their maker. ``trusted``: configuration programs run without a recorded
-    agreement. ``commands``, beside the settings', run on a copy if every file parses. ``profile`` is where n8n
-    workflows run: import, api, publish or strict. ``wait``: commands run even if the change goes back.
+    ``strict``: everything unchecked counts. ``pool`` are shared workers, closed by their maker. ``profile`` is where
+    n8n workflows run: import, api, publish or strict. ``wait``: commands run even if the change goes back.
     ``settings_agreed``: a person agreed to the change's configuration of checks.
     """
 
@@ -61,27 +59,21 @@ class Gate:
         project: Path | str,
         *,
         strict: bool = False,
-        keep_old: bool = False,
-        trusted: bool = False,
         profile: str = "import",
-        commands: Sequence[CheckCommand] = (),
         pool: PythonPool | None = None,
         wait: bool = False,
         settings_agreed: bool = False,
     ) -> None:
         self.project = Path(project).resolve()
         self.strict = strict
-        self.keep_old = keep_old
-        self.commands = tuple(commands)
         self._entered = 0
         self._turn = threading.RLock()
-        self._trusted = trusted
         self._waits = wait
         self._settings_agreed = settings_agreed
         self._approved: Mapping[str, bytes | None] = {}
         self._modes = Modes()
-        self._unfinished: dict[str, FileChange] = {}
-        self._context = CheckContext(self.project, pool, trusted=trusted, profile=profile)
+        self._unfinished: dict[WorkspacePath, bytes | None] = {}
+        self._context = CheckContext(self.project, pool, profile=profile)
 
     def judge(
         self,
@@ -110,23 +102,21 @@ class Gate:
             verdict = self._modes.attempted(verdict, agent)
             if not final and len(self._unfinished) < limits.FILES_PER_CHANGE:
                 unused = {finding.path for finding in verdict.findings if finding.rule in name_list("unfinished")}
-                for change in changes.changes:
-                    if str(change.path) in unused:
-                        self._unfinished.setdefault(str(change.path), change)
+                first = {change.path: change.before for change in changes.changes if str(change.path) in unused}
+                self._unfinished = {**first, **self._unfinished}
         return replace(verdict, outlines=change_summaries(verdict.proposal))
 
     def last_fixes(self, agent: str = "") -> ChangeSet:
         """Return the safe fixes put off by ``final=False``, against the files' first state."""
-        begun = self._unfinished
-        self._unfinished = {}
         now = []
-        for change in begun.values():
-            read = read_from_disk(self.project, change.path)
+        for path, before in self._unfinished.items():
+            read = read_from_disk(self.project, path)
             if not isinstance(read, str):
-                now.append(FileChange(change.path, change.before, read[0], read[1]))
+                now.append(FileChange(path, before, *read))
+        self._unfinished = {}
         judged = self.judge(ChangeSet(tuple(now)), agent=agent).proposal.changes
-        pairs = [(was, new) for was, new in zip(now, judged, strict=True) if new.after != was.after]
-        return ChangeSet(tuple(FileChange(was.path, was.after, new.after, was.mode) for was, new in pairs))
+        fixed = [change for change in judged if change.proposed is not None]
+        return ChangeSet(tuple(FileChange(one.path, one.proposed, one.after, one.mode) for one in fixed))
 
     def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
         """Judge files by proposed content (``None``: deleted); only what is new counts.
@@ -139,8 +129,8 @@ class Gate:
         path = exact_path(name)
         if isinstance(path, Refusal):
             raise UsageError(f"{path} Nothing was checked.")
-        there = self.project.joinpath(*path.parts)
-        read = read_from_disk(self.project, path) if there.is_symlink() or there.exists() else (None, 0o644)
+        is_there = os.path.lexists(self.project.joinpath(*path.parts))
+        read = read_from_disk(self.project, path) if is_there else (None, 0o644)
         if isinstance(read, str):
             raise UsageError(f"{one_line(name)} cannot be compared: {read}. Nothing was checked.")
         return FileChange(path, read[0], content.encode() if isinstance(content, str) else content, read[1])
@@ -167,10 +157,10 @@ class Gate:
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
         index: dict[str, bytes | None] = {}
-        compared = [str(path) for path in paths if path not in whole]
-        if (base is not None or staged) and (compared or deleted):
+        if base is not None or staged:
             from rails.git import revisions
 
+            compared = [str(path) for path in paths if path not in whole]
             old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
             index = revisions.contents(self.project, revisions.INDEX, compared) if staged else {}
         gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
@@ -279,7 +269,7 @@ class Gate:
         self._context.gone = frozenset(str(change.path) for change in gone)
         runs = self._checked({file.path: file for file in files if not file.is_pointer()})
         left = left_elsewhere(files, gone)
-        findings = [found for file in files for found in file.judged(left, keep_old=self.keep_old)]
+        findings = [found for file in files for found in file.judged(left)]
         findings += of_the_change(self.project, self._home, files, gone, author)
         findings += self._newly_hidden(files)
         told_only = {CONFIGURES} if self._settings_agreed else set[str]()
@@ -288,7 +278,7 @@ class Gate:
         findings = [replace(f, severity="warning") if f.rule in told_only else f for f in findings]
         missed = list(dict.fromkeys((*unset, *not_checked, *(miss for file in files for miss in file.not_checked))))
         if executing:
-            held = _UNPARSED if any(found.new and rank(found) == 0 for found in findings) else ""
+            held = _UNPARSED if any(rank(found) == 0 for found in findings) else ""
             if goes_back and not held:
                 weighed, _ = self._modes.applied(findings, (), self._context.options, agent)
                 held = _GOES_BACK if status_of(weighed, ()) == "fail" else ""
@@ -299,12 +289,10 @@ class Gate:
         findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
-        shown = tuple(sorted((one for one in findings if one.new or self.keep_old), key=importance))
-        proposal = ChangeSet((*(file.proposal() for file in files), *gone))
         return Verdict(
-            status_of(shown, missed),
-            proposal,
-            shown,
+            status_of(findings, missed),
+            ChangeSet((*(file.proposal() for file in files), *gone)),
+            tuple(sorted(findings, key=importance)),
             tuple(fixed for file in files for fixed in file.fixed),
             tuple(missed),
             tuple(runs),
@@ -314,17 +302,15 @@ class Gate:
     def _newly_hidden(self, files: Sequence[File]) -> Iterator[Finding]:
         from rails.gate.support import suppressions
 
-        bare: dict[str, File] = {}
-        comments: dict[str, tuple[dict[int, str], dict[int, str]]] = {}
+        bare = []
         for file in files:
             if file.before and file.before != file.after:
                 old, new = (suppressions.uncovered(file.path, data) for data in (file.before, file.after))
                 if old.excused and new.excused:
-                    comments[file.path] = old.excused, new.excused
-                    bare[file.path] = File(file.path, file.change, old.text, new.text, file.mode, keep=_BARE)
-        self._checked(bare)
-        for path, file in bare.items():
-            was, now = comments[path]
+                    shown = File(file.path, file.change, old.text, new.text, file.mode, keep=_BARE)
+                    bare.append((shown, old.excused, new.excused))
+        self._checked({file.path: file for file, _, _ in bare})
+        for file, was, now in bare:
             known = {(was.get(found.line), found.rule) for one in file.outcomes for found in one.before}
             for found in (found for one in file.outcomes for found in one.found if found.line in now):
                 if (now[found.line], found.rule) not in known and rank(found) < 3 and found.rule != "format":
@@ -337,7 +323,7 @@ class Gate:
             self._context.options = settings.GateSettings()
             return [NotChecked(settings.PROJECT_FILE, "settings", str(error))]
         self._context.options = found
-        self._context.trusted = self._trusted
+        self._context.trusted = False
         return [
             NotChecked(settings.PROJECT_FILE, command.name, _ASK_FIRST, command.blocking) for command in found.held_back
         ]
@@ -346,19 +332,21 @@ class Gate:
         self, files: Sequence[File], gone: Sequence[FileChange], held: str
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands on the project's copy, with the approved state's configuration; ``held``: why not."""
+        from rails.gate.support.known_tools import wanted_tools
+
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
-        from rails.gate.support.known_tools import wanted_tools
-
         before = {file.path: file.before if file.compared else file.was for file in files}
         before |= {str(one.path): one.before for one in gone}
-        after: dict[str, bytes | None] = {**dict.fromkeys(before), **{file.path: file.after for file in files}}
-        wanted = wanted_tools(self.project, [file.path for file in files])
+        after = {**dict.fromkeys(before), **{file.path: file.after for file in files}}
+        names = [*before]
         whole = {file.path for file in files if not file.compared}
-        for command in (*self.commands, *self._context.options.commands, *wanted):
+        counted = None if whole.issuperset(names) else whole
+        wanted = wanted_tools(self.project, [file.path for file in files])
+        for command in (*self._context.options.commands, *wanted):
             required = command.blocking and not command.optional
-            if not any(path.endswith(command.endings) for path in before):
+            if not any(path.endswith(command.endings) for path in names):
                 continue
             if held:
                 missed.append(NotChecked(".", command.name, held, required))
@@ -366,43 +354,32 @@ class Gate:
             from rails.gate.command_checks import findings_of_command
 
             start = time.perf_counter()
+            sides = {**before, **self._approved}, {**after, **self._approved}
             try:
-                findings += findings_of_command(
-                    command,
-                    self._home,
-                    {**before, **self._approved},
-                    {**after, **self._approved},
-                    whole=None if len(whole) == len(after) else whole,
-                )
+                findings += findings_of_command(command, self._home, *sides, whole=counted)
             except FAULT as error:
                 missed.append(NotChecked(".", command.name, _why(error), required))
             took = round((time.perf_counter() - start) * 1000, 2)
-            argv = " ".join(command.argv)
-            runs.append(CheckRun(command.name, "", took, COMMAND, len(before), command=argv))
+            runs.append(CheckRun(command.name, "", took, COMMAND, len(names), command=" ".join(command.argv)))
         return findings, missed, runs
 
     def _checked(self, files: dict[str, File]) -> list[CheckRun]:
         """Run every check on the files that are of its kind; return what ran."""
         runs: list[CheckRun] = []
         for name in (*CHECKS, FALLBACK):
-            if jobs := [file.job for file in files.values() if name in checks_for(file.path, file.after)]:
-                runs += self._run(name, jobs, files)
-        return runs
-
-    def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
-        why = "the check did not answer for this file"
-        answered = set()
-        runs: Sequence[CheckRun] = ()
-        try:
-            report = load_check(name).run_check(jobs, self._context)
-            runs = report.runs
-            for outcome in report.outcomes:
-                files[outcome.path].take(outcome, [run.name for run in runs] or [name])
-                answered.add(outcome.path)
-        except FAULT as error:
-            why = _why(error)
-        for path in (job.path for job in jobs if job.path not in answered):
-            files[path].not_checked.append(NotChecked(path, name, why))
+            jobs = [file.job for file in files.values() if name in checks_for(file.path, file.after)]
+            left = dict.fromkeys(job.path for job in jobs)
+            why = "the check did not answer for this file"
+            try:
+                report = load_check(name).run_check(jobs, self._context) if jobs else CheckReport(())
+                runs += report.runs
+                for outcome in report.outcomes:
+                    files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
+                    left.pop(outcome.path, None)
+            except FAULT as error:
+                why = _why(error)
+            for path in left:
+                files[path].not_checked.append(NotChecked(path, name, why))
         return runs
 
 

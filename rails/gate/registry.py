@@ -29,7 +29,6 @@ def _found() -> Iterator[Kind]:
 
 
 #: Every kind but that of other texts, by its name (that of its module), in the order of running.
-#: Every kind but that of other texts, by its name (that of its module), in the order of running.
 CHECKS: Final[Mapping[str, Kind]] = {
     kind.name: kind for kind in sorted(_found(), key=lambda kind: (kind.place, kind.name))
 }

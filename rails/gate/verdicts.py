@@ -14,7 +14,7 @@ from rails.core.verdict import Finding, NotChecked, Status, Verdict, Weight
 
 def status_of(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Status:
     """Return the verdict's status."""
-    if any(finding.new and finding.severity == "error" for finding in findings):
+    if any(finding.severity == "error" for finding in findings):
         return "fail"
     return "error" if any(miss.required for miss in missed) else "pass"
 
@@ -34,10 +34,10 @@ LOOSER: Final = "looser-pin"
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
-def importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
-    """Sort: new, errors, what breaks the program, then by place."""
+def importance(finding: Finding) -> tuple[int, int, str, int, int, str]:
+    """Sort: errors, what breaks the program, then by place."""
     order = _ORDER[finding.severity] - (finding.rule == CONFIGURES)
-    return not finding.new, order, rank(finding), finding.path, finding.line, finding.column, finding.rule
+    return order, rank(finding), finding.path, finding.line, finding.column, finding.rule
 
 
 def rank(finding: Finding) -> int:

@@ -29,7 +29,7 @@ from pathlib import Path
 from gate import SCRIPTS, pieces
 
 from rails.core.verdict import Finding
-from rails.gate.baseline import TextFindings, mark_new, without_numbers
+from rails.gate.baseline import TextFindings, which_are_new, without_numbers
 
 #: A line and the place in the old file that it came from, -1 for a line that the edit wrote.
 Line = tuple[str, int]
@@ -153,7 +153,7 @@ Judge = Callable[[Case, list[Finding], list[Finding]], list[bool]]
 
 def ours(case: Case, old: list[Finding], new: list[Finding]) -> list[bool]:
     """Follow lines through the diff, then compare texts."""
-    return [finding.new for finding in mark_new(TextFindings(case.old, old), TextFindings(case.new, new))]
+    return which_are_new(TextFindings(case.old, old), TextFindings(case.new, new))
 
 
 def by_position(_case: Case, old: list[Finding], new: list[Finding]) -> list[bool]:

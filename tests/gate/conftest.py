@@ -86,9 +86,3 @@ def world(project, pool):
 def strict(project, pool):
     with Gate(project, strict=True, pool=pool) as gate:
         yield World(project, gate)
-
-
-@pytest.fixture
-def with_old(project, pool):
-    with Gate(project, keep_old=True, pool=pool) as gate:
-        yield World(project, gate)

@@ -8,16 +8,16 @@ from msgspec.structs import replace
 
 from rails.core.verdict import Finding
 from rails.gate import baseline
-from rails.gate.baseline import TextFindings, mark_new, split_lines, without_numbers
+from rails.gate.baseline import TextFindings, split_lines, without_numbers
 
 
 def finding(line, rule="F401", message="`os` imported but unused"):
     return Finding("a.py", line, 1, rule, message, "ruff")
 
 
-def new_of(old_lines, new_lines, old, new, **options):
-    marked = mark_new(TextFindings(old_lines, old), TextFindings(new_lines, new), **options)
-    return [one.new for one in marked]
+def new_of(old_lines, new_lines, old, new, *, old_is_broken=False, moved=()):
+    sides = TextFindings(old_lines, old), TextFindings(new_lines, new)
+    return [was is None for was in baseline.explained(*sides, old_is_broken=old_is_broken, moved=dict(moved))]
 
 
 def test_nothing_is_known_of_an_old_text_that_did_not_parse():
@@ -175,15 +175,6 @@ def test_a_line_is_alike_from_a_share_of_equal_characters_on_and_up_to_a_bound_o
 )
 def test_numbers_are_masked_but_never_those_of_a_name(message, masked, count):
     assert (without_numbers(message), baseline.count_in(message)) == (masked, count)
-
-
-def test_the_lines_of_bytes_are_kept_for_small_files_only():
-    for data in (b"a\rb\nc", b"\xff\n\xfe", b"x" * 100_001, b"\n" * 5_001):
-        lines = baseline.lines_of(data)
-        assert "\n".join(lines).replace("\r", "\n") == data.decode("latin-1").replace("\r", "\n")
-        assert (baseline.lines_of(data) is lines) is (len(data) < 5_000)
-    for edge in (b"x" * 100_000, b"\n" * 5_000):
-        assert baseline.lines_of(edge) is baseline.lines_of(edge)
 
 
 def test_what_stands_at_the_beginning_without_extent_is_about_the_file_whatever_the_first_line_is():

@@ -281,13 +281,14 @@ def test_what_only_the_index_or_only_the_base_has_is_gone_or_nothing(project, pu
 def test_a_walk_ends_at_its_bound_and_says_so(project, put, monkeypatch):
     for number in range(5):
         put(f"{number}.py")
-    monkeypatch.setattr(changed_files, "_MOST", 4)
+    monkeypatch.setattr(changed_files, "_MOST", 5)
     found = read(project, ())
-    assert len(found.chosen) == 5
+    assert (len(found.chosen), found.missed) == (5, ())
     put("5.py")
+    put("6.py")
     found = read(project, ())
-    assert [str(path) for path in found.chosen] == [f"{number}.py" for number in range(5)]
-    assert found.missed == (NotChecked(".", "walk", "there are more than 4 files; name folders", True),)
+    assert [str(path) for path in found.chosen] == [f"{number}.py" for number in range(6)]
+    assert found.missed == (NotChecked(".", "walk", "there are more than 5 files; name folders", True),)
 
 
 def test_a_project_within_a_repository_is_read_from_its_own_folder(project, put, git):

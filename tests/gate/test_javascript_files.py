@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate.gate import Gate
 from rails.gate.languages.javascript import node_worker
+from rails.gate.support import executed_config
 from rails.sandbox.run import start
 from rails.sandbox.values import NONE, Label
 
@@ -200,11 +200,10 @@ def test_configuration_that_is_a_program_is_not_executed(script, tmp_path):
     assert verdict.status == "pass"
 
 
-def test_a_trusted_project_runs_its_own_configuration(script, project, pool):
+def test_a_trusted_project_runs_its_own_configuration(script, project):
     script.put("eslint.config.js", "module.exports = { empty: true };\n")
-    with Gate(project, trusted=True, pool=pool) as gate:
-        script.gate = gate
-        verdict = script.judge(("a.js", "debugger;\n"))
+    executed_config.agree(project, b"")
+    verdict = script.judge(("a.js", "debugger;\n"))
     assert verdict.status == "pass"
     assert "selects no rule" in verdict.not_checked[0].reason
 

@@ -148,7 +148,7 @@ def test_a_person_has_to_agree_when_commands_come_or_go(world):
         assert ("gate-config-changed", "error") in [(one.rule, one.severity) for one in verdict.findings]
 
 
-def test_a_new_configuration_asks_where_one_of_the_same_tool_is_there_already(tmp_path):
+def test_a_new_configuration_asks_where_one_is_there_already(tmp_path):
     lax = '[lint]\nselect = ["E9"]\n'
     for number, (there, text, name, new, severity) in enumerate(
         (
@@ -156,7 +156,7 @@ def test_a_new_configuration_asks_where_one_of_the_same_tool_is_there_already(tm
             ("ruff.toml", '[lint]\nselect = ["E", "F"]\n', ".ruff.toml", lax, "error"),
             ("pyproject.toml", '[tool.ruff.lint]\nselect = ["E", "F"]\n', "ruff.toml", lax, "error"),
             ("setup.cfg", "[flake8]\nmax-line-length = 80\n", ".flake8", "[flake8]\nmax-line-length = 200\n", "error"),
-            ("pyproject.toml", 'dependencies = ["mypy"]\n', "mypy.ini", "[mypy]\nstrict = true\n", "warning"),
+            ("README.md", "", "mypy.ini", "[mypy]\nstrict = true\n", "warning"),
             ("package.json", '{"jest": {"verbose": true}}', "jest.config.js", "export default {};\n", "error"),
         )
     ):

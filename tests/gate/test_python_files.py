@@ -122,13 +122,6 @@ def test_only_new_findings_are_told(world):
     assert after(verdict) == "import os\n\nprint(1, undefined)\n"
 
 
-@pytest.mark.usefixtures("style")
-def test_old_findings_are_kept_where_asked(with_old):
-    before = "import os\n\nprint(undefined)\n"
-    verdict = with_old.judge(("a.py", before, before + "print(other)\n"))
-    assert {(f.rule, f.new) for f in verdict.findings} == {("F401", False), ("F821", False), ("F821", True)}
-
-
 def test_an_old_unused_import_is_left_alone(world):
     before = "import os\n\nx = 1\n"
     verdict = world.judge(("a.py", before, before + "y = 2\n"))

@@ -7,7 +7,7 @@ import pytest
 
 from rails.gate import command_checks
 from rails.gate.gate import Gate
-from rails.gate.support import executed_config
+from rails.gate.support import executed_config, settings
 from rails.gate.support.check_command import pytest as suite_of
 from rails.sandbox.values import NONE, Label
 
@@ -18,12 +18,12 @@ WHOLE = HALF + "    assert sign(-2) == -1\n"
 
 @pytest.fixture
 def suite(world, project, pool):
-    """Return a function that judges files with the project's tests as a gate; ``settings`` are of the command."""
+    """Return a function that judges files with the project's tests as a gate; ``more`` are settings of the command."""
     gates = []
 
-    def judge(*files, settings="", wait=False):
-        world.put(".rails.toml", f'[[gate.command]]\nname = "pytest"\n{settings}\n')
-        gates.append(Gate(project, pool=pool, keep_old=True, wait=wait))
+    def judge(*files, more="", wait=False):
+        world.put(".rails.toml", f'[[gate.command]]\nname = "pytest"\n{more}\n')
+        gates.append(Gate(project, pool=pool, wait=wait))
         world.gate = gates[-1]
         executed_config.agree(project, (project / ".rails.toml").read_bytes())
         return world.judge(*files)
@@ -58,7 +58,7 @@ def test_a_suite_that_hangs_is_ended_with_all_that_it_started(suite):
     hang = (
         "import subprocess, time\n\n\ndef test_it():\n    subprocess.Popen(['sleep', '8181'], start_new_session=True)\n"
     )
-    verdict = suite(("test_a.py", hang + "    time.sleep(8182)\n"), settings="timeout = 3")
+    verdict = suite(("test_a.py", hang + "    time.sleep(8182)\n"), more="timeout = 3")
     assert "was stopped" in verdict.not_checked[-1].reason
     assert verdict.status == "error"
     assert not left_running(b"sleep\x008181")
@@ -83,14 +83,15 @@ def test_a_change_does_not_lower_the_threshold_that_judges_it(world, suite):
     assert weaker == ["It changes how the project is checked; a person has to agree."]
 
 
-def test_without_coverage_py_it_is_not_checked_and_says_what_to_install(world, tmp_path):
+def test_without_coverage_py_it_is_not_checked_and_says_what_to_install(world, tmp_path, monkeypatch):
     world.put(".coveragerc", "[report]\nfail_under = 1\n")
     place = tmp_path / "python"
     absent = 'case "$*" in *coverage*) echo "No module named coverage" >&2; exit 1;; esac'
     place.write_text(f'#!/bin/sh\n{absent}\nexec {sys.executable} "$@"\n')
     place.chmod(0o755)
-    with Gate(world.project, commands=[suite_of(str(place))]) as world.gate:
-        verdict = world.judge(("test_a.py", HALF), ("a.py", CODE))
+    asked = settings.GateSettings(commands=(suite_of(str(place)),))
+    monkeypatch.setattr(settings, "read_gate_settings", lambda *_: asked)
+    verdict = world.judge(("test_a.py", HALF), ("a.py", CODE))
     assert "pip install coverage" in verdict.not_checked[-1].reason
 
 

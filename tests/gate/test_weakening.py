@@ -23,12 +23,13 @@ CASES = tomllib.loads(Path(__file__).with_name("weakening.toml").read_text())
 @pytest.mark.parametrize("expected", CASES)
 def test_a_change_of_what_configures_the_checks_is_a_finding(tmp_path, expected):
     """An error until a person agrees; a warning where ruff says that nothing is asked less; else nobody's business."""
-    for case in CASES[expected]:
+    for number, case in enumerate(CASES[expected]):
+        project = tmp_path / str(number)
         for name in case.get("beside", ()):
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).touch()
+            (project / name).parent.mkdir(parents=True, exist_ok=True)
+            (project / name).touch()
         sides = [case[side].encode() if side in case else None for side in ("before", "after")]
-        found = [one.severity for one in check_settings.findings(tmp_path, [(case["file"], *sides)])]
+        found = [one.severity for one in check_settings.findings(project, [(case["file"], *sides)])]
         assert found == ([] if expected == "nothing" else [expected]), case
 
 

@@ -76,9 +76,6 @@ def program(name: str, project: Path) -> str:
         return python_of(project)
     if "/" in name:
         return name
-    safe = [
-        one
-        for one in os.environ.get("PATH", os.defpath).split(os.pathsep)
-        if Path(one).is_absolute() and project not in Path(one, "x").resolve().parents
-    ]
+    outside = (one for one in os.get_exec_path() if not Path(one).resolve().is_relative_to(project))
+    safe = filter(os.path.isabs, outside)
     return shutil.which(name, path=os.pathsep.join(safe)) or name

@@ -1,6 +1,7 @@
 """The parts of a project that the gate would execute: commands and configuration programs.
 
-A person agrees to their content, named files and packages; any change asks again.
+A person agrees to their content, to the files that commands name and configuration programs import, and to what is
+installed; any change asks again.
 """
 
 from __future__ import annotations
@@ -8,9 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -19,22 +17,14 @@ from rails.core.errors import CheckError, UsageError
 from rails.core.plain_file import read_ordinary
 from rails.core.tool_request import Json
 from rails.gate.support import config_files
-from rails.gate.support.quoted_paths import paths_named, reached
+from rails.gate.support.quoted_paths import SCRIPTS, paths_named, reached
 from rails.sandbox.functions import module_file
 from rails.trust import consent
 
 #: Configuration of JavaScript tools that is executed when it is used.
 _PROGRAMS: Final = tuple(
-    f"{stem}.{end}"
-    for stem in ("eslint.config", "prettier.config", ".prettierrc", ".eslintrc")
-    for end in ("js", "mjs", "cjs", "ts", "mts", "cts")
+    f"{stem}{end}" for stem in ("eslint.config", "prettier.config", ".prettierrc", ".eslintrc") for end in SCRIPTS
 )
-
-
-_SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
-_COMPUTED: Final = re.compile(rb"""\b(?:require|import|createRequire\([^()\n]*\))\s*\(\s*(?!["'][^"'\n]+["']\s*[,)])""")
-_IMPORT: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([^\n#;]+)", re.M)
-_WORD: Final = re.compile(r"\.*[A-Za-z_][\w.]*|\.+")
 #: What npm, pnpm, Yarn and Bun write of all that they have installed.
 _INSTALLED: Final = (
     "node_modules/.package-lock.json",
@@ -45,8 +35,8 @@ _INSTALLED: Final = (
     ".pnp.cjs",
     "bun.lock",
 )
-#: More than this nobody agrees to.
-_FILES: Final = 50_000
+#: More names than this nobody agrees to.
+_NAMES: Final = 500_000
 
 
 def may_execute(folder: Path, own: bytes = b"", home: Path | None = None) -> bool:
@@ -101,58 +91,24 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
     from rails.sandbox.probe import label
     from rails.sandbox.values import NONE
 
-    words: list[str] = []
+    scripts = [name for name in _PROGRAMS if config_files.read_config_file(project / name)]
+    names = [*scripts]
     for command in _commands(own):
         run = command.get("run")
-        words += map(str, run if isinstance(run, list) else [run])
-        if "function" in command:
-            words.append(module_file(str(command["function"])))
-    scripts = [name for name in _PROGRAMS if config_files.read_config_file(project / name)]
-
-    files: dict[str, str] = {}
-
-    def read(name: str) -> bytes | None:
-        if not (project / name).is_file():
-            return None
-        if len(files) == _FILES:
-            raise CheckError(f"what this project would execute has more than {_FILES} files")
-        data = _read(project / name)
-        files[name] = hashlib.sha256(data).hexdigest()
-        return data
-
-    def named(name: str, data: bytes) -> Iterator[str]:
-        yield from paths_named(name, data)
-        if name.endswith(".py"):
-            yield from _modules_named(name, data)
-        elif name.endswith(_SCRIPTS) and _COMPUTED.search(data):
-            yield from _scripts(project)
-
-    reached(map(os.path.normpath, (*scripts, *words)), read, named, most=sys.maxsize)
+        names += map(str, run if isinstance(run, list) else [run])
+        names.append(module_file(str(command.get("function", ""))))
+    read = reached(map(os.path.normpath, names), lambda name: _read(project / name), paths_named, _NAMES)
+    if len(read) == _NAMES:
+        raise CheckError(f"what this project would execute names more than {_NAMES} files")
     if scripts or label().level == NONE:
         records = (folder / name for folder in (project, *project.parents) for name in _INSTALLED)
-        files |= {os.path.realpath(one): hashlib.sha256(_read(one)).hexdigest() for one in records if one.is_file()}
-    return files
+        read |= {os.path.realpath(one): _read(one) for one in records}
+    return {name: hashlib.sha256(data).hexdigest() for name, data in read.items() if data is not None}
 
 
-def _modules_named(name: str, data: bytes) -> Iterator[str]:
-    """Yield the files that imports may mean: of the modules, and of what is imported from them."""
-    here = Path(name).parent
-    for line in _IMPORT.findall(data):
-        first, *more = (word.lstrip(".") for word in _WORD.findall(line.decode(errors="replace")))
-        for word in (first, *more, *(f"{first}.{one}" for one in more)):
-            path = word.replace(".", "/").strip("/")
-            yield from (
-                str(folder / f"{path}{end}") for folder in (here, *here.parents) for end in (".py", "/__init__.py")
-            )
-
-
-def _scripts(project: Path) -> Iterator[str]:
-    for folder, folders, files in os.walk(project):
-        folders[:] = [one for one in folders if one not in ("node_modules", ".git", ".rails")]
-        yield from (os.path.relpath(Path(folder, one), project) for one in files if one.endswith(_SCRIPTS))
-
-
-def _read(place: Path) -> bytes:
+def _read(place: Path) -> bytes | None:
+    if not place.is_file():
+        return None
     try:
         data = read_ordinary(place, limits.CHANGE_BYTES)
     except OSError as error:

@@ -9,28 +9,19 @@ from typing import Final
 
 from rails.core.lazy_pattern import lazy
 
-#: What a program or a configuration file quotes and what may be the name of a file.
+SCRIPTS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts")
+#: What a program quotes and what may be the name of a file, with a dot before it or in it.
 _QUOTED: Final = lazy(rb"""["'`]([\w@$.][^"'`\s\\]{0,300})["'`]""")
-_PROGRAMS: Final = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", "package.json")
-#: How a file may end whose name leaves that out.
-_ENDINGS: Final = (
-    *("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json"),
-    *("/package.json", "/index.js", "/index.cjs"),
-)
-
-
-def named_by(name: str, data: bytes) -> Iterator[str]:
-    """Yield project paths that a program's quotes may mean, from its folder."""
-    return filter(is_inside, paths_named(name, data))
+#: How a file may end whose name leaves that out. TypeScript is imported by the name that it is compiled to.
+_ENDINGS: Final = (*SCRIPTS, ".json", "/index.js", "/index.cjs")
 
 
 def paths_named(name: str, data: bytes) -> Iterator[str]:
-    """Yield all such paths, outside the project too."""
-    for found in _QUOTED.findall(data) if name.endswith(_PROGRAMS) else ():
+    """Yield the paths that a program's quotes may mean, from its folder; outside of the project, too."""
+    for found in _QUOTED.findall(data) if name.endswith(SCRIPTS) else ():
         path = path_from(name, found)
-        # TypeScript is imported by the name that it is compiled to.
-        for base in (path, re.sub(r"\.[cm]?js$", "", path)):
-            yield from (f"{base}{end}" for end in _ENDINGS)
+        yield path
+        yield from (f"{base}{end}" for base in (path, re.sub(r"\.[cm]?js$", "", path)) for end in _ENDINGS)
 
 
 def path_from(name: str, text: bytes) -> str:
@@ -44,12 +35,9 @@ def is_inside(path: str) -> bool:
 
 
 def reached(
-    places: Iterable[str],
-    read: Callable[[str], bytes | None],
-    named: Callable[[str, bytes], Iterable[str]],
-    most: int = 100_000,
+    places: Iterable[str], read: Callable[[str], bytes | None], named: Callable[[str, bytes], Iterable[str]], most: int
 ) -> dict[str, bytes | None]:
-    """Return the files of ``places``, what they name, and so on, as ``read`` has them; about ``most`` at most."""
+    """Return the files of ``places``, what they name, and so on, as ``read`` has them; no more after ``most``."""
     found: dict[str, bytes | None] = {}
     waiting = [*places]
     while waiting and len(found) < most:

@@ -80,6 +80,8 @@ def _fits(mode: ModeTable, path: str, agent: str, rule: str) -> bool:
 
 _STRICTEST: Final[tuple[Enforcement, ...]] = ("blocking", "retry", "advisory")
 _NOTHING: Final = GateSettings()
+#: Keys of a command that stand in the place of the shipped one's.
+_OVERRIDE: Final = ("reads", "report", "ok_codes")
 
 
 def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
@@ -96,7 +98,7 @@ def read_gate_settings(folder: Path, home: Path | None = None) -> GateSettings:
 
     mine = _parsed(own, PROJECT_FILE, str(project))
     theirs = _parsed(users, USER_FILE, str(project))
-    agreed = not mine.commands or bool(executed_config.may_execute(folder, own, project))
+    agreed = not mine.commands or executed_config.may_execute(folder, own, project)
     return GateSettings(
         (*mine.modes, *theirs.modes),
         (*theirs.schemas, *mine.schemas),
@@ -192,15 +194,14 @@ def _command(table: CommandTable, project: Path) -> CheckCommand:
     else:
         names = ", ".join(("pytest", *known_tools.whole_tools()))
         raise _Mistake(f"it needs run or function; without it there are {names}")
+    given = {key: value for key in _OVERRIDE if (value := getattr(table, key)) is not None}
     return replace(
         command,
-        reads=table.reads or command.reads,
+        **given,
         pattern=_pattern(command.pattern if table.pattern is None else table.pattern),
-        report=command.report if table.report is None else table.report,
-        ok_codes=command.ok_codes if table.ok_codes is None else frozenset(table.ok_codes),
         endings=several(table.files) or command.endings,
         blocking=table.mode == "blocking",
-        timeout_s=table.timeout or int(command.timeout_s),
+        timeout_s=table.timeout or command.timeout_s,
         environment={**command.environment, **table.environment},
     )
 
