@@ -263,15 +263,10 @@ def is_call(body: str, head: Head, tools: ToolSchemas) -> bool:
         return True
     if (torn := _PROVIDER_CALL.search(body)) and body[: torn.start()].strip() == "{":
         return True
-    if head.kind == "tool_request":
+    provided = any(found[1] in tools for found in _PROVIDER_CALL.finditer(body))
+    if provided or head.kind == "tool_request" or names_tool(body, tools):
         return True
-    is_named = names_tool(body, tools) or names_arguments(body, tools)
-    return is_named or (not head.keys and _TOOL_KEY.search(body) is not None)
-
-
-def names_arguments(text: str, tools: ToolSchemas) -> bool:
-    """Return whether a text has a provider's form: a tool and its arguments."""
-    return '"name' in text and any(found[1] in tools for found in _PROVIDER_CALL.finditer(text))
+    return not head.keys and _TOOL_KEY.search(body) is not None
 
 
 def names_tool(text: str, tools: ToolSchemas) -> bool:

@@ -173,12 +173,12 @@ def _of_fence(span: BlockSpan, block: _Block, above: Sequence[str]) -> _Block:
     if is_patch:
         return block
     last = above[-1] if above and not above[-1].lstrip().startswith(">") else ""
-    named = list(named_file(("" if span.container else _info(span)), body, last, block.exists))
-    parsed = parse_strict("\n".join(body)) if span.kind == "json" and not named else None
+    named = named_file("" if span.container else _info(span), body, last, block.exists)
+    parsed = parse_strict("\n".join(body)) if span.kind == "json" and named is None else None
     value = parsed.value if isinstance(parsed, ParsedJson) else None
     if isinstance(value, dict) and isinstance(value.get("nodes"), list) and "connections" in value:
         return block._replace(form="n8n workflow", outcomes=[_workflow(value.get("name"), body)])
-    return block._replace(form=NAMED, outcomes=named)
+    return block._replace(form=NAMED, outcomes=[named] if named else [])
 
 
 def _is_tag_fence(span: BlockSpan) -> bool:

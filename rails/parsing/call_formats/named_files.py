@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from rails.core.builtin_tools import WRITE_FILE
@@ -40,8 +40,8 @@ def is_talk(info: str) -> bool:
     return _TALK.match(info) is not None
 
 
-def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> Iterator[Outcome]:
-    """Yield a fence's named file, if any; ``above`` is the line before it."""
+def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> Outcome | None:
+    """Return a fence's named file, if any; ``above`` is the line before it."""
     body = [line.removesuffix("\r") for line in body]
     label = body[0] if body else ""
     heading = name_in_project(above, exists) or name_in_heading(above)
@@ -51,20 +51,17 @@ def named_file(info: str, body: Sequence[str], above: str, exists: Exists) -> It
         sure.insert(0, heading)
     names = list(dict.fromkeys(sure))
     if not names or (is_talk(info) and not _SCRIPT.search(names[0])):
-        return
+        return None
     mark = next((n for n, line in enumerate(body) if _MARK.match(line)), -1)
     if mark >= 0 and not names[0].endswith((".md", ".rst", ".txt")):
-        yield NotRead(mark, f"the file {names[0]} would hold the mark {body[mark][:20].strip()!r}", _MARKED)
-        return
+        return NotRead(mark, f"the file {names[0]} would hold the mark {body[mark][:20].strip()!r}", _MARKED)
     path = the_name(names, exists)
     if not path:
-        yield NotRead(-1, f"a fence has two names, {names[0]} and {names[1]}", "Name its file once.")
-        return
+        return NotRead(-1, f"a fence has two names, {names[0]} and {names[1]}", "Name its file once.")
     is_label = re.match(r"\W*filepath:", label) or (_FIRST.match("".join(body[1:2])) and label.lstrip()[:1] != '"')
     if places[2][0] in sure and len(body) > 1 and is_label:
         body = body[1:]
     if len(body) > 1 and _FENCE.fullmatch(body[0] + body[-1]) and ".md" not in path:
         body = body[1:-1]  # a fence in a fence: one of them is the file's
-    content = "\n".join(body) + "\n" if any(line.strip() for line in body) else ""
-    if content:
-        yield Proposed(WRITE_FILE.name, {"file_path": path, "content": content})
+    content = "\n".join([*body, ""])
+    return Proposed(WRITE_FILE.name, {"file_path": path, "content": content}) if content.strip() else None
