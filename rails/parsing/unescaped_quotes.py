@@ -55,7 +55,7 @@ def swallows(raw: str, mark: str, keys: Set[str]) -> bool:
 
 
 def partnerless(raw: str, mark: str) -> bool:
-    """Return whether one of the marks in ``raw``, not an inch mark, lacks a partner, is doubled, or has a wrong one at an edge.
+    """Return whether a mark of ``raw``, not an inch mark, lacks a partner, is doubled, or has a wrong one at an edge.
 
     Only a language can settle it.
     """
