@@ -103,7 +103,8 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
     types = {key: allowed_types(properties[key]) for key in properties if key in wanted and key not in PATH_KEYS}
     if not types or any(one <= {"array", "object"} for one in types.values()):
         return ""
-    inner = [(key, one_line(path, 200) or "…") for key in PATH_KEYS if key in wanted and key in properties][:1]
-    inner += [(key, "\nthe text as it is\n" if "string" in types[key] else "…") for key in types]
-    elements = [f"<{key}>{text}</{key}>" for key, text in inner]
+    own = next((key for key in PATH_KEYS if key in wanted and key in properties), "")
+    inner = {own: one_line(path, 200) or "…"} if own else {}
+    inner.update({key: "\nthe text as it is\n" if "string" in types[key] else "…" for key in types})
+    elements = [f"<{key}>{text}</{key}>" for key, text in inner.items()]
     return "\n".join((f'<tool name="{one_line(tool, 60)}">', *elements, "</tool>"))

@@ -55,13 +55,11 @@ def swallows(raw: str, mark: str, keys: Set[str]) -> bool:
 
 
 def partnerless(raw: str, mark: str) -> bool:
-    """Return whether a mark, not an inch mark, lacks a partner, is doubled, or has a wrong one at an edge.
+    """Return whether a mark of ``raw``, not an inch mark, lacks a partner, is doubled, or has a wrong one at an edge.
 
     Only a language can settle it.
     """
     inner, edges = marks(raw, mark), raw.strip()
-    if not inner:
-        return False
     runs = [len(run) for run in re.findall(f"{mark}+", raw)]
     starts, ends = edges.startswith(mark), edges.endswith(mark)
     doubled = all(run % 2 == 0 for run in runs) or sum(run >= 3 for run in runs) % 2 == 1
@@ -95,7 +93,7 @@ def _opens(raw: str, at: int) -> bool:
 def _joins(raw: str, mark: str) -> bool:
     """Return whether what is between the first two marks joins strings in some language."""
     inner = [*marks(raw, mark), len(raw)]
-    return len(inner) > 1 and _JOINED.fullmatch(raw, inner[0] + 1, inner[1]) is not None
+    return _JOINED.fullmatch(raw, inner[0] + 1, inner[1]) is not None
 
 
 #: Bounds that keep the search short: characters, quotation marks, steps, complete readings looked at.
