@@ -75,7 +75,7 @@ def findings_of_command(
         return every
     counted = {path for path, data in before.items() if data is None}.union(whole)
     found: dict[str, list[Finding]] = {}
-    marked = []
+    marked: list[Finding] = []
     for finding in every:
         is_counted = finding.rule in _ALWAYS or finding.path in counted
         (marked if is_counted else found.setdefault(finding.path, [])).append(finding)

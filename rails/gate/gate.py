@@ -185,7 +185,7 @@ class Gate:
             files.append(File(name, FileChange(path, data, data, mode), before, data, mode, is_compared, keep, was))
         with self._turn, self._as_approved(base, files, fix, True) as gate:
             verdict = gate._verdict(files, gone, not_checked, executing=executing, as_asked=True)
-        repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
+        repaired = [one for one in verdict.proposal.changes if one.after not in (None, one.before)]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
     def fix_in_steps(

@@ -88,13 +88,12 @@ def apply_fixes(text: str, chosen: Sequence[Diagnostic]) -> tuple[str, list[Diag
     starts = _line_starts(text)
     taken: list[tuple[int, int, str]] = []
     applied: list[Diagnostic] = []
-    for diagnostic in sorted(chosen, key=lambda d: (d.edits[0].start, d.rule) if d.edits else (d.start, d.rule)):
+    with_edits = (one for one in chosen if one.edits)
+    for diagnostic in sorted(with_edits, key=lambda one: (one.edits[0].start, one.rule)):
         spans = [
             (_offset(starts, e.start, len(text)), _offset(starts, e.end, len(text)), e.content)
             for e in diagnostic.edits
         ]
-        if not spans:
-            continue
         if all(span in taken for span in spans):
             applied.append(diagnostic)
         elif not any(_overlap(span, other) for span in spans for other in taken):

@@ -73,9 +73,8 @@ def nested(project: Path) -> list[Path]:
 
 def digest_of(project: Path, own: bytes = b"") -> str:
     """Return the digest of the commands and every executed file. Raises CheckError."""
-    seen = hashlib.sha256(json.dumps(_commands(own), sort_keys=True, default=str).encode())
-    seen.update(json.dumps(executed(project, own), sort_keys=True).encode())
-    return seen.hexdigest()
+    parts = [_commands(own), executed(project, own)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _commands(own: bytes) -> list[dict[str, Json]]:
