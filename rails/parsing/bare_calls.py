@@ -48,7 +48,7 @@ def bare_calls(text: str, tools: ToolSchemas) -> Iterator[tuple[int, int, list[R
 
 def _read(text: str, start: int, end: int, tools: ToolSchemas) -> list[RawRequest]:
     body = text[start:end]
-    block = JsonBlock(body, body, start, end, start, closed=True, whole=True)
+    block = JsonBlock(body, body, start, end, start, True, True)
     outcomes = classify.judge_block(block, tools)
     requests = [one for one in outcomes if isinstance(one, RawRequest) and one.dialect in _FORMS]
     return requests if len(requests) == len(outcomes) else []
