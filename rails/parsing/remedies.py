@@ -28,7 +28,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "expecting a key": "Write every key in double quotes, and nothing but members between { and }.",
     "expecting a value": "Write a value behind every colon, and one comma between two values.",
     "^syntax: expecting ',' or": "Write one comma between two members, and nothing else behind a value but a bracket.",
-    "does not start with|no JSON object": "Begin the block with { and write nothing before it.",
+    "does not start with": "Begin the block with { and write nothing before it.",
     "a comma seems": "Write a comma behind the closing quotation mark, and none before it that the text has not.",
     "a comment seems": "Leave all comments out.",
     "a string between": 'Write the text in double quotes, with \\" and \\n.',
@@ -48,6 +48,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
 _EDITS: Final = frozenset({"edits", "replacements"})
 #: What an edit must have.
 _EDIT_KEYS: Final = ("file_path", "path", "old_string", "new_string")
+#: What names a file, or is only compared with it.
+_NO_TEXTS: Final = frozenset({*PATH_KEYS, "old_content"})
 _LINE_ENDS: Final = (
     "The line endings beside the tags are no part of a text: if it ends in one, leave a line empty there."
 )
@@ -98,9 +100,9 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -
         form = _plain_form(EDIT_FILE.name, _EDIT_KEYS, tools, path)
         return f"{form}\nSend one such call for each of the edits."
     wanted = {*keys, *quick_check.required(schema)}
-    if wanted.isdisjoint(properties.keys() - PATH_KEYS):
+    if wanted.isdisjoint(properties.keys() - _NO_TEXTS):
         wanted.update(list(properties)[:2])  # nothing but a file's name could be read
-    types = {key: allowed_types(properties[key]) for key in properties if key in wanted and key not in PATH_KEYS}
+    types = {key: allowed_types(properties[key]) for key in properties if key in wanted and key not in _NO_TEXTS}
     if not types or any(one <= {"array", "object"} for one in types.values()):
         return ""
     own = next((key for key in PATH_KEYS if key in wanted and key in properties), "")

@@ -159,7 +159,7 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
         return _TORN
     at = torn[0].offset
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
-    return ParsedJson(value, (note, *(one for one in read.repairs if one.name != "inner_quotes")))
+    return ParsedJson(value, (note, *read.repairs))
 
 
 def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
@@ -179,10 +179,8 @@ def _fits(value: Json, tools: ToolSchemas) -> bool:
 
 
 def _unsure(raw: str, mark: str) -> bool:
-    if not _WRITTEN_LINE.search(raw):
-        return False
     lines = _WRITTEN_LINE.split(raw)[:-1]
-    return "\n" in raw or any(
+    return ("\n" in raw and lines != []) or any(
         len(marks(line, mark)) % 2 or "" in _APOSTROPHES.findall(line) or len(_TICK.findall(line)) % 2 for line in lines
     )
 
