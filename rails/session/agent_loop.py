@@ -206,7 +206,7 @@ class AgentLoop:
                 return ending
             words = self.state.talk(ending)
             if not words:
-                return Ending("left", f"You left. Go on with: ai-rails chat --resume {self._session}")
+                return Ending("left", f"You left. Go on with: ai-rails chat --resume {self.context.session_id}")
             self._go_on(words, done=is_good(ending.outcome))
 
     def _go_on(self, words: str, *, done: bool) -> None:
@@ -243,6 +243,7 @@ class AgentLoop:
 
     def _work(self) -> Ending:
         most = self.state.job.max_turns or self.context.agent.max_turns
+        go_on = f"ai-rails run --resume {self.context.session_id}"
         while self.pending or self.state.at.taken < most:
             if why := self.state.budget.spent():
                 return self._give_up(why)
@@ -258,25 +259,25 @@ class AgentLoop:
             except TimeUpError as error:
                 return self._give_up(self.state.budget.spent() or str(error))
             except ModelError as error:
-                return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self._session}")
+                return Ending("model_failed", f"{error} Nothing is lost: {go_on}")
             except UnansweredError as error:
-                return Ending("unanswered", f"{error} Ask again with: ai-rails run --resume {self._session}")
+                return Ending("unanswered", f"{error} Ask again with: {go_on}")
             if ending := self._follow(turn):
                 return ending
         return self._give_up(f"the limit of {counted(most, 'turn')} is reached")
 
     def _follow(self, turn: Turn) -> Ending | None:
-        failures = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
+        failures = [str(one.kind) for one in turn.outcomes if not one.ok and one.kind != "skipped"]
         if "aborted" in failures:
             return Ending("stopped", say("aborted"))
         done = turn.reply is None or (turn.settled and self.state.deeds.wrote)
         if done and turn.answer.stop_reason == "refusal":
             return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
-        codes: list[str] = [] if done else [*failures]
-        if turn.answer.stop_reason in CUT and not done:
-            codes.append("cut")
-        if turn.settled and not done:
-            codes += {"unchanged"}.intersection(self._not_told())
+        if turn.answer.stop_reason in CUT:
+            failures.append("cut")
+        if turn.settled:
+            failures += {"unchanged"}.intersection(self._not_told())
+        codes = [] if done else failures
         if why := self.attempts.spend(codes, answer_words(turn.answer.message), self._not_told()):
             stop = self._oversee().stop if self._escalations_left() else ""
             return None if not stop and self._escalate(why) else self._give_up(stop or why, limit=self.attempts.most)
@@ -285,8 +286,9 @@ class AgentLoop:
             return self._give_up(steer.stop)
         words = steer.words or (self._end(turn) if done else "")
         if isinstance(words, Ending):
-            again = words.outcome == "gave_up" and self._not_told()
-            return None if again and self._escalate(say("nothing_done")) else words
+            if words.outcome == "gave_up" and self._not_told() and self._escalate(say("nothing_done")):
+                return None
+            return words
         self._send(turn, turn.reply or Message("user", ()), codes, words)
         return None
 
@@ -312,10 +314,6 @@ class AgentLoop:
     @property
     def _most(self) -> int:
         return self.state.job.max_attempts or self.context.agent.max_attempts
-
-    @property
-    def _session(self) -> str:
-        return self.context.session_id
 
     # -- one turn ----------------------------------------------------------------------------------
 
@@ -457,7 +455,7 @@ class AgentLoop:
         page = escalation.for_human(
             tried,
             why,
-            session=self._session,
+            session=self.context.session_id,
             project=self.state.job.project,
             answer=files.relative(answer) if answer else "",
             stronger=self.context.agent.stronger,

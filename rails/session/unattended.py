@@ -34,8 +34,8 @@ def _shipped_agents() -> Mapping[str, Agent]:
 
 @cache
 def _shipped_tools() -> Registry:
-    found = load_definitions([builtin_folder("mcp_definitions")])
-    return found.without(FETCH_WEBPAGE.name).with_runners(BUILTIN_RUNNERS)
+    definitions = builtin_folder("mcp_definitions")
+    return load_definitions([definitions]).without(FETCH_WEBPAGE.name).with_runners(BUILTIN_RUNNERS)
 
 
 def unattended_session(
