@@ -27,7 +27,7 @@ _NAMES_TOOL: Final = lazy(
 )
 #: A label, or a fence, before the block.
 _LEADING: Final = lazy(
-    r"(?:[^{}\[\]\"'=(`“”]*[:\n]\s*|\s*json\s*|\s*(?:`{3,}|~{3,})[ \t]*+(?:json[5c]?[ \t]*+)?\r?\n\s*)(?=[{\[])",
+    r"(?:(?:[^{}\[\]\"'=(`“”:\n]*+[:\n]\s*+)++|json\s*+|(?:`{3,}|~{3,})[ \t]*+(?:json[5c]?[ \t]*+)?\r?\n\s*+)(?=[{\[])",
     re.IGNORECASE,
 )
 #: A key that lost its first quotation mark, or has no or another one at its end.

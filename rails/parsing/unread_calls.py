@@ -49,8 +49,8 @@ _INVENTED: Final = lazy(
     r"|[\"']tool(?:_name)?[\"']\s*:\s*[\"']([A-Za-z](?=\w*_\w)\w+)[\"']\s*,\s*[\"']",
     re.M,
 )
-#: The rest of inline code behind a name, with what follows it on its line.
-_INLINE: Final = lazy(r"[^`\n]+`[^\n]*")
+#: The rest of inline code behind a name.
+_INLINE: Final = lazy(r"[^`\n]+`")
 #: Fences in which a call may be meant wherever it stands, and those in which all is shown.
 _CALL_FENCES: Final = lazy(
     r"(?:action|function(?:_call)?|json[5cl]?|plaintext|te?xt|tool(?:s|_calls?|_code|_request|_use)?|toml|xml|ya?ml)?"

@@ -34,6 +34,7 @@ HOSTILE = {
     "thinking": lambda n: "<thinking>\n" * (n // 11),
     "broken blocks": lambda n: f'{F}json\n{{"tool": "run_code, "x\n{F}\n' * (n // 40),
     "many calls": lambda n: f'{F}json\n{{"tool": "run_code", "code": "x"}}\n{F}\n' * (n // 47),
+    "lines before a block": lambda n: f"{F}json\nx" + "\n" * n + "y{}",
     "tildes": lambda n: "~" * n,
     "slashes in a file": lambda n: f"a.py\n{F}\n" + "a/" * (n // 2),
     "blank lines in a hunk": lambda n: "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n" + "\n " * (n // 2),

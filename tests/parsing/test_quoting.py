@@ -203,13 +203,13 @@ def test_a_tag_that_is_also_a_word_is_one_with_a_name_behind_it_only(name):
 @walked(
     ("first", "last"),
     [
-        ("*** Begin Patch", "*** End Patch"), ("<<<<<<< SEARCH", ">>>>>>> REPLACE"), ("<<<<<", ">>>>>"),
+        ("<<<<<<< SEARCH", ">>>>>>> REPLACE"), ("<<<<<", ">>>>>"),
         ("------- SEARCH", "+++++++ REPLACE"), ("@@ -1,2 +1,2 @@", None), ("diff --git a/x b/x", None),
         ("*** Update File: x", None), ("*** Add File: x", None), ("*** Delete File: x", None),
     ],
 )  # fmt: skip
 def test_what_a_patch_holds_never_runs(first, last):
-    found = find_patch(first) or find_mark(first)
+    found = find_patch(first)
     assert (found.kind, found.start, found.end, found.closing is None) == ("patch", 0, len(first), last is None)
     sign = "+" if last is None else ""
     held = "".join(f"{sign}{line}\n" for line in GOOD.splitlines())
