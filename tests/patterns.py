@@ -53,7 +53,6 @@ USES = {
     "rails.data_formats.source._JAVASCRIPT_LINE": "match",
     "rails.gate.scratch_files._COPIES": "fullmatch",
     "rails.parsing.call_formats.line_calls._MARKERS": "match",
-    "rails.parsing.quoted._PATCHES": "match",
 }
 #: Patterns that only ever see so many characters, and where that is so.
 BOUNDED = {

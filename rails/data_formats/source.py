@@ -312,7 +312,7 @@ _LINES: Final = {
 _LINE_BEGINS: Final = lazy(r"\s\s|\w|[*#.-]|\"\"\"|'''")
 #: A comment or string of a text that is valid Python.
 _PYTHON_STRING: Final = lazy(
-    r"#[^\n]*+|(\"\"\"|''')(?:\\.|(?!\1).)*+\1|\"(?:\\.|[^\"\\\n])*+\"|'(?:\\.|[^'\\\n])*+'", re.S
+    r"#[^\n]*+|(\"\"\"|''')(?:\\.|(?!\1).)*+(?:\1)?|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?", re.S
 )
 _MARKED: Final = lazy(r"[\"'\\`]")
 #: Nodes whose line ends are part of a text.

@@ -142,9 +142,10 @@ class AgentLoop:
         """Run the agent; ``again``: why a human wants another run."""
         context = self.context
         tools = tuple(spec.name for spec in context.tools)
-        name = context.agent.name
         self._open_page(
-            lambda first, stands_for: AgentEngage(name, self.task, first, context.system, tools, stands_for),
+            lambda first, stands_for: AgentEngage(
+                context.agent.name, self.task, first, context.system, tools, stands_for
+            ),
             again,
             advice,
         )
