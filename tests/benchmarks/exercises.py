@@ -11,8 +11,8 @@ proxy on loopback: tokens as the server counts them, and seconds that the model 
 stopped: what RESULTS holds is not done again. It takes about an hour for 24 exercises on two idle cores.
 
 ``exercises_aider.jsonl`` beside this file has aider's rows of one day and server (28 November 2026, Qwen2.5-Coder-1.5B,
-Q4_K_M, llama.cpp, seed 3, one try, and the first two exercises with two), which do not depend on this program: a copy
-of it as RESULTS spares an hour.
+Q4_K_M, llama.cpp, seed 3, one try, and the first fifteen exercises with two), which do not depend on this program: a
+copy of it as RESULTS spares two hours.
 
 Attempts apart from each other: ``--rails=--attempts --rails=5``.
 
