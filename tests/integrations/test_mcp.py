@@ -531,7 +531,7 @@ def test_http_answers_only_with_the_token_under_its_own_name_and_to_its_own_orig
     from mcp.client.streamable_http import streamable_http_client
 
     async def main(era):
-        async with httpx2.AsyncClient(headers=bearer) as web:
+        async with httpx2.AsyncClient(headers=bearer, timeout=100) as web:
             transport = streamable_http_client(address, http_client=web)
             async with mcp.Client(transport, mode=era, elicitation_callback=Person(YES)) as client:
                 return await client.call_tool("propose_changes", GOOD if era == "auto" else UNDO)
