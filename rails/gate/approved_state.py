@@ -124,7 +124,7 @@ def configuration(project: Path, home: Path, paths: Iterable[str] = ()) -> set[s
         yield from (path for path in _extended(name, data) if path.endswith(_DATA) or is_configuration(path))
         yield from filter(is_inside, [os.path.relpath(os.path.realpath(home / name), os.path.realpath(home))])
 
-    return set(reached(places, read, named, _MOST))
+    return reached(places, read, named, _MOST)
 
 
 def extended_by(project: Path, home: Path, paths: Sequence[str]) -> set[str]:

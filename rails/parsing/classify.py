@@ -52,7 +52,6 @@ BROKEN: Final = "broken JSON without a tool key"
 #: Behind a place in a message: where its lines and columns are counted.
 OF_ANSWER: Final = " of the answer"
 HINT: Final = "Correct the JSON and send the whole block again."
-_FRAME_HINT: Final = "Send the call in the documented form; put only calls into an array of calls."
 FORM_HINT: Final = "Send the whole call again, as your format has it, or in a fence that begins with ```json."
 
 
@@ -172,10 +171,12 @@ def _outcome(
     if isinstance(read, Call):
         return _request(read._replace(repairs=(*notes, *read.repairs)), block, tools)
     if isinstance(read, NotACall) and not number:
-        return Ignored(block.start, block.stop, read.reason)
+        return Ignored(block.start, block.stop, read.message)
     where = f"item {number} of the array: " if number else ""
-    reason = read.message if isinstance(read, JsonFault) else read.reason
-    return Refusal("frame", f"{where}{reason}.", _FRAME_HINT, block.start, block.stop)
+    hint = "Put only calls into an array of calls."
+    if isinstance(read, JsonFault):
+        hint = "Send the call in the documented form."
+    return Refusal("frame", f"{where}{read.message}.", hint, block.start, block.stop)
 
 
 def _request(read: Call, block: BlockSpan, tools: ToolSchemas, what: str = "JSON") -> RawRequest | Refusal:

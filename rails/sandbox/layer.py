@@ -239,8 +239,10 @@ def hidden_in(folder: Path, restrictions: Restrictions = UNRESTRICTED) -> Iterat
                 found += 1
                 yield place, name.endswith("/")
         if found > _MOST_HIDDEN:
-            words = f"{RESTRICTIONS_NAME} hides more than {_MOST_HIDDEN} files and folders"
-            raise CheckError(f"{words}; name a folder around them. Nothing was run.")
+            raise CheckError(
+                f"More than {_MOST_HIDDEN} files and folders are hidden; name a folder around them in "
+                f"{RESTRICTIONS_NAME}. Nothing was run."
+            )
 
 
 def _not_looked_at(error: OSError) -> None:

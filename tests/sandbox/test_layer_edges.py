@@ -347,8 +347,8 @@ def test_so_much_may_be_hidden_from_a_command(project, monkeypatch):
         fill(project, {"3.key": b""})
         with pytest.raises(CheckError) as raised:
             list(layer.hidden())
-        words = ".agent-restrictions hides more than 3 files and folders; name a folder around them. Nothing was run."
-        assert str(raised.value) == words
+        words = "More than 3 files and folders are hidden; name a folder around them in .agent-restrictions."
+        assert str(raised.value) == f"{words} Nothing was run."
 
 
 def test_how_long_and_how_far_is_looked_for_what_is_hidden(project, monkeypatch):

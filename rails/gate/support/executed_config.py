@@ -6,7 +6,6 @@ installed; any change asks again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.errors import CheckError, UsageError
 from rails.core.plain_file import read_ordinary
+from rails.core.text import sha256
 from rails.core.tool_request import Json
 from rails.gate.support import config_files
 from rails.gate.support.quoted_paths import SCRIPTS, paths_named, reached
@@ -74,7 +74,7 @@ def nested(project: Path) -> list[Path]:
 def digest_of(project: Path, own: bytes = b"") -> str:
     """Return the digest of the commands and every executed file. Raises CheckError."""
     parts = [_commands(own), executed(project, own)]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+    return sha256(json.dumps(parts, sort_keys=True, default=str).encode())
 
 
 def _commands(own: bytes) -> list[dict[str, Json]]:
@@ -96,13 +96,21 @@ def executed(project: Path, own: bytes = b"") -> dict[str, str]:
         run = command.get("run")
         names += map(str, run if isinstance(run, list) else [run])
         names.append(module_file(str(command.get("function", ""))))
-    read = reached(map(os.path.normpath, names), lambda name: _read(project / name), paths_named, _NAMES)
-    if len(read) == _NAMES:
+    files: dict[str, str] = {}
+
+    def read(name: str) -> bytes | None:
+        data = _read(project / name)
+        if data is not None:
+            files[name] = sha256(data)
+        return data
+
+    if len(reached(map(os.path.normpath, names), read, paths_named, _NAMES)) == _NAMES:
         raise CheckError(f"what this project would execute names more than {_NAMES} files")
     if scripts or label().level == NONE:
-        records = (folder / name for folder in (project, *project.parents) for name in _INSTALLED)
-        read |= {os.path.realpath(one): _read(one) for one in records}
-    return {name: hashlib.sha256(data).hexdigest() for name, data in read.items() if data is not None}
+        for folder in (project, *project.parents):
+            for name in _INSTALLED:
+                read(os.path.realpath(folder / name))
+    return files
 
 
 def _read(place: Path) -> bytes | None:

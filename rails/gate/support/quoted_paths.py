@@ -36,13 +36,14 @@ def is_inside(path: str) -> bool:
 
 def reached(
     places: Iterable[str], read: Callable[[str], bytes | None], named: Callable[[str, bytes], Iterable[str]], most: int
-) -> dict[str, bytes | None]:
-    """Return the files of ``places``, what they name, and so on, as ``read`` has them; no more after ``most``."""
-    found: dict[str, bytes | None] = {}
+) -> set[str]:
+    """Return ``places``, what they name, and so on, as ``read`` has them; no more after ``most``."""
+    found: set[str] = set()
     waiting = [*places]
     while waiting and len(found) < most:
         name = waiting.pop()
         if name not in found:
-            data = found[name] = read(name)
+            found.add(name)
+            data = read(name)
             waiting += () if data is None else named(name, data)
     return found

@@ -59,9 +59,9 @@ class Call(NamedTuple):
 
 
 class NotACall(Struct, frozen=True):
-    """The value is data."""
+    """The value is data, and why."""
 
-    reason: str
+    message: str
 
 
 def read_value(value: Json, tools: ToolSchemas) -> Call | NotACall | JsonFault:
